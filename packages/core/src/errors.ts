@@ -1,0 +1,258 @@
+import { MarkBaseError } from './error.js';
+
+/** A caller's argument is outside of what the function accepts. */
+export class InvalidArgumentError extends MarkBaseError {
+  readonly code = 'INVALID_ARGUMENT';
+  readonly argument: string;
+  readonly expected: string;
+  readonly received: string;
+
+  constructor(fields: {
+    argument: string;
+    expected: string;
+    received: unknown;
+    hint?: string;
+    cause?: unknown;
+  }) {
+    const received = describe(fields.received);
+    const hint = fields.hint ? `. ${fields.hint}` : '';
+    super(
+      `${fields.argument}: expected ${fields.expected}, received ${received}${hint}`,
+      causeOf(fields.cause),
+    );
+    this.argument = fields.argument;
+    this.expected = fields.expected;
+    this.received = received;
+  }
+}
+
+/** The sizes of two operands of an operation do not fit each other. */
+export class ShapeMismatchError extends MarkBaseError {
+  readonly code = 'SHAPE_MISMATCH';
+  readonly operation: string;
+  readonly argument: string;
+  readonly expected: string;
+  readonly received: string;
+
+  constructor(fields: { operation: string; argument: string; expected: string; received: string }) {
+    super(`${fields.operation}: ${fields.argument} is ${fields.received}, expected ${fields.expected}`);
+    this.operation = fields.operation;
+    this.argument = fields.argument;
+    this.expected = fields.expected;
+    this.received = fields.received;
+  }
+}
+
+/** A file is not what its format promises: truncated, contradictory, or something else entirely. */
+export class CorruptFileError extends MarkBaseError {
+  readonly code = 'CORRUPT_FILE';
+  /** Stable name of the violated rule, such as `InvalidHeaderLength`. */
+  readonly rule: string;
+  readonly path: string;
+  readonly reason: string;
+  readonly offsetBytes: number | null;
+
+  constructor(fields: { rule: string; path: string; reason: string; offsetBytes?: number; cause?: unknown }) {
+    const at = fields.offsetBytes === undefined ? '' : ` (at byte ${fields.offsetBytes})`;
+    super(`${fields.path}: ${fields.reason}${at} [${fields.rule}]`, causeOf(fields.cause));
+    this.rule = fields.rule;
+    this.path = fields.path;
+    this.reason = fields.reason;
+    this.offsetBytes = fields.offsetBytes ?? null;
+  }
+}
+
+/** A file or folder that is needed does not exist or cannot be opened. */
+export class FileAccessError extends MarkBaseError {
+  readonly code = 'FILE_ACCESS';
+  readonly path: string;
+  readonly operation: string;
+  readonly reason: string;
+
+  constructor(fields: { path: string; operation: string; reason: string; cause?: unknown }) {
+    super(`cannot ${fields.operation} ${fields.path}: ${fields.reason}`, causeOf(fields.cause));
+    this.path = fields.path;
+    this.operation = fields.operation;
+    this.reason = fields.reason;
+  }
+}
+
+/** config.json names a model, or a combination of options, that this engine does not run. */
+export class UnsupportedModelError extends MarkBaseError {
+  readonly code = 'UNSUPPORTED_MODEL';
+  readonly modelType: string;
+  readonly reason: string;
+
+  constructor(fields: { modelType: string; reason: string }) {
+    super(`unsupported model "${fields.modelType}": ${fields.reason}`);
+    this.modelType = fields.modelType;
+    this.reason = fields.reason;
+  }
+}
+
+/** config.json, or another JSON file of a checkpoint, has a wrong or contradictory value. */
+export class InvalidConfigError extends MarkBaseError {
+  readonly code = 'INVALID_CONFIG';
+  readonly path: string;
+  readonly key: string;
+  readonly expected: string;
+  readonly received: string;
+
+  constructor(fields: { path: string; key: string; expected: string; received: unknown; cause?: unknown }) {
+    const received = describe(fields.received);
+    super(
+      `${fields.path}: ${fields.key} must be ${fields.expected}, but is ${received}`,
+      causeOf(fields.cause),
+    );
+    this.path = fields.path;
+    this.key = fields.key;
+    this.expected = fields.expected;
+    this.received = received;
+  }
+}
+
+/** The tensors of a checkpoint are not those that its configuration calls for. */
+export class WeightMapError extends MarkBaseError {
+  readonly code = 'WEIGHT_MAP';
+  readonly missing: readonly string[];
+  readonly unused: readonly string[];
+  readonly mismatched: readonly string[];
+
+  constructor(fields: {
+    missing?: readonly string[];
+    unused?: readonly string[];
+    mismatched?: readonly string[];
+  }) {
+    const parts = [
+      list('missing', fields.missing),
+      list('wrong', fields.mismatched),
+      list('unused', fields.unused),
+    ].filter((part) => part !== '');
+    super(`the checkpoint does not match its config.json: ${parts.join('; ')}`);
+    this.missing = fields.missing ?? [];
+    this.unused = fields.unused ?? [];
+    this.mismatched = fields.mismatched ?? [];
+  }
+}
+
+/** The native addon could not be loaded; `attempts` says what was tried and why each try failed. */
+export class NativeAddonLoadError extends MarkBaseError {
+  readonly code = 'NATIVE_ADDON_LOAD';
+  readonly platform: string;
+  readonly attempts: readonly string[];
+
+  constructor(fields: { platform: string; attempts: readonly string[]; hint: string }) {
+    super(
+      `no native addon for ${fields.platform}. Tried:\n${fields.attempts.map((a) => `  - ${a}`).join('\n')}\n${fields.hint}`,
+    );
+    this.platform = fields.platform;
+    this.attempts = fields.attempts;
+  }
+}
+
+/** The requested kind of device does not exist here, or this build has no backend for it. */
+export class DeviceUnavailableError extends MarkBaseError {
+  readonly code = 'DEVICE_UNAVAILABLE';
+  readonly device: string;
+  readonly reason: string;
+
+  constructor(fields: { device: string; reason: string }) {
+    super(`device "${fields.device}" is not available: ${fields.reason}`);
+    this.device = fields.device;
+    this.reason = fields.reason;
+  }
+}
+
+/** A device failed while it ran a program. */
+export class DeviceError extends MarkBaseError {
+  readonly code = 'DEVICE';
+  readonly kernel: string;
+  readonly reason: string;
+
+  constructor(fields: { kernel: string; reason: string }) {
+    super(`device error in ${fields.kernel}: ${fields.reason}`);
+    this.kernel = fields.kernel;
+    this.reason = fields.reason;
+  }
+}
+
+/** `checkFinite` found a NaN or an infinity; `label` names the layer and the operation. */
+export class NonFiniteError extends MarkBaseError {
+  readonly code = 'NON_FINITE';
+  readonly label: string;
+
+  constructor(fields: { label: string }) {
+    super(
+      `NaN or infinity in the output of ${fields.label}: the weights or the input of this operation are not finite`,
+    );
+    this.label = fields.label;
+  }
+}
+
+/** Memory for a buffer could not be had. */
+export class OutOfMemoryError extends MarkBaseError {
+  readonly code = 'OUT_OF_MEMORY';
+  readonly requestedBytes: number;
+  readonly label: string;
+
+  constructor(fields: { requestedBytes: number; label: string }) {
+    super(`out of memory: ${fields.label} needs ${fields.requestedBytes} bytes`);
+    this.requestedBytes = fields.requestedBytes;
+    this.label = fields.label;
+  }
+}
+
+/** An object was used after `dispose()`. */
+export class DisposedError extends MarkBaseError {
+  readonly code = 'DISPOSED';
+  readonly resource: string;
+  readonly operation: string;
+
+  constructor(fields: { resource: string; operation: string }) {
+    super(`${fields.operation}: the ${fields.resource} was disposed`);
+    this.resource = fields.resource;
+    this.operation = fields.operation;
+  }
+}
+
+/** A prompt, or a prompt and its answer, does not fit into the context; nothing is ever cut silently. */
+export class ContextLengthError extends MarkBaseError {
+  readonly code = 'CONTEXT_LENGTH';
+  readonly promptTokens: number;
+  readonly maxTokens: number;
+
+  constructor(fields: { promptTokens: number; maxTokens: number }) {
+    super(
+      `the prompt has ${fields.promptTokens} tokens, but the context holds ${fields.maxTokens}: ` +
+        'shorten it, or load the model with a larger contextTokens',
+    );
+    this.promptTokens = fields.promptTokens;
+    this.maxTokens = fields.maxTokens;
+  }
+}
+
+function causeOf(cause: unknown): ErrorOptions | undefined {
+  return cause === undefined ? undefined : { cause };
+}
+
+function list(title: string, names: readonly string[] = []): string {
+  if (names.length === 0) return '';
+  const shown = names.slice(0, 5).join(', ');
+  return names.length > 5 ? `${title} ${names.length}: ${shown}, …` : `${title}: ${shown}`;
+}
+
+/** Shows a received value shortly, whatever it is. */
+function describe(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  const text = typeof value === 'bigint' ? `${value}n` : safeStringify(value);
+  return text.length > 120 ? `${text.slice(0, 117)}...` : text;
+}
+
+function safeStringify(value: unknown): string {
+  if (typeof value === 'number') return String(value);
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return String(value);
+  }
+}

@@ -1,0 +1,19 @@
+export type { ByteRange } from './byte-range.js';
+export { type DType, dtypeBits, isDType } from './dtype.js';
+export { hasErrorCode, MarkBaseError } from './error.js';
+export {
+  ContextLengthError,
+  CorruptFileError,
+  DeviceError,
+  DeviceUnavailableError,
+  DisposedError,
+  FileAccessError,
+  InvalidArgumentError,
+  InvalidConfigError,
+  NativeAddonLoadError,
+  NonFiniteError,
+  OutOfMemoryError,
+  ShapeMismatchError,
+  UnsupportedModelError,
+  WeightMapError,
+} from './errors.js';
