@@ -1,1 +1,49 @@
-export {};
+export type { CheckpointFiles } from './checkpoint/locate-files.js';
+export { type Checkpoint, openCheckpoint } from './checkpoint/open-checkpoint.js';
+export {
+  createWeightIndex,
+  type ExpectedMatrix,
+  type StoredMatrix,
+  type WeightIndex,
+  type WeightIndexFields,
+} from './checkpoint/weight-index.js';
+export { canonicalName } from './checkpoint/weight-names.js';
+export type { AudioTowerConfig, UnifiedAudioConfig } from './config/audio-config.js';
+export type { GenerationConfig } from './config/generation-config.js';
+export type { LayerConfig, RopeConfig } from './config/layer-config.js';
+export {
+  type Gemma4AssistantConfig,
+  type Gemma4Config,
+  type Gemma4UnifiedConfig,
+  type ModelConfig,
+  parseModelConfig,
+  type SpecialTokenIds,
+} from './config/model-config.js';
+export type { AffineParameters, QuantizationConfig } from './config/quantization-config.js';
+export type { ExpertsConfig, TextConfig } from './config/text-config.js';
+export type { UnifiedVisionConfig, VisionTowerConfig } from './config/vision-config.js';
+export * from './limits.js';
+export {
+  type AffineBits,
+  type AffineGroupSize,
+  type AffineOptions,
+  type AffineParts,
+  dequantizeAffine,
+  quantizeAffine,
+} from './quantization/affine-codec.js';
+export { type FloatDType, fromFloat32, isFloatDType, toFloat32 } from './quantization/float-conversion.js';
+export {
+  type QuantizeOptions,
+  type QuantizeProgress,
+  type QuantizeReport,
+  quantizeCheckpoint,
+} from './quantization/quantize-checkpoint.js';
+export { DEFAULT_QUANTIZE_RULES, type QuantizeRule } from './quantization/quantize-rules.js';
+export { openSafetensors, type SafetensorsFile } from './safetensors/open-safetensors.js';
+export type { TensorSource } from './safetensors/tensor-group.js';
+export { type TensorInfo, TensorView } from './safetensors/tensor-view.js';
+export { type WriteOptions, type WriteProgress, writeSafetensors } from './safetensors/write-safetensors.js';
+export {
+  type ShardedWriteOptions,
+  writeShardedCheckpoint,
+} from './safetensors/write-sharded-checkpoint.js';

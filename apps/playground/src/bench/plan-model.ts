@@ -1,0 +1,76 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openCheckpoint } from '@markbase/loader';
+import { type Device, type ProgramPlan } from '@markbase/metal-runtime';
+import { TextModel } from '@markbase/text';
+import { planCheckpoint } from '../synth/plan-checkpoint.js';
+import { textShape, type VariantName } from '../synth/shape.js';
+import { writeSparseCheckpoint } from '../synth/write-checkpoint.js';
+
+/** What is counted of a lowered program. */
+export interface PlanOptions {
+  readonly variant: VariantName;
+  readonly isTiny: boolean;
+  readonly layerCount?: number;
+  /** Sequences of the decode step. */
+  readonly rows: number;
+  readonly precision: 'high' | 'fast';
+  readonly signal: AbortSignal;
+}
+
+/** 4-bit codes in groups of 64, as most published checkpoints have. */
+const STORAGE = { bits: 4, groupSize: 64 };
+/** The caches take address space only, but a plan needs no long context. */
+const CONTEXT_TOKENS = 1024;
+
+/**
+ * Counts the commands of a decode step of a variant. The checkpoint is a file with a hole where the weights are: it
+ * needs neither a download nor space, and it is removed afterwards.
+ */
+export async function planModel(device: Device, options: PlanOptions) {
+  const { variant, isTiny, layerCount, rows, precision, signal } = options;
+  const directory = await mkdtemp(join(tmpdir(), 'markbase-plan-'));
+  try {
+    await writeSparseCheckpoint(directory, planCheckpoint(textShape(variant, { isTiny, layerCount }), STORAGE, 1));
+    const checkpoint = await openCheckpoint(directory, { signal });
+    const model = await TextModel.load(checkpoint, device, {
+      precision,
+      contextTokens: CONTEXT_TOKENS,
+      maxSequences: rows,
+      signal,
+    });
+    try {
+      const counts = countCommands(model.plan({ kind: 'decode', rows }));
+      return { variant, rows, precision, layerCount: model.config.layers.length, ...counts };
+    } finally {
+      model.dispose();
+    }
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Counts of a plan: in all, by kernel, and by the scope that a command was recorded in. */
+export function countCommands(plan: ProgramPlan) {
+  const byKernel = new Map<string, number>();
+  const byScope = new Map<string, number>();
+  for (const { kernel, label } of plan.commands) {
+    count(byKernel, kernel);
+    count(byScope, label.split(' / ')[0] ?? label);
+  }
+  const layers = [...byScope].filter(([scope]) => scope.startsWith('layer '));
+  return {
+    commandCount: plan.commands.length,
+    phaseCount: plan.commands.reduce((sum, command) => sum + command.phases, 0),
+    commandsByKernel: Object.fromEntries([...byKernel].sort(([, a], [, b]) => b - a)),
+    commandsByScope: Object.fromEntries(byScope),
+    commandsPerLayer: layers.reduce((sum, [, commands]) => sum + commands, 0) / Math.max(1, layers.length),
+    arenaBytes: plan.arenaBytes,
+    weightBytesPerStep: plan.weightBytes,
+  };
+}
+
+function count(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}

@@ -1,0 +1,129 @@
+import { InvalidArgumentError } from '@markbase/core';
+import { Command, Option } from 'commander';
+import type { measureModel } from '../bench/measure-model.js';
+import type { planModel } from '../bench/plan-model.js';
+import type { Spread } from '../bench/spread.js';
+import { withInterrupt } from '../interrupt.js';
+import { addDeviceFlags, type DeviceFlags, integer, integerList } from '../options.js';
+import { formatBytes, printJson, printLines, table } from '../output.js';
+import { note } from '../progress.js';
+import { VARIANT_NAMES, type VariantName } from '../synth/shape.js';
+import { withDevice } from '../with-device.js';
+
+interface BenchFlags extends DeviceFlags {
+  readonly model?: string;
+  readonly prompt: readonly number[];
+  readonly generate: number;
+  readonly batch: readonly number[];
+  readonly reps: number;
+  readonly plan: boolean;
+  readonly variant?: VariantName;
+  readonly tiny: boolean;
+  readonly layers?: number;
+  readonly rows: number;
+  readonly json: boolean;
+}
+
+/** `markbase bench`: measures a checkpoint, or counts the commands of a variant's program. */
+export function benchCommand(): Command {
+  const command = new Command('bench')
+    .description(
+      'Measure load, prefill and decode of a checkpoint on random tokens (no tokenizer needed), ' +
+        'or count the commands of a lowered decode step with --plan.',
+    )
+    .option('--model <dir>', 'folder of the checkpoint to measure')
+    .option('--prompt <n,...>', 'prompt lengths whose prefill is timed', integerList(1, 1_000_000), [128, 512])
+    .option('--generate <n>', 'decode steps of one measurement', integer(1, 1_000_000), 64)
+    .option('--batch <n,...>', 'numbers of sequences that decode together', integerList(1, 1024), [1, 4])
+    .option('--reps <n>', 'measurements of each kind', integer(1, 1000), 5)
+    .option('--plan', 'count commands instead of measuring; needs --variant, no checkpoint', false)
+    .addOption(new Option('--variant <name>', 'size of the family, for --plan').choices(VARIANT_NAMES))
+    .option('--tiny', 'the tiny size of the variant, for --plan', false)
+    .option('--layers <n>', 'another number of layers, for --plan', integer(1, 1000))
+    .option('--rows <n>', 'sequences of the decode step, for --plan', integer(1, 1024), 1)
+    .option('--json', 'print the result as JSON', false)
+    .action(async (flags: BenchFlags) => {
+      await withInterrupt((signal) => (flags.plan ? runPlan(flags, signal) : runMeasurement(flags, signal)));
+    });
+  return addDeviceFlags(command, 'fast');
+}
+
+async function runMeasurement(flags: BenchFlags, signal: AbortSignal): Promise<void> {
+  const directory = required('--model', flags.model, 'a checkpoint folder (or --plan with --variant)');
+  const { measureModel } = await import('../bench/measure-model.js');
+  const result = await withDevice(flags, (device) =>
+    measureModel(directory, device, {
+      prompts: flags.prompt,
+      generatedTokens: flags.generate,
+      batches: flags.batch,
+      repetitions: flags.reps,
+      precision: flags.precision,
+      signal,
+      onStage: note,
+    }),
+  );
+  if (flags.json) printJson(result);
+  else printLines(measurementLines(result));
+}
+
+async function runPlan(flags: BenchFlags, signal: AbortSignal): Promise<void> {
+  const variant = required('--variant', flags.variant, `one of ${VARIANT_NAMES.join(', ')}, for --plan`);
+  const { planModel } = await import('../bench/plan-model.js');
+  const result = await withDevice(flags, (device) =>
+    planModel(device, {
+      variant,
+      isTiny: flags.tiny,
+      layerCount: flags.layers,
+      rows: flags.rows,
+      precision: flags.precision,
+      signal,
+    }),
+  );
+  if (flags.json) printJson(result);
+  else printLines(planLines(result));
+}
+
+function required<Value>(argument: string, value: Value | undefined, expected: string): Value {
+  if (value === undefined) throw new InvalidArgumentError({ argument, expected, received: undefined });
+  return value;
+}
+
+function measurementLines(result: Awaited<ReturnType<typeof measureModel>>): string[] {
+  const { device } = result;
+  const rows = [
+    ...result.prefill.map((item) => rateRow(`prefill of ${item.promptTokens}`, item.tokensPerSecond)),
+    ...result.decode.map((item) => rateRow(`decode, ${item.batch} at once`, item.tokensPerSecond)),
+  ];
+  const lines = [
+    `${result.model} on ${device.kind} (${device.name}, ${device.isa}, ${device.threads} threads), ${result.precision}`,
+    '',
+    ...table([['tokens/s', 'median', 'min', 'max'], ...rows]),
+    '',
+    `load: ${result.loadMs.toFixed(0)} ms`,
+    `first token, ${result.firstToken.promptTokens} tokens of prompt: ${result.firstToken.ms.toFixed(0)} ms`,
+    `peak memory: ${formatBytes(result.peakRssBytes)}`,
+    `weights read per token: ${formatBytes(result.bytesPerToken)}`,
+    `read bandwidth: ${formatBytes(result.readBandwidthBytesPerSecond)}/s`,
+  ];
+  if (result.decodeBytesPerSecond === null || result.bandwidthFraction === null) return lines;
+  const percent = (100 * result.bandwidthFraction).toFixed(0);
+  return [...lines, `decode reads ${formatBytes(result.decodeBytesPerSecond)}/s, ${percent}% of it`];
+}
+
+function planLines(result: Awaited<ReturnType<typeof planModel>>): string[] {
+  const counts = (title: string, by: Readonly<Record<string, number>>) => [
+    '',
+    ...table([[title, 'commands'], ...Object.entries(by).map(([key, commands]) => [key, String(commands)])]),
+  ];
+  return [
+    `decode step of ${result.variant}, ${result.layerCount} layers, ${result.rows} rows, ${result.precision}: ` +
+      `${result.commandCount} commands, ${result.commandsPerLayer.toFixed(1)} a layer`,
+    `activations: ${formatBytes(result.arenaBytes)}; weights read: ${formatBytes(result.weightBytesPerStep)} a step`,
+    ...counts('kernel', result.commandsByKernel),
+    ...counts('part', result.commandsByScope),
+  ];
+}
+
+function rateRow(name: string, { median, min, max }: Spread): string[] {
+  return [name, ...[median, min, max].map((rate) => rate.toFixed(1))];
+}

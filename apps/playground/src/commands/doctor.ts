@@ -1,0 +1,176 @@
+import { stat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { availableParallelism, cpus, freemem, totalmem } from 'node:os';
+import { MarkBaseError } from '@markbase/core';
+import { Command } from 'commander';
+import { formatBytes, printJson, printLines } from '../output.js';
+
+type Runtime = typeof import('@markbase/metal-runtime');
+
+const DEVICE_KINDS = ['metal', 'cuda', 'metal-sim', 'cpu'] as const;
+const MINIMUM_NODE = 20;
+/** Less than this and even the smallest released checkpoint (E2B at 4 bits) does not stay in memory. */
+const SMALL_MEMORY_BYTES = 4e9;
+
+interface Check {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly detail: string;
+  /** What to do; null = nothing. */
+  readonly advice: string | null;
+}
+
+/** `markbase doctor`: says what this machine can run, and what is missing. */
+export function doctorCommand(): Command {
+  return new Command('doctor')
+    .description('Show what this machine can run, and what to do about what is missing.')
+    .option('--json', 'print the result as JSON', false)
+    .action(async (flags: { json: boolean }) => {
+      const report = await examine();
+      if (flags.json) printJson(report);
+      else printLines(reportLines(report));
+      if (!report.ok) process.exitCode = 1;
+    });
+}
+
+type Report = Awaited<ReturnType<typeof examine>>;
+
+async function examine() {
+  const runtime = await tryTo(() => import('@markbase/metal-runtime'));
+  const devices = await Promise.all(
+    DEVICE_KINDS.map(async (kind) => {
+      const found = await tryTo(() => openInfo(runtime, kind));
+      return 'value' in found
+        ? { kind, available: true as const, ...found.value }
+        : { kind, available: false as const, reason: found.reason };
+    }),
+  );
+  const isas = await tryTo(async () => valueOf(runtime).listIsas());
+  const demo = await tryTo(demoModelPath);
+  const checks = [nodeCheck(), deviceCheck(devices), memoryCheck(), demoCheck(demo)];
+  return {
+    ok: checks.every((check) => check.ok),
+    versions: {
+      node: process.versions.node,
+      napi: process.versions.napi ?? null,
+      markbase: versionOf('../package.json'),
+      runtime: versionOf('@markbase/metal-runtime/package.json'),
+    },
+    machine: {
+      platform: `${process.platform}-${process.arch}`,
+      processor: cpus()[0]?.model ?? 'unknown',
+      threads: availableParallelism(),
+      totalMemoryBytes: totalmem(),
+      freeMemoryBytes: freemem(),
+    },
+    isas: 'value' in isas ? isas.value : [],
+    devices,
+    demoModel: 'value' in demo ? demo.value : null,
+    checks,
+  };
+}
+
+async function openInfo(runtime: Outcome<Runtime>, kind: (typeof DEVICE_KINDS)[number]) {
+  const device = await valueOf(runtime).openDevice({ kind });
+  try {
+    const { name, isa, threads, totalMemoryBytes } = device.info;
+    return { name, isa, threads, totalMemoryBytes };
+  } finally {
+    device.dispose();
+  }
+}
+
+function nodeCheck(): Check {
+  const major = Number(process.versions.node.split('.')[0]);
+  return {
+    name: 'node',
+    ok: major >= MINIMUM_NODE,
+    detail: `Node ${process.versions.node}`,
+    advice: major >= MINIMUM_NODE ? null : `install Node ${MINIMUM_NODE} or newer`,
+  };
+}
+
+function deviceCheck(devices: readonly { kind: string; available: boolean; reason?: string }[]): Check {
+  const usable = devices.filter((device) => device.available).map((device) => device.kind);
+  const reason = devices.find((device) => device.kind === 'cpu')?.reason;
+  return {
+    name: 'device',
+    ok: usable.length > 0,
+    detail: usable.length > 0 ? usable.join(', ') : `none: ${reason}`,
+    advice:
+      usable.length > 0
+        ? null
+        : 'build the native addon (`pnpm build` in a clone), or install again with optional dependencies',
+  };
+}
+
+function memoryCheck(): Check {
+  const isSmall = totalmem() < SMALL_MEMORY_BYTES;
+  return {
+    name: 'memory',
+    ok: true,
+    detail: `${formatBytes(freemem())} free of ${formatBytes(totalmem())}`,
+    advice: isSmall ? 'use a small checkpoint: E2B at 4 bits reads about 1.3 GB a token' : null,
+  };
+}
+
+function demoCheck(demo: Outcome<string>): Check {
+  return {
+    name: 'demo model',
+    ok: true,
+    detail: 'value' in demo ? demo.value : `not found: ${demo.reason}`,
+    advice: 'value' in demo ? null : 'install @markbase/demo-model, or give a checkpoint of your own with --model',
+  };
+}
+
+async function demoModelPath(): Promise<string> {
+  const { modelDirectory } = (await import('@markbase/demo-model')) as { modelDirectory?: string };
+  if (modelDirectory === undefined) return Promise.reject(new TypeError('the package has no model'));
+  await stat(modelDirectory);
+  return modelDirectory;
+}
+
+function reportLines(report: Report): string[] {
+  const { versions, machine } = report;
+  return [
+    `markbase ${versions.markbase ?? 'unknown'}, runtime ${versions.runtime ?? 'unknown'}, Node ${versions.node}`,
+    `${machine.platform}, ${machine.processor}, ${machine.threads} threads, ${formatBytes(machine.totalMemoryBytes)} memory`,
+    `instruction sets: ${report.isas.join(', ') || 'none'}`,
+    '',
+    ...report.devices.map((device) =>
+      device.available
+        ? `${device.kind}: ${device.name}, ${device.isa}, ${device.threads} threads`
+        : `${device.kind}: not available: ${device.reason}`,
+    ),
+    '',
+    ...report.checks.map(
+      (check) =>
+        `${check.ok ? 'ok' : 'MISSING'}  ${check.name}: ${check.detail}${check.advice ? `; ${check.advice}` : ''}`,
+    ),
+  ];
+}
+
+/** A result, or the reason why there is none. */
+type Outcome<Value> = { readonly value: Value } | { readonly reason: string; readonly error: unknown };
+
+async function tryTo<Value>(work: () => Promise<Value>): Promise<Outcome<Value>> {
+  try {
+    return { value: await work() };
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    return { reason: MarkBaseError.isInstance(error) ? text : (text.split('\n')[0] ?? text), error };
+  }
+}
+
+function valueOf<Value>(outcome: Outcome<Value>): Value {
+  if ('value' in outcome) return outcome.value;
+  throw outcome.error;
+}
+
+function versionOf(manifest: string): string | null {
+  try {
+    return (createRequire(import.meta.url)(manifest) as { version: string }).version;
+  } catch {
+    return null;
+  }
+}

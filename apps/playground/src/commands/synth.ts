@@ -1,0 +1,86 @@
+import { resolve } from 'node:path';
+import { Command, Option } from 'commander';
+import { withInterrupt } from '../interrupt.js';
+import { integer } from '../options.js';
+import { formatBytes, printJson, printLines } from '../output.js';
+import { startProgress } from '../progress.js';
+import { planCheckpoint } from '../synth/plan-checkpoint.js';
+import { textShape, VARIANT_NAMES, type VariantName } from '../synth/shape.js';
+import { planBytes, writeCheckpoint } from '../synth/write-checkpoint.js';
+
+/** Plain bfloat16 instead of codes. */
+const UNQUANTISED_BITS = 16;
+
+interface SynthFlags {
+  readonly variant: VariantName;
+  readonly bits: string;
+  readonly groupSize: string;
+  readonly out: string;
+  readonly seed: number;
+  readonly tiny: boolean;
+  readonly layers?: number;
+  readonly json: boolean;
+}
+
+/** `markbase synth`: writes a checkpoint with random weights and a true shape. */
+export function synthCommand(): Command {
+  return new Command('synth')
+    .description(
+      'Write a checkpoint with random weights and the true shape of a variant, in MLX layout, for measurements. ' +
+        'It has the text decoder only: no towers, no tokenizer.',
+    )
+    .addOption(
+      new Option('--variant <name>', 'size of the family').choices(VARIANT_NAMES).makeOptionMandatory(),
+    )
+    .requiredOption('--out <dir>', 'a new or empty folder')
+    .addOption(
+      new Option('--bits <n>', 'bits of a weight; 16 = plain bfloat16')
+        .choices(['2', '3', '4', '5', '6', '8', '16'])
+        .default('4'),
+    )
+    .addOption(
+      new Option('--group-size <n>', 'weights that share a scale and a bias')
+        .choices(['32', '64', '128'])
+        .default('64'),
+    )
+    .option('--seed <n>', 'the same seed gives the same bytes', integer(0), 1)
+    .option('--tiny', 'the same structure at a size of a few hundred kilobytes', false)
+    .option('--layers <n>', 'another number of layers', integer(1, 1000))
+    .option('--json', 'print the result as JSON', false)
+    .action(async (flags: SynthFlags) => {
+      const shape = textShape(flags.variant, { isTiny: flags.tiny, layerCount: flags.layers });
+      const bits = Number(flags.bits);
+      const storage = bits === UNQUANTISED_BITS ? null : { bits, groupSize: Number(flags.groupSize) };
+      const plan = planCheckpoint(shape, storage, flags.seed);
+      const directory = resolve(flags.out);
+
+      const progress = startProgress(`writing ${flags.variant}`);
+      try {
+        await withInterrupt((signal) =>
+          writeCheckpoint(directory, plan, {
+            signal,
+            onProgress: ({ writtenBytes, totalBytes }) => progress.update(writtenBytes, totalBytes),
+          }),
+        );
+      } finally {
+        progress.finish();
+      }
+      const sizeBytes = planBytes(plan);
+      const layerCount = plan.text.layerCount;
+      if (flags.json) {
+        printJson({
+          directory,
+          variant: flags.variant,
+          bits,
+          groupSize: storage?.groupSize ?? null,
+          layerCount,
+          sizeBytes,
+        });
+        return;
+      }
+      printLines([
+        `${directory}: ${flags.variant}${flags.tiny ? ' (tiny)' : ''}, ${layerCount} layers, ${formatBytes(sizeBytes)} of ` +
+          `random weights at ${bits} bits; text only, no towers, no tokenizer`,
+      ]);
+    });
+}

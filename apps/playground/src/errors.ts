@@ -1,0 +1,67 @@
+import { MarkBaseError } from '@markbase/core';
+import { CommanderError } from 'commander';
+
+/** Exit status after Ctrl-C: 128 + SIGINT. */
+export const EXIT_INTERRUPTED = 130;
+
+const EXIT_FAILED = 1;
+
+/** What the operating system's error codes mean to a user. */
+const SYSTEM_REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or folder',
+  EACCES: 'permission denied',
+  EPERM: 'operation not permitted',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'no space left on the device',
+  EDQUOT: 'the disk quota is used up',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of the path is not a folder',
+  EEXIST: 'it exists already',
+  EMFILE: 'too many open files',
+};
+
+/**
+ * Says on standard error why a command failed.
+ *
+ * A user's error is one message without a stack trace; anything unexpected also asks for a report.
+ * `MARKBASE_DEBUG=1` adds the stack trace.
+ *
+ * @returns the exit status
+ */
+export function reportError(error: unknown): number {
+  // commander has already printed its own message, or the help that was asked for.
+  if (error instanceof CommanderError) return error.exitCode;
+  if (isAbort(error)) {
+    process.stderr.write('interrupted\n');
+    return EXIT_INTERRUPTED;
+  }
+  process.stderr.write(`error: ${userMessage(error) ?? unexpectedMessage(error)}\n`);
+  if (process.env.MARKBASE_DEBUG === '1' && error instanceof Error) {
+    process.stderr.write(`${error.stack}\n`);
+  }
+  return EXIT_FAILED;
+}
+
+/** True for the platform's AbortError. */
+export function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError';
+}
+
+function userMessage(error: unknown): string | null {
+  if (MarkBaseError.isInstance(error)) return error.message;
+  return isSystemError(error) ? systemMessage(error) : null;
+}
+
+function unexpectedMessage(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return `${text}\nThis is a fault in markbase: please report it, with the output of the same command under MARKBASE_DEBUG=1.`;
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error && 'code' in error;
+}
+
+function systemMessage(error: NodeJS.ErrnoException): string {
+  const reason = SYSTEM_REASONS[error.code ?? ''] ?? error.code ?? error.message;
+  return `cannot ${error.syscall ?? 'access'} ${error.path ?? 'a file'}: ${reason}`;
+}

@@ -1,0 +1,56 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+
+/** Parses a whole number in [minimum, maximum]. */
+export function integer(minimum: number, maximum = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return (text) => {
+    const value = /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
+    return inRange(value, minimum, maximum, 'a whole number');
+  };
+}
+
+/** Parses a number in [minimum, maximum]. */
+export function real(minimum: number, maximum = Number.MAX_VALUE): (text: string) => number {
+  return (text) => inRange(text.trim() === '' ? Number.NaN : Number(text), minimum, maximum, 'a number');
+}
+
+/** Parses whole numbers with commas between them, each in [minimum, maximum]. */
+export function integerList(minimum: number, maximum = Number.MAX_SAFE_INTEGER): (text: string) => number[] {
+  const parse = integer(minimum, maximum);
+  return (text) => text.split(',').map((part) => parse(part.trim()));
+}
+
+/** Parses an option that may be given several times. */
+export function repeated(text: string, previous: readonly string[]): string[] {
+  return [...previous, text];
+}
+
+/** The options of a command that runs a model. */
+export interface DeviceFlags {
+  readonly device: 'auto' | 'cpu' | 'metal' | 'cuda' | 'metal-sim';
+  readonly threads?: number;
+  readonly precision: 'high' | 'fast';
+}
+
+/** Adds `--device`, `--threads` and `--precision`. */
+export function addDeviceFlags(command: Command, precision: DeviceFlags['precision']): Command {
+  return command
+    .addOption(
+      new Option('--device <kind>', 'where to run')
+        .choices(['auto', 'cpu', 'metal', 'cuda', 'metal-sim'])
+        .default('auto'),
+    )
+    .option('--threads <n>', 'threads of the CPU backend (default: all cores)', integer(1, 256))
+    .addOption(
+      new Option('--precision <mode>', 'high: float32 everywhere; fast: reduced where the device gains from it')
+        .choices(['high', 'fast'])
+        .default(precision),
+    );
+}
+
+function inRange(value: number, minimum: number, maximum: number, what: string): number {
+  if (value >= minimum && value <= maximum) return value;
+  const unbounded = maximum === Number.MAX_SAFE_INTEGER || maximum === Number.MAX_VALUE;
+  throw new InvalidArgumentError(
+    `Expected ${what} ${unbounded ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`}.`,
+  );
+}

@@ -1,0 +1,35 @@
+import { createRequire } from 'node:module';
+import { Command } from 'commander';
+import { benchCommand } from './commands/bench.js';
+import { doctorCommand } from './commands/doctor.js';
+import { generateCommand } from './commands/generate.js';
+import { inspectCommand } from './commands/inspect.js';
+import { quantizeCommand } from './commands/quantize.js';
+import { synthCommand } from './commands/synth.js';
+import { verifyCommand } from './commands/verify.js';
+
+const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
+
+/** The `markbase` command with all of its subcommands; errors are thrown, the process is never ended here. */
+export function createProgram(): Command {
+  const program = new Command('markbase')
+    .description('Run, check and measure Gemma 4 checkpoints on this machine.')
+    .version(version);
+  const commands = [
+    generateCommand(),
+    verifyCommand(),
+    benchCommand(),
+    inspectCommand(),
+    synthCommand(),
+    quantizeCommand(),
+    doctorCommand(),
+  ];
+  for (const command of commands) program.addCommand(command);
+  for (const command of [program, ...commands]) {
+    command.exitOverride().configureOutput({
+      // A suggestion goes onto the line of its error, so that a failure is always one line.
+      outputError: (text, write) => write(`${text.trim().replaceAll('\n', ' ')}\n`),
+    });
+  }
+  return program;
+}

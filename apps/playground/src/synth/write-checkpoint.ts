@@ -1,0 +1,99 @@
+import { mkdir, open, readdir, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { dtypeBits, FileAccessError, InvalidArgumentError } from '@markbase/core';
+import { type TensorSource, writeShardedCheckpoint } from '@markbase/loader';
+import { formatBytes } from '../output.js';
+import type { CheckpointPlan } from './plan-checkpoint.js';
+
+const MAX_SHARD_BYTES = 4.5e9;
+
+/**
+ * Writes a planned checkpoint into an empty or new folder; config.json comes last, so that an interrupted folder is
+ * not taken for a checkpoint.
+ *
+ * @throws InvalidArgumentError when the folder has files in it; FileAccessError when the disk is too small
+ */
+export async function writeCheckpoint(
+  directory: string,
+  plan: CheckpointPlan,
+  options: { signal?: AbortSignal; onProgress?(progress: { writtenBytes: number; totalBytes: number }): void },
+): Promise<void> {
+  await createEmptyFolder(directory);
+  await checkSpace(directory, plan.tensors);
+  await writeShardedCheckpoint(directory, [...plan.tensors], {
+    maxShardBytes: MAX_SHARD_BYTES,
+    metadata: { format: 'mlx' },
+    ...options,
+  });
+  await writeJsonFiles(directory, plan);
+}
+
+/**
+ * Writes the same checkpoint with a hole in place of the weights: it can be opened and mapped, takes no space, and all
+ * weights are zero. For recording programs, not for running them.
+ */
+export async function writeSparseCheckpoint(directory: string, plan: CheckpointPlan): Promise<void> {
+  await createEmptyFolder(directory);
+  const header: Record<string, unknown> = { __metadata__: { format: 'mlx' } };
+  let end = 0;
+  for (const tensor of plan.tensors) {
+    const begin = end;
+    end += tensorBytes(tensor);
+    header[tensor.name] = { dtype: tensor.dtype, shape: tensor.shape, data_offsets: [begin, end] };
+  }
+  const text = JSON.stringify(header);
+  const padded = Buffer.from(text.padEnd(Math.ceil(text.length / 64) * 64));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(padded.length));
+
+  const file = await open(join(directory, 'model.safetensors'), 'w');
+  try {
+    await file.writeFile(Buffer.concat([length, padded]));
+    await file.truncate(length.length + padded.length + end);
+  } finally {
+    await file.close();
+  }
+  await writeJsonFiles(directory, plan);
+}
+
+/** Bytes of all tensors of a plan. */
+export function planBytes(plan: CheckpointPlan): number {
+  return totalBytes(plan.tensors);
+}
+
+async function writeJsonFiles(directory: string, plan: CheckpointPlan): Promise<void> {
+  for (const name of Object.keys(plan.files).reverse()) {
+    await writeFile(join(directory, name), `${JSON.stringify(plan.files[name], null, 2)}\n`);
+  }
+}
+
+async function createEmptyFolder(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  const entries = await readdir(directory);
+  if (entries.length === 0) return;
+  throw new InvalidArgumentError({
+    argument: '--out',
+    expected: 'a new or empty folder',
+    received: directory,
+    hint: `it holds ${entries.length} files, such as ${entries[0]}: remove them, or choose another folder`,
+  });
+}
+
+async function checkSpace(directory: string, tensors: readonly TensorSource[]): Promise<void> {
+  const { bavail, bsize } = await statfs(directory);
+  const needed = totalBytes(tensors);
+  if (bavail * bsize >= needed) return;
+  throw new FileAccessError({
+    path: directory,
+    operation: 'write',
+    reason: `the checkpoint needs ${formatBytes(needed)}, but only ${formatBytes(bavail * bsize)} are free on that disk`,
+  });
+}
+
+function totalBytes(tensors: readonly TensorSource[]): number {
+  return tensors.reduce((total, tensor) => total + tensorBytes(tensor), 0);
+}
+
+function tensorBytes(tensor: TensorSource): number {
+  return (tensor.shape.reduce((product, size) => product * size, 1) * dtypeBits(tensor.dtype)) / 8;
+}

@@ -1,0 +1,32 @@
+import { join } from 'node:path';
+import { openCheckpoint } from '@markbase/loader';
+import { expect, test } from 'vitest';
+import { fixture, markbase, markbaseJson, temporaryFolder } from './run-markbase.js';
+
+const EXPECTED = { rows: 192, columns: 64 };
+
+test('quantize follows its rules', async () => {
+  const target = join(await temporaryFolder(), 'out');
+  await markbaseJson([
+    'quantize',
+    ...[fixture('31b-hf'), target],
+    ...['--rule', '**.mlp.down_proj=8:32', '--rule', '**.layers.0.mlp.up_proj=skip'],
+  ]);
+  const { weights, quantization } = await openCheckpoint(target);
+  expect(quantization).toMatchObject({ bits: 4, groupSize: 64 });
+  const module = (name: string) => `language_model.layers.${name}`;
+  expect(weights.matrix(module('0.mlp.gate_proj'), EXPECTED)).toMatchObject({ kind: 'affine', bits: 4, groupSize: 64 });
+  expect(weights.matrix(module('0.mlp.up_proj'), EXPECTED)).toMatchObject({ kind: 'plain' });
+  expect(weights.matrix(module('1.mlp.up_proj'), EXPECTED)).toMatchObject({ kind: 'affine', bits: 4 });
+  expect(weights.matrix(module('1.mlp.down_proj'), { rows: 64, columns: 192 })).toMatchObject({
+    kind: 'affine',
+    bits: 8,
+    groupSize: 32,
+  });
+});
+
+test('quantize is silent in a pipe', async () => {
+  const target = join(await temporaryFolder(), 'out');
+  const outcome = await markbase(['quantize', fixture('31b-hf'), target]);
+  expect(outcome).toEqual({ status: 0, stdout: expect.stringContaining(target), stderr: '' });
+});

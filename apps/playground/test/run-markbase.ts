@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
+const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** What a run of the command left behind. */
+export interface Outcome {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the built command as a user would, with pipes instead of a terminal. */
+export async function markbase(args: readonly string[], options: { interruptOn?: RegExp } = {}): Promise<Outcome> {
+  const child = spawn(process.execPath, [CLI, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].setEncoding('utf8').on('data', (text: string) => {
+      output[stream] += text;
+      if (options.interruptOn?.test(output[stream])) child.kill('SIGINT');
+    });
+  }
+  const status = await new Promise<number | null>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', resolve);
+  });
+  return { status, ...output };
+}
+
+/** Runs a command that must succeed silently, and parses what it prints. */
+export async function markbaseJson<Result>(args: readonly string[]): Promise<Result> {
+  const { status, stdout, stderr } = await markbase([...args, '--json']);
+  if (status !== 0 || stderr !== '') {
+    throw new TypeError(`markbase ${args.join(' ')} ended with ${status}: ${stderr}`);
+  }
+  return JSON.parse(stdout) as Result;
+}
+
+/** A folder that disappears with the test. */
+export async function temporaryFolder(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'markbase-test-'));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Path of a checkpoint among the fixtures. */
+export function fixture(name: string): string {
+  return join(process.env.MARKBASE_FIXTURES ?? join(REPOSITORY, 'fixtures'), name);
+}
+
+/** The demo model of the repository. */
+export const DEMO_MODEL = join(REPOSITORY, 'packages', 'demo-model', 'model');
+
+/** True when the demo model was trained and stored. */
+export const hasDemoModel = existsSync(join(DEMO_MODEL, 'config.json'));

@@ -1,0 +1,90 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { FileAccessError } from '@markbase/core';
+import { accessError, isFile, isFolder } from '../files/file-access.js';
+import { readText } from '../files/read-json.js';
+
+/** Absolute paths of the files beside the weights; null where the checkpoint has none. */
+export interface CheckpointFiles {
+  readonly tokenizer: string | null;
+  readonly tokenizerConfig: string | null;
+  /** `chat_template.jinja`. */
+  readonly chatTemplate: string | null;
+  readonly generationConfig: string | null;
+  readonly processorConfig: string | null;
+  readonly preprocessorConfig: string | null;
+}
+
+/** Names of the files beside config.json and the weights. */
+export const COMPANION_FILES = {
+  tokenizer: 'tokenizer.json',
+  tokenizerConfig: 'tokenizer_config.json',
+  chatTemplate: 'chat_template.jinja',
+  generationConfig: 'generation_config.json',
+  processorConfig: 'processor_config.json',
+  preprocessorConfig: 'preprocessor_config.json',
+} as const satisfies Record<keyof CheckpointFiles, string>;
+
+/** Longest content of a `refs/main` file: a commit id with a line end. */
+const MAX_REF_BYTES = 256;
+
+/**
+ * The folder that holds config.json: the given one, or the current snapshot of a Hugging Face cache folder
+ * (`models--owner--name`: what `refs/main` names, else the newest snapshot).
+ *
+ * @throws FileAccessError when there is no such folder
+ */
+export async function locateDirectory(directory: string): Promise<string> {
+  const absolute = resolve(directory);
+  if (await isFile(join(absolute, 'config.json'))) return absolute;
+  const snapshots = join(absolute, 'snapshots');
+  const snapshot = (await isFolder(snapshots)) ? await currentSnapshot(absolute, snapshots) : null;
+  if (snapshot !== null) return snapshot;
+  const reason = (await isFolder(absolute))
+    ? 'the folder has no config.json and no snapshot with one: it is no checkpoint, or not downloaded completely'
+    : 'there is no such folder';
+  throw new FileAccessError({ path: absolute, operation: 'open the checkpoint', reason });
+}
+
+/** Looks for the known files beside the weights. */
+export async function locateCompanions(directory: string): Promise<CheckpointFiles> {
+  const find = async (name: string): Promise<string | null> => {
+    const path = join(directory, name);
+    return (await isFile(path)) ? path : null;
+  };
+  const names = Object.entries(COMPANION_FILES);
+  const found = await Promise.all(names.map(async ([key, name]) => [key, await find(name)] as const));
+  return Object.fromEntries(found) as unknown as CheckpointFiles;
+}
+
+async function currentSnapshot(repository: string, snapshots: string): Promise<string | null> {
+  const ref = join(repository, 'refs', 'main');
+  if (await isFile(ref)) {
+    const revision = (await readText(ref, MAX_REF_BYTES)).trim();
+    // The content becomes a path: only a plain name may.
+    const snapshot = join(snapshots, revision);
+    if (
+      /^[\w.-]+$/.test(revision) &&
+      !/^\.+$/.test(revision) &&
+      (await isFile(join(snapshot, 'config.json')))
+    ) {
+      return snapshot;
+    }
+  }
+  return newestSnapshot(snapshots);
+}
+
+async function newestSnapshot(snapshots: string): Promise<string | null> {
+  let newest: { path: string; modifiedMs: number } | null = null;
+  try {
+    for (const name of await readdir(snapshots)) {
+      const path = join(snapshots, name);
+      if (!(await isFile(join(path, 'config.json')))) continue;
+      const modifiedMs = (await stat(path)).mtimeMs;
+      if (newest === null || modifiedMs > newest.modifiedMs) newest = { path, modifiedMs };
+    }
+  } catch (cause) {
+    throw accessError(snapshots, 'list', cause);
+  }
+  return newest?.path ?? null;
+}

@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { ConfigReader } from '../config/config-reader.js';
+import { type GenerationConfig, parseGenerationConfig } from '../config/generation-config.js';
+import { type ModelConfig, parseModelConfig } from '../config/model-config.js';
+import { parseQuantization, type QuantizationConfig } from '../config/quantization-config.js';
+import { readJson } from '../files/read-json.js';
+import { MAX_CONFIG_BYTES } from '../limits.js';
+import { type CheckpointFiles, COMPANION_FILES, locateCompanions, locateDirectory } from './locate-files.js';
+import { openShards } from './shards.js';
+import { createWeightIndex, type WeightIndex } from './weight-index.js';
+
+/** A checkpoint folder, checked: typed settings and the places of all tensors. No tensor was read. */
+export interface Checkpoint {
+  /** Absolute path of the folder with config.json. */
+  readonly directory: string;
+  readonly config: ModelConfig;
+  /** null = nothing is quantised. */
+  readonly quantization: QuantizationConfig | null;
+  readonly weights: WeightIndex;
+  readonly files: CheckpointFiles;
+  readonly generation: GenerationConfig;
+  /** Bytes of all tensors. */
+  readonly sizeBytes: number;
+}
+
+/**
+ * Opens a checkpoint in the Hugging Face or the MLX layout.
+ *
+ * @param directory a folder with config.json, or a repository folder of the Hugging Face cache
+ * @throws FileAccessError, CorruptFileError, InvalidConfigError, UnsupportedModelError; the signal's reason when aborted
+ */
+export async function openCheckpoint(
+  directory: string,
+  options: { signal?: AbortSignal } = {},
+): Promise<Checkpoint> {
+  const { signal } = options;
+  signal?.throwIfAborted();
+  const root = await locateDirectory(directory);
+  const configPath = join(root, 'config.json');
+  const json = await readJson(configPath, MAX_CONFIG_BYTES);
+  const config = parseModelConfig(json, configPath);
+  const quantization = parseQuantization(new ConfigReader(json, configPath));
+  signal?.throwIfAborted();
+  const files = await locateCompanions(root);
+  const generationJson =
+    files.generationConfig === null ? null : await readJson(files.generationConfig, MAX_CONFIG_BYTES);
+  const generationPath = files.generationConfig ?? join(root, COMPANION_FILES.generationConfig);
+  const generation = parseGenerationConfig(generationJson, generationPath, config.text.eosTokenIds);
+  signal?.throwIfAborted();
+  const tensors = await openShards(root, signal);
+  const { tieWordEmbeddings } = config.text;
+  return {
+    directory: root,
+    config,
+    quantization,
+    weights: createWeightIndex({ tensors, quantization, tieWordEmbeddings, configPath }),
+    files,
+    generation,
+    sizeBytes: tensors.reduce((sum, tensor) => sum + tensor.range.sizeBytes, 0),
+  };
+}

@@ -1,0 +1,42 @@
+const TEXT_PREFIX = 'language_model.';
+const TOWERS = ['vision_tower', 'audio_tower', 'embed_vision', 'embed_audio', 'vision_embedder'] as const;
+const TOWER_PREFIX = new RegExp(`^model\\.(?=(?:${TOWERS.join('|')}|language_model)\\.)`);
+
+/**
+ * The one spelling of a tensor or module name that the engine uses, whatever layout the checkpoint has.
+ *
+ * `model.language_model.x` (Hugging Face), `language_model.model.x` (MLX) and `model.x` (text only, drafters) become
+ * `language_model.x`; towers and embedders stand at the root. Names at the root that belong to neither are kept.
+ */
+export function canonicalName(name: string): string {
+  const rooted = name.replace(TOWER_PREFIX, '');
+  if (/^language_model\.lm_head(\.|$)/.test(rooted)) return rooted.slice(TEXT_PREFIX.length);
+  const text = /^(?:language_model\.model|model)\./.exec(rooted);
+  if (text !== null) return `${TEXT_PREFIX}${rooted.slice(text[0].length)}`;
+  return rooted.startsWith('embed_vision.') ? unifiedResaved(rooted) : rooted;
+}
+
+/**
+ * The spelling of the MLX layout: text below `language_model.model.`, towers at the root. Drafters keep the names of
+ * the Hugging Face layout, `model.x`.
+ */
+export function mlxName(canonical: string, isAssistant: boolean): string {
+  if (canonical.startsWith('lm_head.')) return isAssistant ? canonical : `language_model.${canonical}`;
+  if (!canonical.startsWith(TEXT_PREFIX)) return canonical;
+  return `${isAssistant ? 'model.' : 'language_model.model.'}${canonical.slice(TEXT_PREFIX.length)}`;
+}
+
+/** Hugging Face re-saves the unified embedder under other names than the released files have. */
+function unifiedResaved(name: string): string {
+  const rest = name.slice('embed_vision.'.length);
+  if (rest.startsWith('multimodal_embedder.')) return name.replace('.multimodal_embedder.', '.');
+  return /^(patch_ln[12]|patch_dense|pos_norm|pos_embedding)(\.|$)/.test(rest)
+    ? `vision_embedder.${rest}`
+    : name;
+}
+
+/** Tensors that some checkpoints carry although nothing needs them: tables that are computed, and a tied head. */
+export function isDeadWeight(canonical: string, tieWordEmbeddings: boolean): boolean {
+  if (/(^|\.)(rotary_emb|rotary_pos_emb)\.|\.inv_freq$/.test(canonical)) return true;
+  return tieWordEmbeddings && canonical.startsWith('lm_head.');
+}

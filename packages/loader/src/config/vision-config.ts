@@ -1,0 +1,100 @@
+import { UnsupportedModelError } from '@markbase/core';
+import { MAX_LAYER_COUNT } from '../limits.js';
+import type { ConfigReader } from './config-reader.js';
+
+/** The vision encoder of E2B, E4B, 26B-A4B and 31B. */
+export interface VisionTowerConfig {
+  readonly hiddenSize: number;
+  readonly intermediateSize: number;
+  readonly layerCount: number;
+  readonly headCount: number;
+  readonly kvHeadCount: number;
+  readonly headDim: number;
+  /** Every linear clamps its input and output to the bounds stored beside it. */
+  readonly usesClippedLinears: boolean;
+  /** Soft tokens are standardised with `std_bias` and `std_scale`. */
+  readonly standardizes: boolean;
+  /** Edge of a patch in pixels. */
+  readonly patchSize: number;
+  /** Edge of the block of patches that becomes one soft token. */
+  readonly poolingKernelSize: number;
+  /** Rows of each axis of the position table. */
+  readonly positionEmbeddingSize: number;
+  /** Soft tokens that an image may take unless the caller says otherwise. */
+  readonly defaultSoftTokens: number;
+  readonly ropeTheta: number;
+  readonly rmsNormEps: number;
+}
+
+/** The encoder-free vision embedder of 12B. */
+export interface UnifiedVisionConfig {
+  /** Edge of a small patch in pixels; `poolingKernelSize` squared of them make one model patch. */
+  readonly patchSize: number;
+  readonly poolingKernelSize: number;
+  /** Edge of a model patch in pixels: patchSize * poolingKernelSize. */
+  readonly modelPatchSize: number;
+  /** Width of the embedder. */
+  readonly embedSize: number;
+  /** Rows of the position table. */
+  readonly positionEmbeddingSize: number;
+  readonly defaultSoftTokens: number;
+  /** Width that enters the projection to the text model. */
+  readonly outputSize: number;
+  readonly rmsNormEps: number;
+}
+
+const DEFAULT_SOFT_TOKENS = 280;
+
+/** Parses `vision_config` of a model with a vision tower. */
+export function parseVisionTower(reader: ConfigReader): VisionTowerConfig {
+  const activation = reader.string('hidden_activation', 'gelu_pytorch_tanh');
+  if (activation !== 'gelu_pytorch_tanh' || reader.boolean('attention_bias', false)) {
+    throw new UnsupportedModelError({
+      modelType: reader.string('model_type', 'gemma4_vision'),
+      reason: `hidden_activation "${activation}", attention_bias ${reader.boolean('attention_bias', false)}`,
+    });
+  }
+  const hiddenSize = reader.integer('hidden_size');
+  const headCount = reader.integer('num_attention_heads');
+  const headDim = reader.integer('head_dim', { fallback: Math.floor(hiddenSize / headCount) });
+  // Each half of a head turns with one axis of the picture, in pairs.
+  if (headDim % 4 !== 0) reader.fail('head_dim', 'a multiple of 4');
+  return {
+    hiddenSize,
+    intermediateSize: reader.integer('intermediate_size'),
+    layerCount: reader.integer('num_hidden_layers', { max: MAX_LAYER_COUNT }),
+    headCount,
+    kvHeadCount: reader.integer('num_key_value_heads', { max: headCount, fallback: headCount }),
+    headDim,
+    usesClippedLinears: reader.boolean('use_clipped_linears', false),
+    standardizes: reader.boolean('standardize', false),
+    patchSize: reader.integer('patch_size', { fallback: 16 }),
+    poolingKernelSize: reader.integer('pooling_kernel_size', { fallback: 3 }),
+    positionEmbeddingSize: reader.integer('position_embedding_size', { fallback: 10_240 }),
+    defaultSoftTokens: reader.integer('default_output_length', { fallback: DEFAULT_SOFT_TOKENS }),
+    // rope_type reads "default" in older files and "axial" in newer ones: the same mathematics.
+    ropeTheta: reader.object('rope_parameters')?.number('rope_theta', { min: 1, fallback: 100 }) ?? 100,
+    rmsNormEps: reader.number('rms_norm_eps', { min: 0, max: 1, fallback: 1e-6 }),
+  };
+}
+
+/** Parses `vision_config` of a unified model. */
+export function parseUnifiedVision(reader: ConfigReader): UnifiedVisionConfig {
+  const patchSize = reader.integer('patch_size', { fallback: 16 });
+  const poolingKernelSize = reader.integer('pooling_kernel_size', { fallback: 3 });
+  const modelPatchSize = patchSize * poolingKernelSize;
+  if (reader.integer('model_patch_size', { fallback: modelPatchSize }) !== modelPatchSize) {
+    reader.fail('model_patch_size', `patch_size * pooling_kernel_size = ${modelPatchSize}`);
+  }
+  const embedSize = reader.integer('mm_embed_dim');
+  return {
+    patchSize,
+    poolingKernelSize,
+    modelPatchSize,
+    embedSize,
+    positionEmbeddingSize: reader.integer('mm_posemb_size'),
+    defaultSoftTokens: reader.integer('num_soft_tokens', { fallback: DEFAULT_SOFT_TOKENS }),
+    outputSize: reader.integer('output_proj_dims', { fallback: embedSize }),
+    rmsNormEps: reader.number('rms_norm_eps', { min: 0, max: 1, fallback: 1e-6 }),
+  };
+}

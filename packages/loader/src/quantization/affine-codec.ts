@@ -1,0 +1,212 @@
+import { InvalidArgumentError, ShapeMismatchError } from '@markbase/core';
+import { type FloatDType, fromFloat32, toFloat32 } from './float-conversion.js';
+
+/** Widths of a code in bits. */
+export type AffineBits = 2 | 3 | 4 | 5 | 6 | 8;
+/** Consecutive columns that share a scale and a bias. */
+export type AffineGroupSize = 32 | 64 | 128;
+
+/** How a matrix is quantised. */
+export interface AffineOptions {
+  readonly bits: AffineBits;
+  readonly groupSize: AffineGroupSize;
+  /** Storage type of scales and biases: the dtype of the model. */
+  readonly scaleDtype: FloatDType;
+}
+
+/** The three arrays of an affine-quantised matrix [rows, columns]. */
+export interface AffineParts {
+  /** Codes, [rows, columns * bits / 32]: each row one little-endian bit stream, element 0 lowest. */
+  readonly weight: Uint32Array;
+  /** [rows, columns / groupSize] in `scaleDtype`. A scale may be negative. */
+  readonly scales: Uint8Array;
+  /** [rows, columns / groupSize] in `scaleDtype`: the value of code 0, not a zero point. */
+  readonly biases: Uint8Array;
+}
+
+/** True when `bits` is a width that the affine layout knows. */
+export function isAffineBits(bits: number): bits is AffineBits {
+  return bits === 2 || bits === 3 || bits === 4 || bits === 5 || bits === 6 || bits === 8;
+}
+
+/** True when `groupSize` is one that the affine layout knows. */
+export function isAffineGroupSize(groupSize: number): groupSize is AffineGroupSize {
+  return groupSize === 32 || groupSize === 64 || groupSize === 128;
+}
+
+/** Adding and subtracting it rounds a float64 of small magnitude to the nearest integer, ties to even. */
+const ROUNDING = 1.5 * 2 ** 52;
+const MIN_SCALE = Math.fround(1e-7);
+
+/**
+ * Quantises a matrix as MLX does, `w ≈ code * scale + bias` per row and group, bit for bit.
+ *
+ * Per group, in float32: `scale = max((hi - lo) / n, 1e-7)` with n = 2^bits - 1, signed so that code 0 stands for the
+ * edge of larger magnitude, then adjusted so that this edge and 0 are met exactly. Codes are rounded with the unrounded
+ * scale and bias, ties to even.
+ *
+ * @param values [rows, columns], finite
+ * @throws InvalidArgumentError for unknown bits or group sizes, or columns that the group size does not divide;
+ * ShapeMismatchError when `values` has another length
+ */
+export function quantizeAffine(
+  values: Float32Array,
+  rows: number,
+  columns: number,
+  options: AffineOptions,
+): AffineParts {
+  checkOptions(columns, options);
+  checkLength('quantizeAffine', 'values', values.length, rows * columns);
+  const { bits, groupSize, scaleDtype } = options;
+  const groups = columns / groupSize;
+  const wordsPerRow = (columns * bits) / 32;
+  const weight = new Uint32Array(rows * wordsPerRow);
+  const scales = new Float32Array(rows * groups);
+  const biases = new Float32Array(rows * groups);
+  const codes = new Uint8Array(columns);
+  for (let row = 0; row < rows; row++) {
+    for (let group = 0; group < groups; group++) {
+      const index = row * groups + group;
+      const start = row * columns + group * groupSize;
+      quantizeGroup(values, start, codes, group * groupSize, groupSize, 2 ** bits - 1, scales, biases, index);
+    }
+    packRow(codes, weight, row * wordsPerRow, bits);
+  }
+  return { weight, scales: fromFloat32(scales, scaleDtype), biases: fromFloat32(biases, scaleDtype) };
+}
+
+/**
+ * Recovers the values `code * scale + bias` of an affine-quantised matrix, [rows, columns] in float32.
+ *
+ * Product and sum are computed exactly enough that only the last rounding to float32 counts.
+ *
+ * @throws InvalidArgumentError, ShapeMismatchError as `quantizeAffine`
+ */
+export function dequantizeAffine(
+  parts: AffineParts,
+  rows: number,
+  columns: number,
+  options: AffineOptions,
+): Float32Array {
+  checkOptions(columns, options);
+  const { bits, groupSize, scaleDtype } = options;
+  const groups = columns / groupSize;
+  const wordsPerRow = (columns * bits) / 32;
+  const scales = toFloat32(parts.scales, scaleDtype);
+  const biases = toFloat32(parts.biases, scaleDtype);
+  checkLength('dequantizeAffine', 'weight', parts.weight.length, rows * wordsPerRow);
+  checkLength('dequantizeAffine', 'scales', scales.length, rows * groups);
+  checkLength('dequantizeAffine', 'biases', biases.length, rows * groups);
+  const values = new Float32Array(rows * columns);
+  const codes = new Uint8Array(columns);
+  for (let row = 0; row < rows; row++) {
+    unpackRow(parts.weight, row * wordsPerRow, codes, bits);
+    for (let group = 0; group < groups; group++) {
+      const scale = scales[row * groups + group]!;
+      const bias = biases[row * groups + group]!;
+      const target = row * columns;
+      const end = (group + 1) * groupSize;
+      for (let column = group * groupSize; column < end; column++) {
+        values[target + column] = codes[column]! * scale + bias;
+      }
+    }
+  }
+  return values;
+}
+
+/** Quantises one group into `codes` and stores its unrounded scale and bias. */
+function quantizeGroup(
+  values: Float32Array,
+  start: number,
+  codes: Uint8Array,
+  codeStart: number,
+  groupSize: number,
+  maxCode: number,
+  scales: Float32Array,
+  biases: Float32Array,
+  index: number,
+): void {
+  let low = values[start]!;
+  let high = low;
+  for (let i = 1; i < groupSize; i++) {
+    const value = values[start + i]!;
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  let scale = Math.fround(Math.fround(high - low) / maxCode);
+  if (!(scale > MIN_SCALE)) scale = MIN_SCALE;
+  let edge = high;
+  if (Math.abs(low) > Math.abs(high)) edge = low;
+  else scale = -scale;
+  const edgeCode = Math.fround(edge / scale) + ROUNDING - ROUNDING;
+  let bias = 0;
+  if (edgeCode !== 0) {
+    scale = Math.fround(edge / edgeCode);
+    bias = edge;
+  }
+  scales[index] = scale;
+  biases[index] = bias;
+  for (let i = 0; i < groupSize; i++) {
+    const code = Math.fround(Math.fround(values[start + i]! - bias) / scale) + ROUNDING - ROUNDING;
+    codes[codeStart + i] = Math.min(Math.max(code, 0), maxCode);
+  }
+}
+
+function packRow(codes: Uint8Array, words: Uint32Array, start: number, bits: number): void {
+  let word = 0;
+  let filled = 0;
+  let position = start;
+  for (let i = 0; i < codes.length; i++) {
+    const code = codes[i]!;
+    word |= code << filled;
+    filled += bits;
+    if (filled >= 32) {
+      words[position++] = word;
+      filled -= 32;
+      // The bits of this code that did not fit; a shift by 32 would be a shift by 0.
+      word = filled === 0 ? 0 : code >>> (bits - filled);
+    }
+  }
+}
+
+function unpackRow(words: Uint32Array, start: number, codes: Uint8Array, bits: number): void {
+  const mask = 2 ** bits - 1;
+  let position = start;
+  let shift = 0;
+  for (let i = 0; i < codes.length; i++) {
+    let code = words[position]! >>> shift;
+    shift += bits;
+    if (shift >= 32) {
+      shift -= 32;
+      position++;
+      if (shift > 0) code |= words[position]! << (bits - shift);
+    }
+    codes[i] = code & mask;
+  }
+}
+
+function checkOptions(columns: number, { bits, groupSize }: AffineOptions): void {
+  if (!isAffineBits(bits)) {
+    throw new InvalidArgumentError({ argument: 'bits', expected: '2, 3, 4, 5, 6 or 8', received: bits });
+  }
+  if (!isAffineGroupSize(groupSize)) {
+    throw new InvalidArgumentError({ argument: 'groupSize', expected: '32, 64 or 128', received: groupSize });
+  }
+  if (columns % groupSize !== 0) {
+    throw new InvalidArgumentError({
+      argument: 'columns',
+      expected: `a multiple of the group size ${groupSize}`,
+      received: columns,
+    });
+  }
+}
+
+function checkLength(operation: string, argument: string, received: number, expected: number): void {
+  if (received === expected) return;
+  throw new ShapeMismatchError({
+    operation,
+    argument,
+    expected: `${expected} elements`,
+    received: `${received} elements`,
+  });
+}

@@ -1,0 +1,218 @@
+import { realpath } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { InvalidArgumentError } from '@markbase/core';
+import { type Checkpoint, openCheckpoint } from '../checkpoint/open-checkpoint.js';
+import { mlxName } from '../checkpoint/weight-names.js';
+import type { AffineParameters } from '../config/quantization-config.js';
+import { isFile } from '../files/file-access.js';
+import { readJson } from '../files/read-json.js';
+import { TemporaryFile } from '../files/temporary-file.js';
+import { MAX_CONFIG_BYTES } from '../limits.js';
+import type { TensorGroup } from '../safetensors/tensor-group.js';
+import { stageFile, stageGroups } from '../safetensors/write-sharded-checkpoint.js';
+import { isFloatDType } from './float-conversion.js';
+import { type MlxTensor, toMlxTensors } from './mlx-tensors.js';
+import { copiedGroup, quantizedGroup } from './quantize-group.js';
+import {
+  compileRules,
+  DEFAULT_QUANTIZE_RULES,
+  KEEP_TOWERS_RULES,
+  type QuantizeRule,
+  type RuleTable,
+} from './quantize-rules.js';
+
+/** How far `quantizeCheckpoint` has come. */
+export interface QuantizeProgress {
+  /** Name of the tensor that was just written, as in the new file; empty for a header. */
+  readonly tensor: string;
+  readonly doneBytes: number;
+  /** Bytes of the new weight files. */
+  readonly totalBytes: number;
+}
+
+/** Options of `quantizeCheckpoint`. */
+export interface QuantizeOptions {
+  /** General width of a code: 2, 3, 4, 5, 6 or 8. */
+  readonly bits: number;
+  /** General group size: 32, 64 or 128. */
+  readonly groupSize: number;
+  /** Exceptions; the first match counts, and all of them go before `DEFAULT_QUANTIZE_RULES`. */
+  readonly rules?: readonly QuantizeRule[];
+  /** keep (default): vision and audio encoders are copied as they are. quantize: they are treated like the rest. */
+  readonly towers?: 'keep' | 'quantize';
+  /** Bytes of tensors per weight file; 5 GiB by default. */
+  readonly maxShardBytes?: number;
+  readonly signal?: AbortSignal;
+  onProgress?(progress: QuantizeProgress): void;
+}
+
+/** What `quantizeCheckpoint` did. Modules and tensors by canonical names. */
+export interface QuantizeReport {
+  /** Folder of the new checkpoint, absolute. */
+  readonly directory: string;
+  readonly quantized: readonly ({ readonly module: string } & AffineParameters)[];
+  /** Matrices that were copied: skipped by a rule, or with columns that no group fills evenly. */
+  readonly plain: readonly string[];
+  /** Tensors that nothing needs and that were left out. */
+  readonly dropped: readonly string[];
+  /** Bytes of all tensors before and after. */
+  readonly sourceBytes: number;
+  readonly targetBytes: number;
+}
+
+const DEFAULT_MAX_SHARD_BYTES = 5 * 1024 ** 3;
+
+/** Files that are copied when the source has them. */
+const COPIED_FILES = [
+  'tokenizer.json',
+  'tokenizer_config.json',
+  'special_tokens_map.json',
+  'chat_template.jinja',
+  'generation_config.json',
+  'processor_config.json',
+  'preprocessor_config.json',
+  'video_preprocessor_config.json',
+];
+
+/** The new checkpoint before anything is written. */
+interface Plan {
+  readonly groups: TensorGroup[];
+  readonly quantized: ({ module: string } & AffineParameters)[];
+  readonly plain: string[];
+  readonly dropped: string[];
+}
+
+/**
+ * Converts a checkpoint of plain weights into the MLX layout, with affine-quantised matrices.
+ *
+ * Tensors are renamed, convolutions become channel-last, fused experts are split, keys and values that no layer uses
+ * and the copy of a tied head are dropped. config.json gets `quantization` with every exception, and the tokenizer and
+ * processor files come along. Memory stays small whatever the size of the model. Nothing appears under its name before
+ * all weights are complete; after a failure or an abort no new file is left.
+ *
+ * @param source a checkpoint folder, as for `openCheckpoint`
+ * @param target folder of the new checkpoint; created when missing, never the source itself
+ * @throws InvalidArgumentError for wrong options or a source that is already quantised; the errors of `openCheckpoint`
+ * and `writeSafetensors`; the signal's reason
+ */
+export async function quantizeCheckpoint(
+  source: string,
+  target: string,
+  options: QuantizeOptions,
+): Promise<QuantizeReport> {
+  const { signal } = options;
+  const rules = compileRules(rulesOf(options), options);
+  const checkpoint = await openCheckpoint(source, { signal });
+  await checkPlaces(checkpoint, target);
+  const plan = planCheckpoint(checkpoint, rules);
+  const directory = resolve(target);
+  const configJson = await quantizedConfig(checkpoint, plan, options);
+  const files: TemporaryFile[] = [];
+  try {
+    await stageGroups(
+      directory,
+      plan.groups,
+      {
+        maxShardBytes: options.maxShardBytes ?? DEFAULT_MAX_SHARD_BYTES,
+        metadata: { format: 'mlx' },
+        signal,
+        onWritten: ({ writtenBytes, totalBytes }, tensor) =>
+          options.onProgress?.({ tensor, doneBytes: writtenBytes, totalBytes }),
+      },
+      files,
+    );
+    for (const name of COPIED_FILES)
+      await stageCopy(join(checkpoint.directory, name), join(directory, name), files);
+    // Last: a folder without config.json is not taken for a checkpoint.
+    await stageFile(join(directory, 'config.json'), `${JSON.stringify(configJson, null, 2)}\n`, files);
+    signal?.throwIfAborted();
+    for (const file of files) await file.commit();
+  } catch (error) {
+    for (const file of files) await file.discard();
+    throw error;
+  }
+  const { quantized, plain, dropped } = plan;
+  const { sizeBytes: targetBytes } = await openCheckpoint(directory);
+  return { directory, quantized, plain, dropped, sourceBytes: checkpoint.sizeBytes, targetBytes };
+}
+
+function rulesOf({ rules = [], towers = 'keep' }: QuantizeOptions): QuantizeRule[] {
+  return [...rules, ...(towers === 'keep' ? KEEP_TOWERS_RULES : []), ...DEFAULT_QUANTIZE_RULES];
+}
+
+async function checkPlaces(checkpoint: Checkpoint, target: string): Promise<void> {
+  if (checkpoint.quantization !== null) {
+    throw new InvalidArgumentError({
+      argument: 'source',
+      expected: 'a checkpoint with plain weights',
+      received: `${checkpoint.directory}, which is quantised`,
+    });
+  }
+  const existing = await realpath(target).catch(() => null);
+  if (existing !== null && existing === (await realpath(checkpoint.directory))) {
+    throw new InvalidArgumentError({
+      argument: 'target',
+      expected: 'another folder than the source',
+      received: target,
+    });
+  }
+}
+
+function planCheckpoint(checkpoint: Checkpoint, rules: RuleTable): Plan {
+  const { weights, config } = checkpoint;
+  const plan: Plan = { groups: [], quantized: [], plain: [], dropped: [] };
+  const isAssistant = config.family === 'gemma4_assistant';
+  for (const name of weights.names()) {
+    for (const mlx of toMlxTensors(name, weights.tensor(name), config)) {
+      if (mlx.kind === 'dropped') plan.dropped.push(mlx.name);
+      else if (mlx.kind === 'matrix') planMatrix(plan, mlx, rules, isAssistant);
+      else plan.groups.push(copiedGroup(mlxName(mlx.name, isAssistant), mlx));
+    }
+  }
+  return plan;
+}
+
+function planMatrix(
+  plan: Plan,
+  mlx: Extract<MlxTensor, { kind: 'matrix' }>,
+  rules: RuleTable,
+  isAssistant: boolean,
+): void {
+  const { module, source, tensor } = mlx;
+  const parameters = rules(module);
+  const isQuantizable = isFloatDType(tensor.dtype) && source.rows > 0 && source.columns > 0;
+  // The trailing point makes a module that is a root name of its own, such as lm_head, one like any other.
+  const name = mlxName(`${module}.`, isAssistant).slice(0, -1);
+  if (parameters === null || !isQuantizable || source.columns % parameters.groupSize !== 0) {
+    plan.plain.push(module);
+    plan.groups.push(copiedGroup(`${name}.weight`, mlx));
+  } else {
+    plan.quantized.push({ module, ...parameters });
+    plan.groups.push(quantizedGroup(name, mlx, parameters));
+  }
+}
+
+/** config.json of the source with `quantization`, and its copy under the name that Hugging Face tools look for. */
+async function quantizedConfig(
+  checkpoint: Checkpoint,
+  plan: Plan,
+  { bits, groupSize }: QuantizeOptions,
+): Promise<Record<string, unknown>> {
+  const path = join(checkpoint.directory, 'config.json');
+  const json = (await readJson(path, MAX_CONFIG_BYTES)) as Record<string, unknown>;
+  const isAssistant = checkpoint.config.family === 'gemma4_assistant';
+  const quantization: Record<string, unknown> = { group_size: groupSize, bits, mode: 'affine' };
+  for (const own of plan.quantized) {
+    if (own.bits === bits && own.groupSize === groupSize) continue;
+    const name = mlxName(`${own.module}.`, isAssistant).slice(0, -1);
+    quantization[name] = { group_size: own.groupSize, bits: own.bits };
+  }
+  return { ...json, quantization, quantization_config: quantization };
+}
+
+async function stageCopy(from: string, to: string, files: TemporaryFile[]): Promise<void> {
+  if (!(await isFile(from))) return;
+  const file = await TemporaryFile.create(to);
+  files.push(file);
+  await file.copyFrom(from);
+}

@@ -1,0 +1,61 @@
+import { COPY_CHUNK_BYTES } from '../limits.js';
+import type { TensorView } from '../safetensors/tensor-view.js';
+
+/** A matrix in a file, read by rows. Leading axes count as rows. */
+export interface RowSource {
+  readonly rows: number;
+  readonly columns: number;
+  readonly rowBytes: number;
+  /** The bytes of rows `begin` to `end` (exclusive); possibly fewer rows than asked for, at least one. */
+  read(begin: number, end: number): Promise<Uint8Array>;
+}
+
+/** All rows of a tensor [.., columns]. */
+export function allRows(tensor: TensorView): RowSource {
+  const columns = tensor.shape.at(-1) ?? 1;
+  const rows = tensor.elementCount / columns;
+  const rowBytes = tensor.range.sizeBytes / rows;
+  return {
+    rows,
+    columns,
+    rowBytes,
+    read: (begin, end) => tensor.readBytes(begin * rowBytes, end * rowBytes),
+  };
+}
+
+/**
+ * One half of the rows of every expert of a fused tensor [E, 2F, D].
+ *
+ * @param half 0 = gate, 1 = up
+ */
+export function expertHalf(tensor: TensorView, half: 0 | 1): RowSource {
+  const [experts = 0, fused = 0, columns = 0] = tensor.shape;
+  const size = fused / 2;
+  const rowBytes = tensor.range.sizeBytes / (experts * fused);
+  return {
+    rows: experts * size,
+    columns,
+    rowBytes,
+    read(begin, end) {
+      const expert = Math.floor(begin / size);
+      // The other half of this expert follows: no read may cross over into the next one.
+      const last = Math.min(end, (expert + 1) * size);
+      const shift = (expert + half) * size;
+      return tensor.readBytes((begin + shift) * rowBytes, (last + shift) * rowBytes);
+    },
+  };
+}
+
+/** All bytes of a source, in pieces of about `chunkBytes`. */
+export async function* rowChunks(
+  source: RowSource,
+  chunkBytes = COPY_CHUNK_BYTES,
+): AsyncGenerator<Uint8Array> {
+  const { rowBytes } = source;
+  const step = Math.max(1, Math.floor(chunkBytes / rowBytes));
+  for (let row = 0; row < source.rows; ) {
+    const bytes = await source.read(row, Math.min(row + step, source.rows));
+    row += bytes.length / rowBytes;
+    yield bytes;
+  }
+}

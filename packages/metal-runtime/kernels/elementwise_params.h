@@ -1,0 +1,22 @@
+#pragma once
+#include <stdint.h>
+
+/** Which formula an elementwise kernel computes. */
+enum ElementwiseOp {
+  kElementwiseAdd = 0,      ///< y = (a + b) * scale
+  kElementwiseScale = 1,    ///< y = a * scale; b absent
+  kElementwiseGeglu = 2,    ///< y = gelu_tanh(a) * b
+  kElementwiseSoftcap = 3,  ///< y = scale * tanh(a / scale); b absent
+};
+
+/** Parameters of the elementwise kernels, [rows, width]. Bindings: a, b (absent where the formula has none), y. */
+struct ElementwiseParams {
+  uint32_t op;        ///< ElementwiseOp
+  uint32_t row_set;   ///< RowSet of all operands
+  uint32_t width;     ///< elements a row
+  uint32_t a_stride;  ///< elements between two rows of a
+  uint32_t b_stride;  ///< elements between two rows of b
+  uint32_t y_stride;  ///< elements between two rows of y
+  float scale;
+};
+static_assert(sizeof(ElementwiseParams) == 28, "host and kernel disagree on ElementwiseParams");

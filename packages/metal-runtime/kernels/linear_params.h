@@ -1,0 +1,52 @@
+#pragma once
+#include <stdint.h>
+
+/** What the linear kernels do with their products before they store them. */
+enum LinearEpilogue {
+  kLinearStore = 0,     ///< y_i = x W_i^T
+  kLinearGeglu = 1,     ///< two weights: y = gelu_tanh(x W_0^T) * (x W_1^T)
+  kLinearGegluMul = 2,  ///< one weight: y = gelu_tanh(x W^T) * operand
+  kLinearSoftcap = 3,   ///< one weight: y = cap * tanh(x W^T / cap)
+};
+
+/** One weight matrix of a linear command; see WeightView in the CPU backend for the layout. */
+struct LinearWeightParams {
+  uint32_t out;         ///< rows of the weight
+  uint32_t format;      ///< WeightFormat
+  uint32_t bits;        ///< when affine
+  uint32_t group;       ///< when affine
+  uint32_t scale_type;  ///< ScalarType of scales and biases when affine
+  uint32_t y_stride;    ///< elements between two rows of this weight's output
+};
+
+/**
+ * Parameters of the linear kernels: up to three products of the same rows, with optional work before and after.
+ *
+ * Prologue: with has_residual, h = (residual + rms_norm(x) * residual_gain) * residual_scale is computed and stored, and
+ * takes the place of x; with has_norm, the rows are then normalised with norm_gain.
+ * Epilogue: LinearEpilogue.
+ *
+ * Bindings: x; residual, residual gain, h (absent unless has_residual); norm gain (absent unless has_norm); epilogue
+ * operand (absent unless kLinearGegluMul); then per weight: weight, scales, biases; then the outputs: one per weight, or
+ * one in all for the geglu epilogues.
+ */
+struct LinearParams {
+  uint32_t row_set;
+  uint32_t in;               ///< columns of every weight
+  uint32_t weights;          ///< 1 to 3
+  uint32_t is_fast;          ///< 1: 8-bit activations for affine weights where the backend has them
+  uint32_t x_stride;
+  uint32_t has_residual;
+  uint32_t residual_stride;
+  uint32_t h_stride;
+  uint32_t residual_gain_type;  ///< ScalarType
+  uint32_t has_norm;
+  uint32_t norm_gain_type;      ///< ScalarType
+  uint32_t epilogue;            ///< LinearEpilogue
+  uint32_t operand_stride;      ///< of the epilogue operand
+  float eps;                    ///< of both norms
+  float residual_scale;         ///< layer_scalar of the layer before; 1 = none
+  float cap;                    ///< of kLinearSoftcap
+  LinearWeightParams weight[3];
+};
+static_assert(sizeof(LinearParams) == 136, "host and kernel disagree on LinearParams");

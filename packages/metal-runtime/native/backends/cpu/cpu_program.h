@@ -1,0 +1,64 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cpu_buffer.h"
+#include "cpu_kernel.h"
+#include "device.h"
+#include "thread_pool.h"
+
+namespace markbase::cpu {
+
+class CpuDevice;
+
+/** A command with its kernel found and its addresses resolved: nothing is looked up while a step runs. */
+struct BoundCommand {
+  const CpuKernel* kernel;
+  const Command* command;
+  std::vector<void*> buffers;
+};
+
+/** Replays commands phase by phase; items of a phase are handed to the threads dynamically. */
+class CpuProgram : public Program {
+ public:
+  static Status create(std::shared_ptr<CpuDevice> device, ProgramDescription description,
+                       std::shared_ptr<Program>* out);
+
+  Status run(const StepCall& step) override;
+  void cancel() override;
+  std::vector<PlannedCommand> plan() const override;
+
+ private:
+  static constexpr size_t kNeverStop = SIZE_MAX;
+
+  CpuProgram(std::shared_ptr<CpuDevice> device, ProgramDescription description)
+      : device_(std::move(device)), description_(std::move(description)) {}
+
+  Status bind();
+  void run_commands(uint32_t thread, Barrier* barrier);
+  void run_phase(const BoundCommand& bound, uint32_t phase, std::atomic<uint32_t>* next, uint32_t thread);
+  bool has_non_finite_output(const BoundCommand& bound) const;
+  void copy_inputs(const StepCall& step);
+  void copy_outputs(const StepCall& step) const;
+  Status damaged_file() const;
+
+  std::shared_ptr<CpuDevice> device_;
+  const ProgramDescription description_;
+  std::vector<BoundCommand> commands_;
+  std::vector<std::shared_ptr<MappedFile>> files_;  ///< every file that the commands read
+  std::shared_ptr<AnonymousBuffer> arena_;
+  std::shared_ptr<AnonymousBuffer> scratch_;
+  std::vector<std::atomic<uint32_t>> next_item_;  ///< one counter a phase
+  std::atomic<bool> is_cancelled_{false};
+
+  // Of the running step, set before the threads start and read by all of them.
+  const StepCall* step_ = nullptr;
+  /** Phase after which all threads leave. A number, not a flag: a thread that is still one phase behind must not see it. */
+  std::atomic<size_t> stop_phase_{kNeverStop};
+  const BoundCommand* non_finite_ = nullptr;
+};
+
+}  // namespace markbase::cpu

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "cpu_kernel.h"
+
+/** The kernels of one instruction set; each is defined in the file of its family. */
+namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
+
+extern const CpuKernel kEmbed;
+extern const CpuKernel kRmsNorm;
+extern const CpuKernel kElementwise;
+extern const CpuKernel kRopeTable;
+extern const CpuKernel kRope;
+extern const CpuKernel kKvAppend;
+extern const CpuKernel kAttention;
+extern const CpuKernel kGatherRows;
+extern const CpuKernel kSample;
+extern const CpuKernel kLinear;
+
+}  // namespace markbase::cpu::MARKBASE_ISA_NAMESPACE

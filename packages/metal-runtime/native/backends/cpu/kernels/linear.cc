@@ -1,0 +1,166 @@
+/**
+ * linear: y_i = x W_i^T for up to three weights of the same rows, with optional work before and after the products.
+ *
+ * Phase 0, one item a row: h = (residual + rms_norm(x) * residual_gain) * residual_scale; rms_norm with norm_gain; the
+ * forms in which the matrix core wants the row. Phase 1, one item a block of weight rows: the products, for all rows of
+ * the step, and the epilogue on them. Products are float32 sums whose order the core fixes; the other steps are the
+ * functions of the plain kernels, so that a fused command gives the bits of the plain ones.
+ */
+#include "linear_params.h"
+
+#include "call.h"
+#include "kernel_list.h"
+#include "rows.h"
+
+namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
+namespace {
+
+constexpr uint32_t kMaxWeights = 3;
+constexpr uint32_t kFirstWeight = 6;  ///< binding index of the first weight
+
+WeightView weight_of(const LinearParams& p, uint32_t index, void* const* buffers) {
+  const LinearWeightParams& w = p.weight[index];
+  const auto at = [&](uint32_t i) { return buffers == nullptr ? nullptr : buffers[kFirstWeight + 3 * index + i]; };
+  return {static_cast<WeightFormat>(w.format), w.bits, w.group, static_cast<ScalarType>(w.scale_type), w.out, p.in,
+          at(0), at(1), at(2)};
+}
+
+/** Where things lie in the scratch of a call with `rows` rows. */
+struct Layout {
+  RowForm form[kMaxWeights];       ///< of each weight
+  size_t prepared[kMaxWeights];    ///< offset of the rows in that form; weights of one form share them
+  bool is_shared[kMaxWeights];     ///< an earlier weight has the same form
+  size_t thread_begin;             ///< offset of the first thread's scratch
+  size_t thread_bytes;
+  size_t tile;                     ///< offsets in a thread's scratch: the gate tile of geglu ...
+  size_t core;                     ///< ... and the scratch of the core; a row of floats lies at 0
+  size_t bytes;                    ///< of everything
+};
+
+/** Most weight rows that an item takes. */
+constexpr uint32_t kMaxBlock = 64;
+
+Layout layout_of(const LinearParams& p, uint32_t rows, uint32_t threads) {
+  const LinearCore& core = linear_core(kIsa);
+  Layout layout = {};
+  size_t core_bytes = 0;
+  for (uint32_t i = 0; i < p.weights; ++i) {
+    const WeightView weight = weight_of(p, i, nullptr);
+    layout.form[i] = core.row_form(weight, p.is_fast != 0);
+    layout.prepared[i] = layout.bytes;
+    for (uint32_t j = 0; j < i; ++j) {
+      if (layout.form[j] == layout.form[i]) layout.prepared[i] = layout.prepared[j];
+    }
+    layout.is_shared[i] = layout.prepared[i] != layout.bytes;
+    if (!layout.is_shared[i]) layout.bytes += align_up(rows * core.prepared_row_bytes(layout.form[i], p.in));
+    const size_t wanted = core.scratch_bytes(weight, layout.form[i], rows);
+    if (wanted > core_bytes) core_bytes = wanted;
+  }
+  layout.tile = align_up(p.in * sizeof(float));
+  layout.core = layout.tile + (p.epilogue == kLinearGeglu ? align_up(size_t{rows} * kMaxBlock * sizeof(float)) : 0);
+  layout.thread_bytes = layout.core + align_up(core_bytes);
+  layout.thread_begin = layout.bytes;
+  layout.bytes += threads * layout.thread_bytes;
+  return layout;
+}
+
+size_t scratch_bytes(const void* params, uint32_t max_rows, uint32_t threads) {
+  return layout_of(*static_cast<const LinearParams*>(params), max_rows, threads).bytes;
+}
+
+/** Weights that are multiplied one after the other; geglu takes its two together. */
+uint32_t passes(const LinearParams& p) { return p.epilogue == kLinearGeglu ? 1 : p.weights; }
+
+/** Weight rows an item: small enough that every thread gets several, large enough to amortise an item. */
+uint32_t block_of(const LinearParams& p, uint32_t threads) {
+  uint32_t out = 0;
+  for (uint32_t i = 0; i < passes(p); ++i) out += p.weight[i].out;
+  uint32_t block = kMaxBlock;
+  while (block > 16 && out / block < 12 * threads) block /= 2;
+  return block;
+}
+
+uint32_t items(const CpuCall& call, uint32_t phase) {
+  const auto& p = params_of<LinearParams>(call);
+  const uint32_t rows = call.step->rows[p.row_set];
+  if (phase == 0 || rows == 0) return rows;
+  const uint32_t block = block_of(p, call.threads);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < passes(p); ++i) count += divide_up(p.weight[i].out, block);
+  return count;
+}
+
+void prepare(const CpuCall& call, uint32_t begin, uint32_t end, uint32_t thread) {
+  const auto& p = params_of<LinearParams>(call);
+  const LinearCore& core = linear_core(kIsa);
+  const Layout layout = layout_of(p, call.step->rows[p.row_set], call.threads);
+  float* normalised = reinterpret_cast<float*>(call.scratch + layout.thread_begin + thread * layout.thread_bytes);
+  for (size_t row = begin; row < end; ++row) {
+    const float* x = buffer<const float>(call, 0) + row * p.x_stride;
+    if (p.has_residual != 0) {
+      float* h = buffer<float>(call, 3) + row * p.h_stride;
+      norm_add_row(x, p.in, p.eps, buffer<const void>(call, 2), p.residual_gain_type,
+                   buffer<const float>(call, 1) + row * p.residual_stride, p.residual_scale, h);
+      x = h;
+    }
+    if (p.has_norm != 0) {
+      norm_row(x, p.in, p.eps, buffer<const void>(call, 4), p.norm_gain_type, normalised);
+      x = normalised;
+    }
+    for (uint32_t i = 0; i < p.weights; ++i) {
+      if (layout.is_shared[i]) continue;
+      const size_t row_bytes = core.prepared_row_bytes(layout.form[i], p.in);
+      core.prepare_row(layout.form[i], p.in, x, call.scratch + layout.prepared[i] + row * row_bytes);
+    }
+  }
+}
+
+void multiply(const CpuCall& call, uint32_t begin, uint32_t end, uint32_t thread) {
+  const auto& p = params_of<LinearParams>(call);
+  const LinearCore& core = linear_core(kIsa);
+  const uint32_t rows = call.step->rows[p.row_set];
+  const Layout layout = layout_of(p, rows, call.threads);
+  const uint32_t block = block_of(p, call.threads);
+  std::byte* const own = call.scratch + layout.thread_begin + thread * layout.thread_bytes;
+  const auto product = [&](uint32_t weight, uint32_t first, uint32_t last, float* y, size_t y_stride) {
+    core.multiply(weight_of(p, weight, call.buffers), layout.form[weight], call.scratch + layout.prepared[weight], rows,
+                  first, last, y, y_stride, own + layout.core);
+  };
+
+  for (uint32_t item = begin; item < end; ++item) {
+    uint32_t weight = 0, index = item;
+    for (; index >= divide_up(p.weight[weight].out, block); ++weight) index -= divide_up(p.weight[weight].out, block);
+    const uint32_t first = index * block;
+    const uint32_t last = smaller(first + block, p.weight[weight].out);
+    const uint32_t width = last - first;
+    const size_t y_stride = p.weight[weight].y_stride;
+    float* y = buffer<float>(call, kFirstWeight + 3 * p.weights + weight) + first;
+
+    if (p.epilogue == kLinearGeglu) {
+      float* gate = reinterpret_cast<float*>(own + layout.tile);
+      product(0, first, last, gate, kMaxBlock);
+      product(1, first, last, y, y_stride);
+      for (size_t r = 0; r < rows; ++r) geglu_row(gate + r * kMaxBlock, y + r * y_stride, width, y + r * y_stride);
+      continue;
+    }
+    product(weight, first, last, y, y_stride);
+    if (p.epilogue == kLinearGegluMul) {
+      const float* operand = buffer<const float>(call, 5) + first;
+      for (size_t r = 0; r < rows; ++r) {
+        geglu_row(y + r * y_stride, operand + r * p.operand_stride, width, y + r * y_stride);
+      }
+    } else if (p.epilogue == kLinearSoftcap) {
+      for (size_t r = 0; r < rows; ++r) softcap_row(y + r * y_stride, width, p.cap, y + r * y_stride);
+    }
+  }
+}
+
+void run(const CpuCall& call, uint32_t phase, uint32_t begin, uint32_t end, uint32_t thread) {
+  return phase == 0 ? prepare(call, begin, end, thread) : multiply(call, begin, end, thread);
+}
+
+}  // namespace
+
+const CpuKernel kLinear = {"linear", 2, items, run, scratch_bytes};
+
+}  // namespace markbase::cpu::MARKBASE_ISA_NAMESPACE

@@ -1,0 +1,177 @@
+#pragma once
+
+#include "weight_row.h"
+
+namespace markbase::cpu {
+namespace {
+
+/**
+ * Products with float32 activations, y[r][n] = sum_k x[r][k] * w[n][k].
+ *
+ * The sum of one (r, n) always runs the same way: lane l of one accumulator takes the columns k = l (mod lanes) in
+ * ascending order with one fused multiply-add each, and the lanes are added at the end in a fixed tree. Blocking only
+ * decides which (r, n) are computed side by side, so results do not depend on the number of rows or the split of the
+ * outputs. Blocks that stick out repeat their last row or output and drop the copy.
+ */
+template <class Simd>
+struct FloatProduct {
+  using Float = typename Simd::Float;
+  static constexpr uint32_t kLanes = Simd::kLanes;
+  static constexpr uint32_t kChunk = 32;  // columns of one decoding step; every group is a multiple of it
+  static constexpr uint32_t kMaxOutputs = 4;
+
+  /** Floats of scratch: scales and biases of the outputs of a block. */
+  static size_t scratch_floats(const WeightView& weight) {
+    if (weight.format != kWeightAffine) return 0;
+    return size_t{2} * kMaxOutputs * round_up(weight.in / weight.group, 16);
+  }
+
+  static void run(const WeightView& weight, const float* x, size_t x_stride, uint32_t rows, uint32_t begin, uint32_t end,
+                  float* y, size_t y_stride, float* scratch) {
+    if (weight.format == kWeightAffine) {
+      visit_bits(weight.bits, [&](auto tag) {
+        for_row_blocks<Affine<decltype(tag)::kBits>>(weight, x, x_stride, rows, begin, end, y, y_stride, scratch);
+      });
+    } else if (weight.format == kWeightBf16) {
+      for_row_blocks<Plain<kScalarBf16>>(weight, x, x_stride, rows, begin, end, y, y_stride, scratch);
+    } else if (weight.format == kWeightF16) {
+      for_row_blocks<Plain<kScalarF16>>(weight, x, x_stride, rows, begin, end, y, y_stride, scratch);
+    } else {
+      for_row_blocks<Plain<kScalarF32>>(weight, x, x_stride, rows, begin, end, y, y_stride, scratch);
+    }
+  }
+
+ private:
+  template <uint32_t Rows, uint32_t Outputs>
+  struct Block {
+    const float* x[Rows];
+    const uint8_t* weight[Outputs];
+    const float* scale[Outputs];
+    const float* bias[Outputs];
+    Float sum[Rows][Outputs];
+  };
+
+  /** Affine weights: w = code * scale + bias, rounded once, then one fused multiply-add. */
+  template <int Bits>
+  struct Affine {
+    template <uint32_t Outputs>
+    static void load_scales(const WeightView& weight, const uint32_t (&outputs)[Outputs], const float* (&scale)[Outputs],
+                            const float* (&bias)[Outputs], float* scratch) {
+      const uint32_t groups = weight.in / weight.group;
+      for (uint32_t n = 0; n < Outputs; ++n) {
+        float* target = scratch + n * 2 * round_up(groups, 16);
+        scale[n] = target;
+        bias[n] = target + round_up(groups, 16);
+        const size_t first = size_t{outputs[n]} * groups;
+        cpu::load_scalars<Simd>(weight.scale_type, weight.scales, first, groups, target);
+        cpu::load_scalars<Simd>(weight.scale_type, weight.biases, first, groups, target + round_up(groups, 16));
+      }
+    }
+
+    template <uint32_t Rows, uint32_t Outputs>
+    static void accumulate(const WeightView& weight, Block<Rows, Outputs>& block) {
+      const uint32_t chunks = weight.group / kChunk;
+      uint32_t chunk = 0;
+      for (uint32_t group = 0; group < weight.in / weight.group; ++group) {
+        for (uint32_t stop = chunk + chunks; chunk < stop; ++chunk) {
+          for (uint32_t n = 0; n < Outputs; ++n) {
+            const typename Simd::template Dequantizer<Bits> dequantize(block.scale[n][group], block.bias[n][group]);
+            Float w[kChunk / kLanes];
+            dequantize.decode32(block.weight[n] + chunk * (kChunk * Bits / 8), w);
+            for (uint32_t v = 0; v < kChunk / kLanes; ++v) {
+              for (uint32_t r = 0; r < Rows; ++r) {
+                const Float x = Simd::load(block.x[r] + chunk * kChunk + v * kLanes);
+                block.sum[r][n] = Simd::fma(w[v], x, block.sum[r][n]);
+              }
+            }
+          }
+        }
+      }
+    }
+  };
+
+  /** Weights stored as numbers. */
+  template <ScalarType Type>
+  struct Plain {
+    template <uint32_t Outputs>
+    static void load_scales(const WeightView&, const uint32_t (&)[Outputs], const float* (&)[Outputs],
+                            const float* (&)[Outputs], float*) {}
+
+    template <uint32_t Rows, uint32_t Outputs>
+    static void accumulate(const WeightView& weight, Block<Rows, Outputs>& block) {
+      constexpr uint32_t kBytes = Type == kScalarF32 ? 4 : 2;
+      uint32_t k = 0;
+      for (; k + kLanes <= weight.in; k += kLanes) {
+        for (uint32_t n = 0; n < Outputs; ++n) {
+          add_products(Simd::load_scalars(Type, block.weight[n] + size_t{k} * kBytes), k, n, block);
+        }
+      }
+      if (k == weight.in) return;
+      for (uint32_t n = 0; n < Outputs; ++n) {
+        float tail[kLanes] = {};
+        cpu::load_scalars<Simd>(Type, block.weight[n], k, weight.in - k, tail);
+        add_products(Simd::load(tail), k, n, block);  // prepared rows are padded with zeros
+      }
+    }
+
+    template <uint32_t Rows, uint32_t Outputs>
+    static void add_products(Float w, uint32_t k, uint32_t n, Block<Rows, Outputs>& block) {
+      for (uint32_t r = 0; r < Rows; ++r) {
+        block.sum[r][n] = Simd::fma(w, Simd::load(block.x[r] + k), block.sum[r][n]);
+      }
+    }
+  };
+
+  template <class Format, uint32_t Rows, uint32_t Outputs>
+  static void run_block(const WeightView& weight, const float* x, size_t x_stride, uint32_t rows, uint32_t begin,
+                        uint32_t end, float* y, size_t y_stride, float* scratch) {
+    for (uint32_t first = begin; first < end; first += Outputs) {
+      Block<Rows, Outputs> block;
+      uint32_t outputs[Outputs];
+      for (uint32_t n = 0; n < Outputs; ++n) {
+        outputs[n] = smaller(first + n, end - 1);
+        block.weight[n] = weight_row(weight, outputs[n]);
+      }
+      Format::load_scales(weight, outputs, block.scale, block.bias, scratch);
+      for (uint32_t r = 0; r < Rows; ++r) {
+        block.x[r] = x + smaller(r, rows - 1) * x_stride;
+        for (uint32_t n = 0; n < Outputs; ++n) block.sum[r][n] = Simd::zero();
+      }
+      Format::accumulate(weight, block);
+      for (uint32_t r = 0; r < smaller(rows, Rows); ++r) {
+        for (uint32_t n = 0; n < smaller(end - first, Outputs); ++n) {
+          y[r * y_stride + (first - begin) + n] = Simd::sum(block.sum[r][n]);
+        }
+      }
+    }
+  }
+
+  template <class Format>
+  static void for_row_blocks(const WeightView& weight, const float* x, size_t x_stride, uint32_t rows, uint32_t begin,
+                             uint32_t end, float* y, size_t y_stride, float* scratch) {
+    constexpr uint32_t kAccumulators = Simd::kFloatAccumulators;
+    constexpr uint32_t kMaxRows = Simd::kFloatRows;
+    for (uint32_t r = 0; r < rows;) {
+      const uint32_t left = rows - r;
+      const float* first = x + r * x_stride;
+      float* target = y + r * y_stride;
+      if (left == 1) {
+        run_block<Format, 1, kMaxOutputs>(weight, first, x_stride, left, begin, end, target, y_stride, scratch);
+        r += 1;
+      } else if (left == 2) {
+        run_block<Format, 2, kMaxOutputs>(weight, first, x_stride, left, begin, end, target, y_stride, scratch);
+        r += 2;
+      } else if (left <= 4 || kMaxRows == 4) {
+        run_block<Format, 4, kAccumulators / 4>(weight, first, x_stride, left, begin, end, target, y_stride, scratch);
+        r += 4;
+      } else {
+        run_block<Format, kMaxRows, kAccumulators / kMaxRows>(weight, first, x_stride, left, begin, end, target, y_stride,
+                                                              scratch);
+        r += kMaxRows;
+      }
+    }
+  }
+};
+
+}  // namespace
+}  // namespace markbase::cpu

@@ -1,0 +1,155 @@
+#pragma once
+
+#include <immintrin.h>
+
+#include "scalar_convert.h"
+
+namespace markbase::cpu {
+namespace {
+
+/** The 8 codes in Bits consecutive bytes as 8 bytes. */
+template <int Bits>
+inline uint64_t avx2_codes8(const uint8_t* source) {
+  const uint64_t packed = read_bytes<Bits>(source);
+  if constexpr (Bits == 8) return packed;
+  return _pdep_u64(packed, ((1u << Bits) - 1) * 0x0101010101010101u);
+}
+
+/** AVX2 with FMA, F16C and BMI2 (Intel from Haswell, AMD from Zen). */
+struct Avx2Simd {
+  static constexpr uint32_t kLanes = 8;
+  static constexpr uint32_t kFloatRows = 4;
+  static constexpr uint32_t kFloatAccumulators = 8;
+  static constexpr uint32_t kNibbleBlock = 64;
+  using Float = __m256;
+  using Int = __m256i;
+
+  static Float zero() { return _mm256_setzero_ps(); }
+  static Float set(float value) { return _mm256_set1_ps(value); }
+  static Float load(const float* source) { return _mm256_loadu_ps(source); }
+  static void store(float* target, Float value) { _mm256_storeu_ps(target, value); }
+  static Float add(Float a, Float b) { return _mm256_add_ps(a, b); }
+  static Float multiply(Float a, Float b) { return _mm256_mul_ps(a, b); }
+  static Float fma(Float a, Float b, Float c) { return _mm256_fmadd_ps(a, b, c); }
+  static Float to_float(Int v) { return _mm256_cvtepi32_ps(v); }
+  static float sum(Float v) {
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+  }
+
+  static Float load_scalars(ScalarType type, const uint8_t* source) {
+    if (type == kScalarF32) return _mm256_loadu_ps(reinterpret_cast<const float*>(source));
+    const __m128i raw = _mm_loadu_si128(reinterpret_cast<const __m128i*>(source));
+    if (type == kScalarF16) return _mm256_cvtph_ps(raw);
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(raw), 16));
+  }
+
+  static void prefetch(const uint8_t* source) { _mm_prefetch(reinterpret_cast<const char*>(source) + 4096, _MM_HINT_T0); }
+
+  template <int Bits>
+  static void codes32(const uint8_t* source, Float (&codes)[4]) {
+    for (Float& vector : codes) {
+      const __m128i bytes = _mm_cvtsi64_si128(static_cast<int64_t>(avx2_codes8<Bits>(source)));
+      vector = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
+      source += Bits;
+    }
+  }
+
+  template <int Bits>
+  struct Dequantizer {
+    Float scale;
+    Float bias;
+    Dequantizer(float s, float b) : scale(set(s)), bias(set(b)) {}
+    void decode32(const uint8_t* source, Float (&w)[4]) const {
+      codes32<Bits>(source, w);
+      for (Float& vector : w) vector = fma(vector, scale, bias);
+    }
+  };
+
+  /** Sums of adjacent pairs of 16-bit sums. */
+  static Int add_pairs(__m256i sums) { return _mm256_madd_epi16(sums, _mm256_set1_epi16(1)); }
+
+  /**
+   * Natural order, 32 codes a register. Pairs of products are added in 16 bits: 2 * 63 * 127 fits up to 6 bits, and two
+   * such sums as well. 8-bit codes have 128 taken off first; then |q| <= 128 times the activation with q's sign gives at
+   * most 2 * 128 * 127 = 32512, which fits just once.
+   */
+  template <int Bits, int Unit>
+  struct DotStep {
+    static constexpr uint32_t kColumns = Unit;
+    static constexpr uint32_t kUnits = 1;
+    static constexpr int kOffset = Bits == 8 ? 128 : 0;
+    struct Codes {
+      __m256i part[Unit / 32];
+    };
+
+    static Codes decode(const uint8_t* source) {
+      Codes codes;
+      for (__m256i& part : codes.part) {
+        if constexpr (Bits == 8) {
+          const __m256i raw = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source));
+          part = _mm256_xor_si256(raw, _mm256_set1_epi8(-128));
+        } else {
+          part = _mm256_set_epi64x(static_cast<int64_t>(avx2_codes8<Bits>(source + 3 * Bits)),
+                                   static_cast<int64_t>(avx2_codes8<Bits>(source + 2 * Bits)),
+                                   static_cast<int64_t>(avx2_codes8<Bits>(source + Bits)),
+                                   static_cast<int64_t>(avx2_codes8<Bits>(source)));
+        }
+        source += 4 * Bits;
+      }
+      return codes;
+    }
+
+    static __m256i pairs(__m256i codes, const int8_t* x) {
+      const __m256i activations = _mm256_load_si256(reinterpret_cast<const __m256i*>(x));
+      if constexpr (Bits == 8) {
+        return _mm256_maddubs_epi16(_mm256_abs_epi8(codes), _mm256_sign_epi8(activations, codes));
+      } else {
+        return _mm256_maddubs_epi16(codes, activations);
+      }
+    }
+
+    static Int dot(const Codes& codes, const int8_t* x) {
+      __m256i sums = pairs(codes.part[0], x);
+      if constexpr (Unit == 32) return add_pairs(sums);
+      const __m256i second = pairs(codes.part[Unit / 32 - 1], x + 32);
+      if constexpr (Bits == 8) return _mm256_add_epi32(add_pairs(sums), add_pairs(second));
+      return add_pairs(_mm256_add_epi16(sums, second));
+    }
+
+    static Float spread(const float* product) { return _mm256_broadcast_ss(product); }
+  };
+
+  /** 4 bits: 32 bytes are 64 columns; lane l sums columns 8l .. 8l+7, the even ones from the low nibbles. */
+  template <int Unit>
+  struct DotStep<4, Unit> {
+    static constexpr uint32_t kColumns = 64;
+    static constexpr uint32_t kUnits = kColumns / Unit;
+    static constexpr int kOffset = 0;
+    struct Codes {
+      __m256i even;
+      __m256i odd;
+    };
+
+    static Codes decode(const uint8_t* source) {
+      const __m256i packed = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source));
+      const __m256i low = _mm256_set1_epi8(15);
+      return {_mm256_and_si256(packed, low), _mm256_and_si256(_mm256_srli_epi16(packed, 4), low)};
+    }
+    static Int dot(const Codes& codes, const int8_t* x) {
+      const auto* activations = reinterpret_cast<const __m256i*>(x);
+      const __m256i even = _mm256_maddubs_epi16(codes.even, _mm256_load_si256(activations));
+      const __m256i odd = _mm256_maddubs_epi16(codes.odd, _mm256_load_si256(activations + 1));
+      return add_pairs(_mm256_add_epi16(even, odd));
+    }
+    static Float spread(const float* product) {
+      if constexpr (kUnits == 1) return _mm256_broadcast_ss(product);
+      const __m256 pair = _mm256_castpd_ps(_mm256_set1_pd(read_unaligned<double>(product)));
+      return _mm256_permutevar8x32_ps(pair, _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
+    }
+  };
+};
+
+}  // namespace
+}  // namespace markbase::cpu

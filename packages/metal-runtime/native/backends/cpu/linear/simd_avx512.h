@@ -1,0 +1,222 @@
+#pragma once
+
+#include <immintrin.h>
+
+#include "scalar_convert.h"
+
+namespace markbase::cpu {
+namespace {
+
+/** Where the 2 * Bits bytes of 16 codes go: lane l gets the 4 bytes that start at bit l * Bits, shifted by `shift`. */
+template <int Bits>
+struct Avx512LaneLayout {
+  alignas(64) uint8_t byte[2][64];
+  alignas(64) uint32_t shift[16];
+
+  constexpr Avx512LaneLayout() : byte(), shift() {
+    for (int half = 0; half < 2; ++half) {
+      for (int lane = 0; lane < 16; ++lane) {
+        for (int i = 0; i < 4; ++i) byte[half][lane * 4 + i] = static_cast<uint8_t>((half * 16 + lane) * Bits / 8 + i);
+      }
+    }
+    for (int lane = 0; lane < 16; ++lane) shift[lane] = static_cast<uint32_t>(lane * Bits % 8);
+  }
+};
+
+/** The 8 codes in Bits consecutive bytes become 8 bytes: `byte` moves them into one quadword, `shift` cuts it up. */
+template <int Bits>
+struct Avx512ByteLayout {
+  alignas(64) uint8_t byte[64];
+  alignas(64) uint8_t shift[64];
+
+  constexpr Avx512ByteLayout() : byte(), shift() {
+    for (int quad = 0; quad < 8; ++quad) {
+      for (int i = 0; i < 8; ++i) {
+        byte[quad * 8 + i] = static_cast<uint8_t>(i < Bits ? quad * Bits + i : 0);
+        shift[quad * 8 + i] = static_cast<uint8_t>(i * Bits);
+      }
+    }
+  }
+};
+
+template <int Bits>
+inline constexpr Avx512LaneLayout<Bits> kAvx512LaneLayout;
+template <int Bits>
+inline constexpr Avx512ByteLayout<Bits> kAvx512ByteLayout;
+
+/** AVX-512 F, BW, DQ, VL, VNNI and VBMI (Intel from Ice Lake, AMD from Zen 4). */
+struct Avx512Simd {
+  static constexpr uint32_t kLanes = 16;
+  static constexpr uint32_t kFloatRows = 8;
+  static constexpr uint32_t kFloatAccumulators = 16;
+  static constexpr uint32_t kNibbleBlock = 128;
+  using Float = __m512;
+  using Int = __m512i;
+
+  static Float zero() { return _mm512_setzero_ps(); }
+  static Float set(float value) { return _mm512_set1_ps(value); }
+  static Float load(const float* source) { return _mm512_loadu_ps(source); }
+  static void store(float* target, Float value) { _mm512_storeu_ps(target, value); }
+  static Float add(Float a, Float b) { return _mm512_add_ps(a, b); }
+  static Float multiply(Float a, Float b) { return _mm512_mul_ps(a, b); }
+  static Float fma(Float a, Float b, Float c) { return _mm512_fmadd_ps(a, b, c); }
+  static Float to_float(Int v) { return _mm512_cvtepi32_ps(v); }
+  static float sum(Float v) {
+    const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+  }
+
+  static Float load_scalars(ScalarType type, const uint8_t* source) {
+    if (type == kScalarF32) return _mm512_loadu_ps(source);
+    const __m256i raw = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source));
+    if (type == kScalarF16) return _mm512_cvtph_ps(raw);
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(raw), 16));
+  }
+
+  /** As load_scalars for the first `count` < 16 values; the other lanes are zero and their memory is not read. */
+  static Float load_scalars(ScalarType type, const uint8_t* source, uint32_t count) {
+    const auto mask = static_cast<__mmask16>((1u << count) - 1);
+    if (type == kScalarF32) return _mm512_maskz_loadu_ps(mask, source);
+    const __m256i raw = _mm256_maskz_loadu_epi16(mask, source);
+    if (type == kScalarF16) return _mm512_cvtph_ps(raw);
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(raw), 16));
+  }
+
+  /** A distance that covers the latency of memory at the rate of one core: measured, flat from 2 to 6 KiB. */
+  static void prefetch(const uint8_t* source) { _mm_prefetch(reinterpret_cast<const char*>(source) + 4096, _MM_HINT_T0); }
+
+  /** The first `Bytes` bytes (at most 64) at `source`, then zeros; nothing else is read. */
+  template <int Bytes>
+  static __m512i load_bytes(const uint8_t* source) {
+    if constexpr (Bytes == 64) return _mm512_loadu_si512(source);
+    if constexpr (Bytes == 32) {
+      return _mm512_zextsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(source)));
+    }
+    return _mm512_maskz_loadu_epi8((uint64_t{1} << (Bytes % 64)) - 1, source);
+  }
+
+  /** 32 codes as two vectors of integers; above the code each lane still holds bits of its neighbours. */
+  template <int Bits>
+  static void lanes32(const uint8_t* source, Int (&lanes)[2]) {
+    const __m512i packed = load_bytes<4 * Bits>(source);
+    for (int half = 0; half < 2; ++half) {
+      const __m512i moved = _mm512_permutexvar_epi8(_mm512_load_si512(kAvx512LaneLayout<Bits>.byte[half]), packed);
+      lanes[half] = _mm512_srlv_epi32(moved, _mm512_load_si512(kAvx512LaneLayout<Bits>.shift));
+    }
+  }
+
+  template <int Bits>
+  static void codes32(const uint8_t* source, Float (&codes)[2]) {
+    if constexpr (Bits == 8) {
+      for (int half = 0; half < 2; ++half) {
+        const auto* bytes = reinterpret_cast<const __m128i*>(source + 16 * half);
+        codes[half] = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128(bytes)));
+      }
+    } else {
+      Int lanes[2];
+      lanes32<Bits>(source, lanes);
+      const __m512i mask = _mm512_set1_epi32((1 << Bits) - 1);
+      for (int half = 0; half < 2; ++half) codes[half] = _mm512_cvtepi32_ps(_mm512_and_si512(lanes[half], mask));
+    }
+  }
+
+  /** Up to 4 bits the 2^Bits possible weights fit a register: a permutation looks them up by the low 4 bits of a lane. */
+  template <int Bits>
+  struct Dequantizer {
+    static constexpr bool kIsTable = Bits <= 4;
+    Float scale;
+    Float bias;
+
+    Dequantizer(float s, float b) : scale(set(s)), bias(set(b)) {
+      if constexpr (kIsTable) {
+        const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        const __m512i code = _mm512_and_si512(lane, _mm512_set1_epi32((1 << Bits) - 1));
+        scale = fma(_mm512_cvtepi32_ps(code), scale, bias);  // now the table
+      }
+    }
+
+    void decode32(const uint8_t* source, Float (&w)[2]) const {
+      if constexpr (kIsTable) {
+        Int lanes[2];
+        lanes32<Bits>(source, lanes);
+        for (int half = 0; half < 2; ++half) w[half] = _mm512_permutexvar_ps(lanes[half], scale);
+      } else {
+        codes32<Bits>(source, w);
+        for (int half = 0; half < 2; ++half) w[half] = fma(w[half], scale, bias);
+      }
+    }
+  };
+
+  /** 64 codes as bytes in their natural order. */
+  template <int Bits>
+  static __m512i codes64(const uint8_t* source) {
+    return spread_codes<Bits>(load_bytes<8 * Bits>(source));
+  }
+
+  /** The same from a register whose first 8 * Bits bytes are the packed codes. */
+  template <int Bits>
+  static __m512i spread_codes(__m512i packed) {
+    if constexpr (Bits == 8) return packed;
+    const __m512i moved = _mm512_permutexvar_epi8(_mm512_load_si512(kAvx512ByteLayout<Bits>.byte), packed);
+    const __m512i cut = _mm512_multishift_epi64_epi8(_mm512_load_si512(kAvx512ByteLayout<Bits>.shift), moved);
+    return _mm512_and_si512(cut, _mm512_set1_epi8((1 << Bits) - 1));
+  }
+
+  /** Natural order: 64 columns, lane l sums columns 4l .. 4l+3. */
+  template <int Bits, int Unit>
+  struct DotStep {
+    static constexpr uint32_t kColumns = 64;
+    static constexpr uint32_t kUnits = kColumns / Unit;
+    static constexpr int kOffset = 0;
+    using Codes = __m512i;
+
+    static Codes decode(const uint8_t* source) { return codes64<Bits>(source); }
+    static Int dot(Codes codes, const int8_t* x) {
+      return _mm512_dpbusd_epi32(_mm512_setzero_si512(), codes, _mm512_load_si512(x));
+    }
+    static Float spread(const float* product) {
+      if constexpr (kUnits == 1) return _mm512_set1_ps(*product);
+      return spread_units<kUnits>(product);
+    }
+  };
+
+  /** 4 bits: 64 bytes are 128 columns; lane l sums columns 8l .. 8l+7, the even ones from the low nibbles. */
+  template <int Unit>
+  struct DotStep<4, Unit> {
+    static constexpr uint32_t kColumns = 128;
+    static constexpr uint32_t kUnits = kColumns / Unit;
+    static constexpr int kOffset = 0;
+    struct Codes {
+      __m512i even;
+      __m512i odd;
+    };
+
+    static Codes decode(const uint8_t* source) {
+      const __m512i packed = _mm512_loadu_si512(source);
+      const __m512i low = _mm512_set1_epi8(15);
+      return {_mm512_and_si512(packed, low), _mm512_and_si512(_mm512_srli_epi16(packed, 4), low)};
+    }
+    static Int dot(Codes codes, const int8_t* x) {
+      const __m512i even = _mm512_dpbusd_epi32(_mm512_setzero_si512(), codes.even, _mm512_load_si512(x));
+      return _mm512_dpbusd_epi32(even, codes.odd, _mm512_load_si512(x + 64));
+    }
+    static Float spread(const float* product) { return spread_units<kUnits>(product); }
+  };
+
+  /** Two or four consecutive floats, each over its half or quarter of the lanes. */
+  template <uint32_t Units>
+  static Float spread_units(const float* product) {
+    if constexpr (Units == 2) {
+      const __m512 pair = _mm512_castpd_ps(_mm512_set1_pd(read_unaligned<double>(product)));
+      return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1), pair);
+    } else {
+      const __m512 four = _mm512_broadcast_f32x4(_mm_loadu_ps(product));
+      return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3), four);
+    }
+  }
+};
+
+}  // namespace
+}  // namespace markbase::cpu

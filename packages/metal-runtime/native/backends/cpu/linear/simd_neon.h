@@ -1,0 +1,144 @@
+#pragma once
+
+#include <arm_neon.h>
+
+#include "scalar_convert.h"
+
+namespace markbase::cpu {
+namespace {
+
+/** Two runs of Bits bytes, in the two halves of a register, become twice 8 codes: element i takes the 2 bytes from bit
+ * i * Bits on and shifts them right. */
+template <int Bits>
+struct NeonByteLayout {
+  alignas(16) uint8_t byte[2][16];
+  alignas(16) int16_t shift[8];
+
+  constexpr NeonByteLayout() : byte(), shift() {
+    for (int half = 0; half < 2; ++half) {
+      for (int i = 0; i < 8; ++i) {
+        const int first = i * Bits / 8;
+        byte[half][2 * i] = static_cast<uint8_t>(half * 8 + first);
+        byte[half][2 * i + 1] = static_cast<uint8_t>(half * 8 + (first < 7 ? first + 1 : 7));
+      }
+    }
+    for (int i = 0; i < 8; ++i) shift[i] = static_cast<int16_t>(-(i * Bits % 8));
+  }
+};
+
+template <int Bits>
+inline constexpr NeonByteLayout<Bits> kNeonByteLayout;
+
+/** NEON with dot products (Arm v8.2; every Apple M, Neoverse N1, Cortex-A76 and later). */
+struct NeonSimd {
+  static constexpr uint32_t kLanes = 4;
+  static constexpr uint32_t kFloatRows = 8;
+  static constexpr uint32_t kFloatAccumulators = 16;
+  static constexpr uint32_t kNibbleBlock = 32;
+  using Float = float32x4_t;
+  using Int = int32x4_t;
+
+  static Float zero() { return vdupq_n_f32(0.0f); }
+  static Float set(float value) { return vdupq_n_f32(value); }
+  static Float load(const float* source) { return vld1q_f32(source); }
+  static void store(float* target, Float value) { vst1q_f32(target, value); }
+  static Float add(Float a, Float b) { return vaddq_f32(a, b); }
+  static Float multiply(Float a, Float b) { return vmulq_f32(a, b); }
+  static Float fma(Float a, Float b, Float c) { return vfmaq_f32(c, a, b); }
+  static Float to_float(Int v) { return vcvtq_f32_s32(v); }
+  static float sum(Float v) { return vaddvq_f32(v); }
+
+  static Float load_scalars(ScalarType type, const uint8_t* source) {
+    if (type == kScalarF32) return vreinterpretq_f32_u8(vld1q_u8(source));
+    const uint8x8_t raw = vld1_u8(source);
+    if (type == kScalarF16) return vcvt_f32_f16(vreinterpret_f16_u8(raw));
+    return vreinterpretq_f32_u32(vshll_n_u16(vreinterpret_u16_u8(raw), 16));
+  }
+
+  static void prefetch(const uint8_t* source) { __builtin_prefetch(source + 2048); }
+
+  /** 16 codes as bytes in their natural order, from exactly 2 * Bits bytes. */
+  template <int Bits>
+  static uint8x16_t codes16(const uint8_t* source) {
+    if constexpr (Bits == 8) {
+      return vld1q_u8(source);
+    } else {
+      const uint64x2_t packed = vcombine_u64(vcreate_u64(read_bytes<Bits>(source)), vcreate_u64(read_bytes<Bits>(source + Bits)));
+      const int16x8_t shift = vld1q_s16(kNeonByteLayout<Bits>.shift);
+      uint16x8_t half[2];
+      for (int i = 0; i < 2; ++i) {
+        const uint8x16_t moved = vqtbl1q_u8(vreinterpretq_u8_u64(packed), vld1q_u8(kNeonByteLayout<Bits>.byte[i]));
+        half[i] = vshlq_u16(vreinterpretq_u16_u8(moved), shift);
+      }
+      const uint8x16_t codes = vuzp1q_u8(vreinterpretq_u8_u16(half[0]), vreinterpretq_u8_u16(half[1]));
+      return vandq_u8(codes, vdupq_n_u8((1 << Bits) - 1));
+    }
+  }
+
+  template <int Bits>
+  static void codes32(const uint8_t* source, Float (&codes)[8]) {
+    for (int part = 0; part < 2; ++part, source += 2 * Bits) {
+      const uint8x16_t bytes = codes16<Bits>(source);
+      const uint16x8_t low = vmovl_u8(vget_low_u8(bytes));
+      const uint16x8_t high = vmovl_high_u8(bytes);
+      codes[4 * part] = vcvtq_f32_u32(vmovl_u16(vget_low_u16(low)));
+      codes[4 * part + 1] = vcvtq_f32_u32(vmovl_high_u16(low));
+      codes[4 * part + 2] = vcvtq_f32_u32(vmovl_u16(vget_low_u16(high)));
+      codes[4 * part + 3] = vcvtq_f32_u32(vmovl_high_u16(high));
+    }
+  }
+
+  template <int Bits>
+  struct Dequantizer {
+    Float scale;
+    Float bias;
+    Dequantizer(float s, float b) : scale(set(s)), bias(set(b)) {}
+    void decode32(const uint8_t* source, Float (&w)[8]) const {
+      codes32<Bits>(source, w);
+      for (Float& vector : w) vector = fma(vector, scale, bias);
+    }
+  };
+
+  /**
+   * One unit of columns as signed codes, 16 a register. 4 bits: a register holds the low or the high nibbles of 16 bytes,
+   * so the even or odd columns of 32. 8-bit codes have 128 taken off to become signed.
+   */
+  template <int Bits, int Unit>
+  struct DotStep {
+    static constexpr uint32_t kColumns = Unit;
+    static constexpr uint32_t kUnits = 1;
+    static constexpr int kOffset = Bits == 8 ? 128 : 0;
+    struct Codes {
+      int8x16_t part[Unit / 16];
+    };
+
+    static Codes decode(const uint8_t* source) {
+      Codes codes;
+      if constexpr (Bits == 4) {
+        for (int i = 0; i < Unit / 16; i += 2, source += 16) {
+          const uint8x16_t packed = vld1q_u8(source);
+          codes.part[i] = vreinterpretq_s8_u8(vandq_u8(packed, vdupq_n_u8(15)));
+          codes.part[i + 1] = vreinterpretq_s8_u8(vshrq_n_u8(packed, 4));
+        }
+      } else {
+        for (int i = 0; i < Unit / 16; ++i, source += 2 * Bits) {
+          uint8x16_t part = codes16<Bits>(source);
+          if constexpr (Bits == 8) part = veorq_u8(part, vdupq_n_u8(128));
+          codes.part[i] = vreinterpretq_s8_u8(part);
+        }
+      }
+      return codes;
+    }
+
+    static Int dot(const Codes& codes, const int8_t* x) {
+      Int sums = vdupq_n_s32(0);
+      for (int i = 0; i < Unit / 16; ++i) sums = vdotq_s32(sums, codes.part[i], vld1q_s8(x + 16 * i));
+      return sums;
+    }
+
+    static Float spread(const float* product) { return vdupq_n_f32(*product); }
+  };
+};
+
+}  // namespace
+}  // namespace markbase::cpu

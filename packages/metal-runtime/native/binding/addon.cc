@@ -1,0 +1,60 @@
+#include <napi.h>
+
+#include "addon_data.h"
+#include "async_task.h"
+#include "buffer_object.h"
+#include "cpu_device.h"
+#include "device_object.h"
+#include "program_object.h"
+
+namespace markbase {
+
+namespace {
+
+/** Version of the contract in src/native.ts. */
+constexpr int kAbi = 1;
+
+Napi::Value list_isas(const Napi::CallbackInfo& info) {
+  Napi::Array names = Napi::Array::New(info.Env());
+  uint32_t index = 0;
+  for (const std::string& name : cpu::supported_isas()) names.Set(index++, name);
+  return names;
+}
+
+Napi::Value open(const Napi::CallbackInfo& info) {
+  return DeviceObject::open(info.Env(), info[0].As<Napi::Object>());
+}
+
+Napi::Value measure_read_bandwidth(const Napi::CallbackInfo& info) {
+  const uint32_t threads = std::max(1u, info[0].As<Napi::Number>().Uint32Value());
+  auto result = std::make_shared<double>(0);
+  return AsyncTask::start(
+      info.Env(),
+      [threads, result] {
+        *result = cpu::measure_read_bandwidth(threads);
+        return Status::good();
+      },
+      [result](Napi::Env env) { return Napi::Number::New(env, *result); });
+}
+
+}  // namespace
+
+Napi::Object init_addon(Napi::Env env, Napi::Object exports) {
+  auto* data = new AddonData();
+  data->device_class = Napi::Persistent(DeviceObject::define(env));
+  data->buffer_class = Napi::Persistent(BufferObject::define(env));
+  data->program_class = Napi::Persistent(ProgramObject::define(env));
+  env.SetInstanceData(data);
+  env.AddCleanupHook([data] { data->shut_down(); });
+  exports.Set("abi", kAbi);
+  exports.Set("listIsas", Napi::Function::New<list_isas>(env));
+  exports.Set("openDevice", Napi::Function::New<open>(env));
+  exports.Set("measureReadBandwidth", Napi::Function::New<measure_read_bandwidth>(env));
+  return exports;
+}
+
+}  // namespace markbase
+
+static Napi::Object init(Napi::Env env, Napi::Object exports) { return markbase::init_addon(env, exports); }
+
+NODE_API_MODULE(markbase, init)

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <napi.h>
+
+#include <memory>
+#include <vector>
+
+#include "device.h"
+
+namespace markbase {
+
+/** What belongs to one JavaScript environment; worker threads have their own. */
+struct AddonData {
+  Napi::FunctionReference device_class;
+  Napi::FunctionReference buffer_class;
+  Napi::FunctionReference program_class;
+  std::vector<std::weak_ptr<Device>> devices;
+
+  static AddonData& of(Napi::Env env) { return *env.GetInstanceData<AddonData>(); }
+
+  /** Stops what runs, so that the environment can end with steps in flight. */
+  void shut_down() {
+    for (const auto& weak : devices) {
+      if (auto device = weak.lock()) device->shut_down();
+    }
+  }
+};
+
+}  // namespace markbase

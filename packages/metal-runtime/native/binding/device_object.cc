@@ -1,0 +1,79 @@
+#include "device_object.h"
+
+#include "addon_data.h"
+#include "buffer_object.h"
+#include "program_description.h"
+#include "program_object.h"
+#include "status_error.h"
+
+namespace markbase {
+
+Napi::Function DeviceObject::define(Napi::Env env) {
+  return DefineClass(
+      env, "NativeDevice",
+      {InstanceAccessor<&DeviceObject::info>("info"), InstanceMethod<&DeviceObject::map>("map"),
+       InstanceMethod<&DeviceObject::upload>("upload"), InstanceMethod<&DeviceObject::allocate>("allocate"),
+       InstanceMethod<&DeviceObject::create_program>("createProgram"),
+       InstanceMethod<&DeviceObject::dispose>("dispose")});
+}
+
+Napi::Object DeviceObject::open(Napi::Env env, Napi::Object options) {
+  DeviceOptions parsed;
+  parsed.kind = options.Get("kind").As<Napi::String>().Utf8Value();
+  parsed.threads = options.Get("threads").As<Napi::Number>().Uint32Value();
+  parsed.isa = options.Get("isa").As<Napi::String>().Utf8Value();
+  std::shared_ptr<Device> device;
+  throw_unless_ok(env, open_device(parsed, &device));
+  AddonData& data = AddonData::of(env);
+  std::erase_if(data.devices, [](const auto& weak) { return weak.expired(); });
+  data.devices.push_back(device);
+  Napi::Object object = data.device_class.New({});
+  Unwrap(object)->device_ = std::move(device);
+  return object;
+}
+
+Napi::Value DeviceObject::info(const Napi::CallbackInfo& info) {
+  const DeviceInfo device = device_->info();
+  Napi::Object object = Napi::Object::New(info.Env());
+  object.Set("kind", device.kind);
+  object.Set("name", device.name);
+  object.Set("isa", device.isa);
+  object.Set("threads", device.threads);
+  object.Set("totalMemoryBytes", Napi::Number::New(info.Env(), static_cast<double>(device.total_memory_bytes)));
+  return object;
+}
+
+Napi::Value DeviceObject::map(const Napi::CallbackInfo& info) {
+  const std::string path = info[0].As<Napi::String>().Utf8Value();
+  const auto offset = static_cast<uint64_t>(info[1].As<Napi::Number>().Int64Value());
+  const auto size = static_cast<uint64_t>(info[2].As<Napi::Number>().Int64Value());
+  BufferPtr buffer;
+  throw_unless_ok(info.Env(), device_->map(path, offset, size, &buffer));
+  return BufferObject::wrap(info.Env(), std::move(buffer));
+}
+
+Napi::Value DeviceObject::upload(const Napi::CallbackInfo& info) {
+  const auto bytes = info[0].As<Napi::Uint8Array>();
+  const std::string label = info[1].As<Napi::String>().Utf8Value();
+  BufferPtr buffer;
+  throw_unless_ok(info.Env(), device_->upload(bytes.Data(), bytes.ByteLength(), label, &buffer));
+  return BufferObject::wrap(info.Env(), std::move(buffer));
+}
+
+Napi::Value DeviceObject::allocate(const Napi::CallbackInfo& info) {
+  const auto size = static_cast<size_t>(info[0].As<Napi::Number>().Int64Value());
+  const std::string label = info[1].As<Napi::String>().Utf8Value();
+  BufferPtr buffer;
+  throw_unless_ok(info.Env(), device_->allocate(size, label, &buffer));
+  return BufferObject::wrap(info.Env(), std::move(buffer));
+}
+
+Napi::Value DeviceObject::create_program(const Napi::CallbackInfo& info) {
+  ProgramDescription description;
+  throw_unless_ok(info.Env(), read_program_description(info[0].As<Napi::Object>(), &description));
+  std::shared_ptr<Program> program;
+  throw_unless_ok(info.Env(), device_->create_program(std::move(description), &program));
+  return ProgramObject::wrap(info.Env(), std::move(program));
+}
+
+}  // namespace markbase

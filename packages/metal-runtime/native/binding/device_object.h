@@ -1,0 +1,29 @@
+#pragma once
+
+#include <napi.h>
+
+#include <memory>
+
+#include "device.h"
+
+namespace markbase {
+
+/** NativeDevice in src/native.ts. */
+class DeviceObject : public Napi::ObjectWrap<DeviceObject> {
+ public:
+  static Napi::Function define(Napi::Env env);
+  static Napi::Object open(Napi::Env env, Napi::Object options);
+  explicit DeviceObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<DeviceObject>(info) {}
+
+ private:
+  Napi::Value info(const Napi::CallbackInfo& info);
+  Napi::Value map(const Napi::CallbackInfo& info);
+  Napi::Value upload(const Napi::CallbackInfo& info);
+  Napi::Value allocate(const Napi::CallbackInfo& info);
+  Napi::Value create_program(const Napi::CallbackInfo& info);
+  void dispose(const Napi::CallbackInfo&) { device_.reset(); }
+
+  std::shared_ptr<Device> device_;
+};
+
+}  // namespace markbase

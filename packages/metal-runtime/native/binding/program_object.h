@@ -1,0 +1,27 @@
+#pragma once
+
+#include <napi.h>
+
+#include <memory>
+
+#include "device.h"
+
+namespace markbase {
+
+/** NativeProgram in src/native.ts. */
+class ProgramObject : public Napi::ObjectWrap<ProgramObject> {
+ public:
+  static Napi::Function define(Napi::Env env);
+  static Napi::Object wrap(Napi::Env env, std::shared_ptr<Program> program);
+  explicit ProgramObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<ProgramObject>(info) {}
+
+ private:
+  Napi::Value plan(const Napi::CallbackInfo& info);
+  Napi::Value run(const Napi::CallbackInfo& info);
+  void cancel(const Napi::CallbackInfo& info);
+  void dispose(const Napi::CallbackInfo& info);
+
+  std::shared_ptr<Program> program_;
+};
+
+}  // namespace markbase

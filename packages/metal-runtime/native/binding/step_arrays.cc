@@ -1,0 +1,89 @@
+#include "step_arrays.h"
+
+namespace markbase {
+
+namespace {
+
+std::vector<int32_t> copy_ints(const Napi::Object& object, const char* name) {
+  const auto array = object.Get(name).As<Napi::Int32Array>();
+  return {array.Data(), array.Data() + array.ElementLength()};
+}
+
+/** Numbers of one output row's parameters, in the order of the fields of SampleParams. */
+constexpr size_t kSampleFields = 13;
+
+std::vector<SampleParams> copy_sampling(const Napi::Object& object) {
+  const auto array = object.Get("sampling").As<Napi::Float64Array>();
+  std::vector<SampleParams> params;
+  for (size_t row = 0; row < array.ElementLength() / kSampleFields; ++row) {
+    const double* field = array.Data() + row * kSampleFields;
+    const auto number = [&](size_t index) { return static_cast<uint32_t>(field[index]); };
+    const auto real = [&](size_t index) { return static_cast<float>(field[index]); };
+    params.push_back({real(0), real(1), real(2), real(3), real(4), real(5), number(6), number(7), number(8), number(9),
+                      number(10), number(11), number(12)});
+  }
+  return params;
+}
+
+}  // namespace
+
+StepArrays::StepArrays(Napi::Object step)
+    : keep_alive_(Napi::Persistent(step)),
+      token_(copy_ints(step, "tokens")),
+      layer_token_(copy_ints(step, "layerTokens")),
+      soft_index_(copy_ints(step, "softIndex")),
+      output_row_(copy_ints(step, "outputRows")),
+      history_token_(copy_ints(step, "historyTokens")),
+      history_count_(copy_ints(step, "historyCounts")),
+      sample_(copy_sampling(step)) {
+  position_[kAllRows] = copy_ints(step, "positions");
+  slot_[kAllRows] = copy_ints(step, "slots");
+  visible_end_[kAllRows] = copy_ints(step, "visibleEnd");
+  gather_output_rows();
+
+  StepView& view = call_.view;
+  view.rows[kAllRows] = static_cast<uint32_t>(token_.size());
+  view.rows[kOutputRows] = static_cast<uint32_t>(output_row_.size());
+  for (const RowSet set : {kAllRows, kOutputRows}) {
+    view.position[set] = position_[set].data();
+    view.slot[set] = slot_[set].data();
+    view.visible_end[set] = visible_end_[set].data();
+  }
+  view.token = token_.data();
+  view.layer_token = layer_token_.data();
+  view.soft_index = soft_index_.data();
+  view.output_row = output_row_.data();
+  view.sample = sample_.data();
+  view.history_token = history_token_.data();
+  view.history_count = history_count_.data();
+
+  const auto inputs = step.Get("inputs").As<Napi::Array>();
+  for (uint32_t i = 0; i < inputs.Length(); ++i) {
+    const auto entry = inputs.Get(i).As<Napi::Object>();
+    auto data = entry.Get("data").As<Napi::Float32Array>();
+    inputs_.emplace_back(data.Data(), data.Data() + data.ElementLength());
+    const size_t port = entry.Get("port").As<Napi::Number>().Uint32Value();
+    call_.inputs.push_back({port, inputs_.back().data(), inputs_.back().size()});
+  }
+  const auto outputs = step.Get("outputs").As<Napi::Array>();
+  for (uint32_t i = 0; i < outputs.Length(); ++i) {
+    const auto entry = outputs.Get(i).As<Napi::Object>();
+    auto data = entry.Get("data").As<Napi::Float32Array>();
+    const size_t port = entry.Get("port").As<Napi::Number>().Uint32Value();
+    call_.outputs.push_back({port, data.Data(), data.ElementLength()});
+  }
+  call_.sampled = step.Get("sampled").As<Napi::Int32Array>().Data();
+  call_.logprobs = step.Get("logprobs").As<Napi::Float32Array>().Data();
+  call_.top_tokens = step.Get("topTokens").As<Napi::Int32Array>().Data();
+  call_.top_logprobs = step.Get("topLogprobs").As<Napi::Float32Array>().Data();
+}
+
+void StepArrays::gather_output_rows() {
+  for (const int32_t row : output_row_) {
+    position_[kOutputRows].push_back(position_[kAllRows][row]);
+    slot_[kOutputRows].push_back(slot_[kAllRows][row]);
+    visible_end_[kOutputRows].push_back(visible_end_[kAllRows][row]);
+  }
+}
+
+}  // namespace markbase

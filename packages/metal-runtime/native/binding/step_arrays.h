@@ -1,0 +1,32 @@
+#pragma once
+
+#include <napi.h>
+
+#include <vector>
+
+#include "device.h"
+
+namespace markbase {
+
+/**
+ * A NativeStep of src/native.ts as kernels take it. What comes in is copied, so that the caller may change its arrays; what
+ * goes out is written into the arrays of the step object, which is kept alive until this is destroyed, on the JavaScript
+ * thread.
+ */
+class StepArrays {
+ public:
+  explicit StepArrays(Napi::Object step);
+  const StepCall& call() const { return call_; }
+
+ private:
+  void gather_output_rows();
+
+  Napi::ObjectReference keep_alive_;
+  std::vector<int32_t> token_, layer_token_, soft_index_, output_row_, history_token_, history_count_;
+  std::vector<int32_t> position_[2], slot_[2], visible_end_[2];
+  std::vector<SampleParams> sample_;
+  std::vector<std::vector<float>> inputs_;
+  StepCall call_;
+};
+
+}  // namespace markbase

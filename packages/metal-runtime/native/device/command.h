@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "buffer.h"
+#include "step.h"
+
+namespace markbase {
+
+/** What one operand of a command is bound to. */
+struct Binding {
+  enum class Kind { kNone, kBuffer, kArena };
+  Kind kind = Kind::kNone;
+  BufferPtr buffer;         ///< when kBuffer
+  size_t arena_offset = 0;  ///< when kArena
+  size_t size_bytes = 0;    ///< bytes that the kernel may touch
+  bool is_output = false;   ///< the command writes it
+};
+
+/** Independent outputs of a command at most: the backend tiles them. */
+struct Grid {
+  uint32_t rows;
+  uint32_t columns;
+};
+
+/** Names a kernel: `<family>_<variant>`. */
+struct KernelKey {
+  std::string family;
+  std::string variant;  ///< storage formats, such as "q4g64" or "bf16"; empty when the family has one
+  std::string name() const { return variant.empty() ? family : family + "_" + variant; }
+};
+
+/** One kernel launch of a program, as every backend sees it. */
+struct Command {
+  KernelKey kernel;
+  std::string label;  ///< layer and operation, for errors
+  RowSet row_set = kAllRows;
+  std::vector<std::byte> params;  ///< the family's parameter struct
+  std::vector<Binding> bindings;
+  Grid grid{};
+
+  template <typename Params>
+  const Params& params_as() const {
+    return *reinterpret_cast<const Params*>(params.data());
+  }
+};
+
+/** A named tensor [rows, width] in the arena that the caller fills before a step, or reads after it. */
+struct Port {
+  std::string name;
+  size_t arena_offset;
+  uint32_t row_set;  ///< a RowSet, or 2: rows of its own
+  uint32_t max_rows;
+  uint32_t width;
+  uint32_t stride;  ///< elements between two rows
+};
+
+/** Arena offsets of what the sampler writes. */
+struct SamplerPorts {
+  size_t tokens;
+  size_t logprobs;
+  size_t top_tokens;
+  size_t top_logprobs;
+};
+
+/** A planned program: commands in order, with every offset decided. */
+struct ProgramDescription {
+  std::string label;
+  uint32_t max_rows = 0;
+  uint32_t max_outputs = 0;
+  size_t arena_bytes = 0;
+  bool check_finite = false;
+  std::vector<Command> commands;
+  std::vector<Port> inputs;
+  std::vector<Port> outputs;
+  bool has_sampler = false;
+  SamplerPorts sampler{};
+};
+
+}  // namespace markbase

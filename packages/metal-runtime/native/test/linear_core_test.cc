@@ -1,0 +1,226 @@
+// Every instruction set of this machine against a float64 oracle: products of all weight formats, groups and row counts,
+// the promises of linear_core.h about order and memory, and exact dequantisation. Prints a count; exits 1 on a failure.
+
+#include <cstdio>
+
+#include "linear_case.h"
+
+namespace markbase::test {
+namespace {
+
+int passed = 0;
+int failed = 0;
+
+void check(bool is_good, const LinearCore& core, const LinearCase& c, const char* what, double measured = 0) {
+  if (is_good) {
+    ++passed;
+    return;
+  }
+  ++failed;
+  if (failed < 40) printf("FAILED %s %s: %s (%g)\n", core.isa, c.name().c_str(), what, measured);
+}
+
+constexpr uint32_t kRowCounts[] = {1, 2, 3, 5, 8, 17, 64};
+constexpr uint32_t kMaxRows = 64;
+constexpr uint32_t kPadding = 3;  // floats between the rows of y, which must stay untouched
+constexpr float kUntouched = -12345.0f;
+
+/** Runs a product in the pieces that `splits` (ascending, from 0 to out) cuts the outputs into; y is [rows, out]. */
+std::vector<float> product(const LinearCore& core, const LinearCase& c, bool is_fast, const std::vector<float>& x,
+                           uint32_t rows, const std::vector<uint32_t>& splits, bool* is_inside) {
+  const RowForm form = core.row_form(c.view, is_fast);
+  const size_t row_bytes = core.prepared_row_bytes(form, c.view.in);
+  const GuardedBuffer prepared(rows * row_bytes);
+  for (uint32_t r = 0; r < rows; ++r) {
+    core.prepare_row(form, c.view.in, x.data() + size_t{r} * c.view.in, prepared.data() + r * row_bytes);
+  }
+  const GuardedBuffer scratch((core.scratch_bytes(c.view, form, rows) + 63) / 64 * 64);
+  std::vector<float> y(size_t{rows} * c.view.out);
+  for (size_t s = 0; s + 1 < splits.size(); ++s) {
+    const uint32_t count = splits[s + 1] - splits[s];
+    const size_t stride = count + kPadding;
+    std::vector<float> piece(rows * stride, kUntouched);
+    core.multiply(c.view, form, prepared.data(), rows, splits[s], splits[s + 1], piece.data(), stride, scratch.data());
+    for (uint32_t r = 0; r < rows; ++r) {
+      memcpy(&y[size_t{r} * c.view.out + splits[s]], &piece[r * stride], count * sizeof(float));
+      for (uint32_t i = count; i < stride; ++i) *is_inside = *is_inside && piece[r * stride + i] == kUntouched;
+    }
+  }
+  return y;
+}
+
+/** What 8-bit activations stand for, by the definition in int8_row.h. */
+std::vector<float> rounded_activations(const std::vector<float>& x, uint32_t in) {
+  std::vector<float> result(x.size());
+  for (size_t row = 0; row < x.size(); row += in) {
+    for (uint32_t k = 0; k < in; k += 64) {
+      const uint32_t stop = k + 64 < in ? k + 64 : in;
+      float largest = 0;
+      for (uint32_t i = k; i < stop; ++i) largest = std::fmax(largest, std::fabs(x[row + i]));
+      if (largest == 0) continue;
+      const float inverse = 127.0f / largest;
+      for (uint32_t i = k; i < stop; ++i) result[row + i] = std::nearbyint(x[row + i] * inverse) * (largest / 127.0f);
+    }
+  }
+  return result;
+}
+
+struct Oracle {
+  std::vector<double> y;      // [rows, out]
+  std::vector<double> terms;  // [rows, out] root of the sum of squares of the terms' magnitudes
+};
+
+Oracle oracle(const LinearCase& c, const std::vector<float>& x) {
+  const uint32_t in = c.view.in;
+  Oracle result;
+  for (size_t row = 0; row < x.size(); row += in) {
+    for (uint32_t n = 0; n < c.view.out; ++n) {
+      double sum = 0, squares = 0;
+      for (uint32_t k = 0; k < in; ++k) {
+        const double a = x[row + k];
+        const double m = a * c.magnitude[size_t{n} * in + k];
+        sum += a * c.value[size_t{n} * in + k];
+        squares += m * m;
+      }
+      result.y.push_back(sum);
+      result.terms.push_back(std::sqrt(squares));
+    }
+  }
+  return result;
+}
+
+/** Largest error relative to the size of the terms, over the first `rows` rows. */
+double largest_error(const std::vector<float>& y, const Oracle& expected) {
+  double largest = 0;
+  for (size_t i = 0; i < y.size(); ++i) {
+    const double error = std::fabs(y[i] - expected.y[i]);
+    if (!(error <= 1e300)) return 1e300;  // also a NaN
+    if (error > 0) largest = std::fmax(largest, error / expected.terms[i]);
+  }
+  return largest;
+}
+
+std::vector<float> activations(uint32_t rows, uint32_t in, float size, std::mt19937& random) {
+  std::normal_distribution<float> normal(0.0f, 1.0f);
+  std::vector<float> x(size_t{rows} * in);
+  for (float& value : x) value = size * normal(random) * (random() % 64 == 0 ? 8.0f : 1.0f);
+  return x;
+}
+
+bool same_bits(const float* a, const float* b, size_t count) { return memcmp(a, b, count * sizeof(float)) == 0; }
+
+// Errors against sqrt(sum |x_k|^2 (|code * scale| + |bias|)_k^2). A sum of 1,536 terms in 4 lanes is 384 additions in a
+// row, each rounded by up to 6e-8 of a partial sum: 4e-7 on average, and the worst of thousands is ten times that.
+constexpr double kFloatTolerance = 4e-6;
+
+void check_products(const LinearCore& core, const LinearCase& c, std::mt19937& random) {
+  const uint32_t in = c.view.in;
+  const uint32_t out = c.view.out;
+  std::vector<float> x = activations(kMaxRows, in, 1.0f, random);
+  // Row 1 is zero, row 2 huge, row 4 tiny.
+  for (uint32_t k = 0; k < in; ++k) {
+    x[in + k] = 0.0f;
+    x[2 * in + k] *= 1e30f;
+    x[4 * in + k] *= 1e-20f;
+  }
+  const Oracle exact = oracle(c, x);
+  const bool is_affine = c.view.format == kWeightAffine;
+  const Oracle rounded = is_affine ? oracle(c, rounded_activations(x, in)) : exact;
+  const std::vector<uint32_t> whole = {0, out};
+  std::vector<uint32_t> cuts = {0};
+  for (uint32_t step = 1; cuts.back() + step < out; step = step * 2 + 3) cuts.push_back(cuts.back() + step);
+  cuts.push_back(out);
+
+  std::vector<float> reference;  // `high`, all rows at once
+  for (int fast = 0; fast < 2; ++fast) {
+    bool is_inside = true;
+    const std::vector<float> all = product(core, c, fast != 0, x, kMaxRows, whole, &is_inside);
+    for (const uint32_t rows : kRowCounts) {
+      for (const std::vector<uint32_t>& splits : {whole, cuts}) {
+        const std::vector<float> y = product(core, c, fast != 0, x, rows, splits, &is_inside);
+        const double error = largest_error(y, fast != 0 ? rounded : exact);
+        check(error <= kFloatTolerance, core, c, fast != 0 ? "fast: error" : "high: error", error);
+        if (fast == 0) check(same_bits(y.data(), all.data(), y.size()), core, c, "high: other bits for other rows or splits");
+        bool is_zero = true;
+        for (uint32_t n = 0; rows > 1 && n < out; ++n) is_zero = is_zero && y[out + n] == 0.0f;
+        check(is_zero, core, c, "a row of zeros");
+      }
+    }
+    check(is_inside, core, c, "wrote outside of its outputs");
+    if (fast != 0 && is_affine) {
+      // Rounding to 8 bits: at most half a step of max / 127 per column, random, so well below 1 % of the terms.
+      const double error = largest_error(all, exact);
+      check(error <= 0.1 && (in < 1024 || error <= 0.05), core, c, "fast: rounding of the activations", error);
+    }
+  }
+}
+
+void check_non_finite(const LinearCore& core, const LinearCase& c, std::mt19937& random) {
+  for (int fast = 0; fast < 2; ++fast) {
+    for (const uint32_t rows : {1u, 8u}) {
+      std::vector<float> x = activations(rows, c.view.in, 1.0f, random);
+      x[c.view.in - 1] = NAN;
+      bool is_inside = true;
+      const std::vector<float> y = product(core, c, fast != 0, x, rows, {0, c.view.out}, &is_inside);
+      bool is_nan = true;
+      bool is_finite = true;
+      for (uint32_t n = 0; n < c.view.out; ++n) is_nan = is_nan && std::isnan(y[n]);
+      for (size_t i = c.view.out; i < y.size(); ++i) is_finite = is_finite && std::isfinite(y[i]);
+      check(is_nan, core, c, "a NaN got lost");
+      check(is_finite, core, c, "a NaN reached another row");
+    }
+  }
+}
+
+void check_rows(const LinearCore& core, const LinearCase& c) {
+  const GuardedBuffer row(size_t{c.view.in} * sizeof(float));
+  auto* out = reinterpret_cast<float*>(row.data());
+  bool is_same = true;
+  for (uint32_t n = 0; n < c.view.out; ++n) {
+    core.dequantize_row(c.view, n, out);
+    is_same = is_same && same_bits(out, &c.rounded[size_t{n} * c.view.in], c.view.in);
+  }
+  check(is_same, core, c, "dequantize_row");
+}
+
+void check_case(const LinearCase& c, std::mt19937& random) {
+  for (const Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512, Isa::kNeonDotprod, Isa::kNeonI8mm}) {
+    if (!isa_supported(isa)) continue;
+    const LinearCore& core = linear_core(isa);
+    check_rows(core, c);
+    check_products(core, c, random);
+    check_non_finite(core, c, random);
+  }
+}
+
+int run() {
+  std::mt19937 random(20261129);
+  for (const WeightFormat format : {kWeightF32, kWeightBf16, kWeightF16}) {
+    for (const uint32_t in : {1u, 7u, 32u, 33u, 100u, 1536u}) {
+      check_case(plain_case(format, in == 1536 ? 37 : 11, in, in % 4 == 0 ? 2 : 0, random), random);
+    }
+  }
+  // Sums of many small pieces, odd numbers of groups, both sides of a block of 1,024 columns, a real width.
+  const uint32_t multiples[] = {1, 2, 3, 5};
+  const ScalarType types[] = {kScalarBf16, kScalarF16, kScalarF32};
+  uint32_t turn = 0;
+  for (const uint32_t bits : {2u, 3u, 4u, 5u, 6u, 8u}) {
+    for (const uint32_t group : {32u, 64u, 128u}) {
+      for (const uint32_t multiple : multiples) {
+        check_case(affine_case(bits, group, types[turn++ % 3], 19, multiple * group, 0, random), random);
+      }
+      check_case(affine_case(bits, group, types[turn++ % 3], 5, 1024 + group, 2, random), random);
+      check_case(affine_case(bits, group, kScalarBf16, 71, 1536, 0, random), random);
+    }
+  }
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace markbase::test
+
+int main() {
+  printf("best instruction set: %s\n", markbase::cpu::isa_name(markbase::cpu::detect_isa()));
+  return markbase::test::run();
+}

@@ -1,0 +1,139 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { NativeAddonLoadError } from '@markbase/core';
+import { fromNativeError } from './native-error.js';
+
+/** Memory of a device; created by NativeDevice only. */
+export interface NativeBuffer {
+  readonly sizeBytes: number;
+  dispose(): void;
+}
+
+/** An operand of a command: a buffer, or a place in the program's arena. */
+export type NativeOperand =
+  | { buffer: NativeBuffer; isOutput: boolean }
+  | { arenaOffset: number; sizeBytes: number; isOutput: boolean }
+  | null;
+
+export interface NativeCommand {
+  family: string;
+  label: string;
+  attributes: Record<string, number>;
+  operands: NativeOperand[];
+}
+
+/** Rows that a named input or output has: 0 all rows, 1 output rows, 2 rows of its own. */
+export interface NativePort {
+  name: string;
+  arenaOffset: number;
+  rowSet: number;
+  maxRows: number;
+  width: number;
+  /** Elements between two rows. */
+  stride: number;
+}
+
+export interface NativeProgramDescription {
+  label: string;
+  maxRows: number;
+  maxOutputs: number;
+  arenaBytes: number;
+  checkFinite: boolean;
+  commands: NativeCommand[];
+  inputs: NativePort[];
+  outputs: NativePort[];
+  /** Arena offsets of the sampler's results; null when the program does not sample. */
+  sampler: { tokens: number; logprobs: number; topTokens: number; topLogprobs: number } | null;
+}
+
+/** Arrays of a step, checked before: see StepInput. Sampling is 13 numbers an output row, as in device/step.h. */
+export interface NativeStep {
+  tokens: Int32Array;
+  layerTokens: Int32Array;
+  softIndex: Int32Array;
+  positions: Int32Array;
+  slots: Int32Array;
+  visibleEnd: Int32Array;
+  outputRows: Int32Array;
+  sampling: Float64Array;
+  historyTokens: Int32Array;
+  historyCounts: Int32Array;
+  inputs: { port: number; data: Float32Array }[];
+  /** Filled by the step. */
+  sampled: Int32Array;
+  logprobs: Float32Array;
+  topTokens: Int32Array;
+  topLogprobs: Float32Array;
+  outputs: { port: number; data: Float32Array }[];
+}
+
+export interface NativeProgram {
+  readonly plan: { kernel: string; phases: number }[];
+  run(step: NativeStep): Promise<void>;
+  /** Stops the running step at its next command. */
+  cancel(): void;
+  dispose(): void;
+}
+
+export interface NativeDevice {
+  readonly info: { kind: string; name: string; isa: string; threads: number; totalMemoryBytes: number };
+  map(path: string, offsetBytes: number, sizeBytes: number): NativeBuffer;
+  upload(bytes: Uint8Array, label: string): NativeBuffer;
+  allocate(sizeBytes: number, label: string): NativeBuffer;
+  createProgram(description: NativeProgramDescription): NativeProgram;
+  dispose(): void;
+}
+
+/** Everything that the addon exports; a test compares these keys with the loaded module. */
+export interface NativeAddon {
+  /** Version of this contract. */
+  readonly abi: number;
+  /** CPU instruction sets that this build and this processor have, best last. */
+  listIsas(): string[];
+  openDevice(options: { kind: string; threads: number; isa: string }): NativeDevice;
+  /** Bytes per second that `threads` threads read from memory. */
+  measureReadBandwidth(threads: number): Promise<number>;
+}
+
+const ABI = 1;
+
+let loaded: NativeAddon | null = null;
+
+/** Loads the addon once: the local build first, then the package of this platform. Keeps why each try failed. */
+export function nativeAddon(): NativeAddon {
+  if (loaded) return loaded;
+  const platform = `${process.platform}-${process.arch}`;
+  const require = createRequire(import.meta.url);
+  const attempts: string[] = [];
+  const local = fileURLToPath(new URL('../build/markbase.node', import.meta.url));
+  for (const candidate of [existsSync(local) ? local : null, `@markbase/metal-runtime-${platform}`]) {
+    if (candidate === null) {
+      attempts.push('build/markbase.node: not built');
+      continue;
+    }
+    try {
+      const addon = require(candidate) as NativeAddon;
+      if (addon.abi === ABI) {
+        loaded = addon;
+        return addon;
+      }
+      attempts.push(`${candidate}: is version ${addon.abi} of the interface, expected ${ABI}`);
+    } catch (error) {
+      attempts.push(`${candidate}: ${(error as Error).message.split('\n')[0]}`);
+    }
+  }
+  const hint =
+    `Install the package of this platform (npm i @markbase/metal-runtime-${platform}), or build it from a checkout ` +
+    '(pnpm build; needs cmake and a C++20 compiler).';
+  throw new NativeAddonLoadError({ platform, attempts, hint });
+}
+
+/** Calls into the addon and turns its errors into typed ones. */
+export function callNative<Result>(call: () => Result): Result {
+  try {
+    return call();
+  } catch (error) {
+    throw fromNativeError(error);
+  }
+}

@@ -1,0 +1,25 @@
+import { strideOf } from '../recorder/graph.js';
+import type { Family } from './node.js';
+
+/** y[n] = x[outputRow[n]], [T, A] → [N, A]. */
+export interface GatherRowsNode {
+  readonly kind: 'gatherRows';
+  readonly label: string;
+  readonly x: number;
+  readonly y: number;
+}
+
+export const gatherRows: Family<GatherRowsNode> = {
+  reads: (node) => [node.x],
+  writes: (node) => [node.y],
+  encode: (node, graph) => ({
+    family: 'gather_rows',
+    attributes: {
+      width: graph.values[node.x]!.width,
+      xStride: strideOf(graph, node.x),
+      yStride: strideOf(graph, node.y),
+    },
+    operands: [{ value: node.x }, { value: node.y, isOutput: true }],
+    weightBytes: 0,
+  }),
+};

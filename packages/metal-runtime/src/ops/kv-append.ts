@@ -1,0 +1,36 @@
+import { strideOf } from '../recorder/graph.js';
+import type { KvCache } from '../weights.js';
+import { type Family, rowSetCode, scalarCode } from './node.js';
+
+/** Stores k and v at each row's slot and position. */
+export interface KvAppendNode {
+  readonly kind: 'kvAppend';
+  readonly label: string;
+  readonly cache: KvCache;
+  readonly k: number;
+  readonly v: number;
+}
+
+export const kvAppend: Family<KvAppendNode> = {
+  reads: (node) => [node.k, node.v],
+  writes: () => [],
+  encode: (node, graph) => ({
+    family: 'kv_append',
+    attributes: {
+      rowSet: rowSetCode(graph, node.k),
+      kvHeads: node.cache.kvHeadCount,
+      width: node.cache.headWidth,
+      kStride: strideOf(graph, node.k),
+      vStride: strideOf(graph, node.v),
+      capacity: node.cache.capacityTokens,
+      cacheType: scalarCode(node.cache.dtype),
+    },
+    operands: [
+      { value: node.k },
+      { value: node.v },
+      { buffer: node.cache.keys, isOutput: true },
+      { buffer: node.cache.values, isOutput: true },
+    ],
+    weightBytes: 0,
+  }),
+};

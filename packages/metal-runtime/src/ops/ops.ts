@@ -1,0 +1,101 @@
+import type { Axis, RowAxis } from '../axes.js';
+import type { KvCache, Matrix, Vector } from '../weights.js';
+import type { Value } from './value.js';
+
+/**
+ * The vocabulary that model code records with. Every function checks its operands when it is called, appends to the
+ * program and returns a symbolic value; nothing runs until `Program.run`. Models never fuse: the recorder does.
+ */
+export interface Ops {
+  /** `[T, A]`: y_t = table[token_t] · scale. `ids` chooses the step's token ids or its per-layer token ids. */
+  embed<A extends Axis>(
+    table: Matrix<'V', A>,
+    options: { scale: number; ids?: 'token' | 'layerToken' },
+  ): Value<'T', A>;
+
+  /**
+   * Replaces the rows that the step marks (`softIndex`) by rows of `soft` [S, A], unscaled. `x` is the result of `embed`,
+   * not yet used by anything else.
+   */
+  insertSoftTokens<A extends Axis>(x: Value<'T', A>, soft: Value<'S', A>): Value<'T', A>;
+
+  /** A tensor [rows, A] that the caller passes with every step, by name. Rows 'S' are rows of their own, up to `maxRows`. */
+  input<R extends RowAxis | 'S', A extends Axis>(
+    name: string,
+    rows: R,
+    width: { axis: A; size: number; maxRows?: number },
+  ): Value<R, A>;
+
+  /** Makes a value readable after the step: `run(step, { read: [name] })`. */
+  output(name: string, value: Value<RowAxis, Axis>): void;
+
+  /**
+   * y = x · (mean(x²) + eps)^(-1/2) · gain over the last axis, in float32. With `heads`, every row is `heads` vectors that
+   * are normalised on their own. A null gain means none.
+   */
+  rmsNorm<R extends RowAxis, A extends Axis>(
+    x: Value<R, A>,
+    gain: Vector<NoInfer<A>> | null,
+    options: { eps: number },
+  ): Value<R, A>;
+  rmsNormHeads<R extends RowAxis, A extends Axis, W extends Axis>(
+    x: Value<R, A>,
+    gain: Vector<W> | null,
+    options: { eps: number; heads: number },
+  ): Value<R, A>;
+
+  /** `[R, Out]`: y = x · Wᵀ. */
+  linear<R extends RowAxis, Out extends Axis, In extends Axis>(
+    x: Value<R, In>,
+    weight: Matrix<Out, NoInfer<In>>,
+  ): Value<R, Out>;
+
+  /** y = a + b. */
+  add<R extends RowAxis, A extends Axis>(a: Value<R, A>, b: Value<NoInfer<R>, NoInfer<A>>): Value<R, A>;
+
+  /** y = x · factor. */
+  scale<R extends RowAxis, A extends Axis>(x: Value<R, A>, factor: number): Value<R, A>;
+
+  /** y = gelu_tanh(gate) · up, with gelu_tanh(x) = 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))). */
+  geglu<R extends RowAxis, A extends Axis>(gate: Value<R, A>, up: Value<NoInfer<R>, NoInfer<A>>): Value<R, A>;
+
+  /** y = cap · tanh(x / cap). */
+  softcap<R extends RowAxis, A extends Axis>(x: Value<R, A>, cap: number): Value<R, A>;
+
+  /** Columns [begin, begin + width) of x, without a copy. */
+  columns<R extends RowAxis, A extends Axis, To extends Axis>(
+    x: Value<R, A>,
+    range: { axis: To; begin: number; width: number },
+  ): Value<R, To>;
+
+  /**
+   * `[R, K]`: cosines, then sines, of position · inverseFrequency_i for the pairs (i, i + K/2) of a head. Frequencies of 0
+   * leave a pair as it is. One table serves every layer of a kind.
+   */
+  ropeTable<R extends RowAxis>(rows: R, inverseFrequencies: Vector<'K'>): Value<R, 'K'>;
+
+  /** Rotates the pairs (i, i + K/2) of every head. */
+  rope<R extends RowAxis, A extends 'HK' | 'GK'>(
+    x: Value<R, A>,
+    table: Value<NoInfer<R>, 'K'>,
+    options: { heads: number },
+  ): Value<R, A>;
+
+  /** Appends k and v [R, GK] at each row's slot and position. Attention that is recorded later sees them. */
+  appendKv<R extends RowAxis>(cache: KvCache, k: Value<R, 'GK'>, v: Value<NoInfer<R>, 'GK'>): void;
+
+  /**
+   * `[R, HK]`: softmax(q kᵀ) v per head, scale 1, over the positions that the row sees: the last `cache.windowTokens` up to
+   * `visibleEnd` in a sliding layer, all up to itself in a full one. Query head h reads kv head h / (H/G).
+   */
+  attention<R extends RowAxis>(q: Value<R, 'HK'>, cache: KvCache, options: { heads: number }): Value<R, 'HK'>;
+
+  /** `[N, A]`: the output rows of x; the rest is dropped. */
+  gatherRows<A extends Axis>(x: Value<'T', A>): Value<'N', A>;
+
+  /** Chooses one token per output row by the step's sampling parameters. Ids in `suppressed` are never chosen. */
+  sample(logits: Value<'N', 'V'>, options?: { suppressed?: readonly number[] }): void;
+
+  /** Runs `body` with `name` in the labels of what it records: errors and `checkFinite` name it. */
+  scope<Result>(name: string, body: () => Result): Result;
+}

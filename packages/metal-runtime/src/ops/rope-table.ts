@@ -1,0 +1,20 @@
+import { type AnyVector, type Family, rowSetCode } from './node.js';
+
+/** y = [cos, sin] of position · inverse frequency. */
+export interface RopeTableNode {
+  readonly kind: 'ropeTable';
+  readonly label: string;
+  readonly inverseFrequencies: AnyVector;
+  readonly y: number;
+}
+
+export const ropeTable: Family<RopeTableNode> = {
+  reads: () => [],
+  writes: (node) => [node.y],
+  encode: (node, graph) => ({
+    family: 'rope_table',
+    attributes: { rowSet: rowSetCode(graph, node.y), pairs: node.inverseFrequencies.length },
+    operands: [{ buffer: node.inverseFrequencies.data }, { value: node.y, isOutput: true }],
+    weightBytes: 0,
+  }),
+};

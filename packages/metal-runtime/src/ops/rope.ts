@@ -1,0 +1,29 @@
+import { strideOf } from '../recorder/graph.js';
+import { type Family, rowSetCode } from './node.js';
+
+/** Rotates the pairs (i, i + K/2) of every head of x by the row's angles. */
+export interface RopeNode {
+  readonly kind: 'rope';
+  readonly label: string;
+  readonly x: number;
+  readonly table: number;
+  readonly heads: number;
+  readonly y: number;
+}
+
+export const rope: Family<RopeNode> = {
+  reads: (node) => [node.x, node.table],
+  writes: (node) => [node.y],
+  encode: (node, graph) => ({
+    family: 'rope',
+    attributes: {
+      rowSet: rowSetCode(graph, node.x),
+      heads: node.heads,
+      width: graph.values[node.x]!.width / node.heads,
+      xStride: strideOf(graph, node.x),
+      yStride: strideOf(graph, node.y),
+    },
+    operands: [{ value: node.x }, { value: node.table }, { value: node.y, isOutput: true }],
+    weightBytes: 0,
+  }),
+};

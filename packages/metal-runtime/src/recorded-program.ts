@@ -1,0 +1,153 @@
+import { DisposedError } from '@markbase/core';
+import type { AddonBuffer, DeviceBuffer } from './device.js';
+import {
+  callNative,
+  type NativeCommand,
+  type NativeDevice,
+  type NativePort,
+  type NativeProgram,
+} from './native.js';
+import { fromNativeError } from './native-error.js';
+import { encodeNode } from './ops/families.js';
+import type { Operand } from './ops/node.js';
+import type { Program, ProgramPlan, RecordOptions } from './program.js';
+import { fuse } from './recorder/fusions/index.js';
+import { type Graph, strideOf } from './recorder/graph.js';
+import { type MemoryPlan, planMemory } from './recorder/plan.js';
+import type { StepInput, StepResult } from './step.js';
+import { StepEncoder } from './step-encoder.js';
+
+const INT32_LIMIT = 2 ** 31;
+const ROW_SETS = { T: 0, N: 1, S: 2 } as const;
+
+/** A graph that was fused, planned and handed to a device. */
+export class RecordedProgram implements Program {
+  readonly label: string;
+  readonly plan: ProgramPlan;
+  readonly #encoder: StepEncoder;
+  #native: NativeProgram | null;
+
+  constructor(device: NativeDevice, graph: Graph, options: RecordOptions) {
+    this.label = options.label;
+    fuse(graph, options.fusions);
+    const memory = planMemory(graph);
+    const isFast = options.precision === 'fast';
+    const encoded = graph.nodes.map((node) => encodeNode(node, graph, { isFast }));
+    const inputs = ports(graph, memory, graph.inputs);
+    const outputs = ports(graph, memory, graph.outputs);
+    const sampler = samplerOf(graph, memory);
+    const commands: NativeCommand[] = encoded.map((command, index) => ({
+      family: command.family,
+      label: graph.nodes[index]!.label,
+      attributes: { ...command.attributes },
+      operands: command.operands.map((operand) => toNativeOperand(operand, memory)),
+    }));
+    const native = callNative(() =>
+      device.createProgram({
+        label: options.label,
+        maxRows: options.maxRows,
+        maxOutputs: options.maxOutputs,
+        arenaBytes: memory.arenaBytes,
+        checkFinite: options.checkFinite ?? false,
+        commands,
+        inputs,
+        outputs,
+        sampler,
+      }),
+    );
+    this.#native = native;
+    this.#encoder = new StepEncoder({
+      ...options,
+      ...limitsOf(graph),
+      inputs,
+      outputs,
+      samples: sampler !== null,
+    });
+    this.plan = {
+      commands: native.plan.map((command, index) => ({ label: graph.nodes[index]!.label, ...command })),
+      arenaBytes: memory.arenaBytes,
+      weightBytes: encoded.reduce((sum, command) => sum + command.weightBytes, 0),
+    };
+  }
+
+  async run(
+    step: StepInput,
+    options: { read?: readonly string[]; signal?: AbortSignal } = {},
+  ): Promise<StepResult> {
+    const native = this.#native;
+    if (!native) throw new DisposedError({ resource: `program "${this.label}"`, operation: 'run' });
+    const { signal } = options;
+    signal?.throwIfAborted();
+    const encoded = this.#encoder.encode(step, options.read ?? []);
+    const cancel = (): void => native.cancel();
+    signal?.addEventListener('abort', cancel, { once: true });
+    try {
+      await native.run(encoded);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw fromNativeError(error);
+    } finally {
+      signal?.removeEventListener('abort', cancel);
+    }
+    return this.#encoder.decode(encoded, step);
+  }
+
+  dispose(): void {
+    this.#native?.dispose();
+    this.#native = null;
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
+
+function toNativeOperand(operand: Operand, memory: MemoryPlan): NativeCommand['operands'][number] {
+  if (operand === null) return null;
+  const isOutput = operand.isOutput ?? false;
+  if ('buffer' in operand) return { buffer: nativeOf(operand.buffer), isOutput };
+  return { arenaOffset: memory.offsetOf(operand.value), sizeBytes: memory.sizeOf(operand.value), isOutput };
+}
+
+function nativeOf(buffer: DeviceBuffer): AddonBuffer['native'] {
+  return (buffer as AddonBuffer).native;
+}
+
+function ports(graph: Graph, memory: MemoryPlan, named: ReadonlyMap<string, number>): NativePort[] {
+  return [...named].map(([name, id]) => {
+    const value = graph.values[id]!;
+    return {
+      name,
+      arenaOffset: memory.offsetOf(id),
+      rowSet: ROW_SETS[value.rows],
+      maxRows: value.maxRows,
+      width: value.width,
+      stride: strideOf(graph, id),
+    };
+  });
+}
+
+function samplerOf(graph: Graph, memory: MemoryPlan) {
+  const node = graph.nodes.find((candidate) => candidate.kind === 'sample');
+  if (!node) return null;
+  return {
+    tokens: memory.offsetOf(node.tokens),
+    logprobs: memory.offsetOf(node.logprobs),
+    topTokens: memory.offsetOf(node.topTokens),
+    topLogprobs: memory.offsetOf(node.topLogprobs),
+  };
+}
+
+/** What the caches and tables of a program allow in a step. */
+function limitsOf(graph: Graph): { slotCount: number; contextTokens: number; vocabulary: number } {
+  const limits = { slotCount: INT32_LIMIT, contextTokens: INT32_LIMIT, vocabulary: INT32_LIMIT };
+  for (const node of graph.nodes) {
+    if (node.kind === 'embed') limits.vocabulary = Math.min(limits.vocabulary, node.table.rows);
+    if (node.kind !== 'attention' && node.kind !== 'kvAppend') continue;
+    limits.slotCount = Math.min(limits.slotCount, node.cache.slotCount);
+    if (node.cache.windowTokens === null) {
+      limits.contextTokens = Math.min(limits.contextTokens, node.cache.capacityTokens);
+    }
+  }
+  return limits;
+}

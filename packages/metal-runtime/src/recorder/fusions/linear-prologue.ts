@@ -1,0 +1,41 @@
+import { isPlainNorm } from '../../ops/rms-norm.js';
+import type { Fusion } from './fusion.js';
+
+/** linear(rmsNorm(x)) → the command normalises its rows itself. */
+export const normLinear: Fusion = {
+  name: 'norm-linear',
+  match(node, uses) {
+    if (node.kind !== 'linear' || node.norm || node.residual) return null;
+    const norm = uses.producer(node.x);
+    if (norm?.kind !== 'rmsNorm' || !isPlainNorm(norm) || norm.gain === null) return null;
+    if (!uses.isOnlyReadBy(node.x, node)) return null;
+    return {
+      replacement: { ...node, x: norm.x, norm: { gain: norm.gain, eps: norm.eps } },
+      absorbed: [norm],
+    };
+  },
+};
+
+/**
+ * linear(rmsNorm with a residual) → the command adds its residual itself and stores the sum for the others that read it.
+ * On a GPU every threadgroup repeats the norm of a row, which is cheaper than a dispatch of its own.
+ */
+export const residualLinear: Fusion = {
+  name: 'residual-linear',
+  match(node, uses, graph) {
+    if (node.kind !== 'linear' || node.residual) return null;
+    const norm = uses.producer(node.x);
+    if (norm?.kind !== 'rmsNorm' || norm.residual === null || norm.gain === null) return null;
+    if (node.norm && node.norm.eps !== norm.eps) return null;
+    // The sum is stored when this command runs, so nobody may read it before.
+    if (graph.values[node.x]!.view !== null || uses.readers(node.x)[0] !== node) return null;
+    const residual = {
+      residual: norm.residual,
+      gain: norm.gain,
+      eps: norm.eps,
+      scale: norm.outputScale,
+      h: norm.y,
+    };
+    return { replacement: { ...node, x: norm.x, residual }, absorbed: [norm] };
+  },
+};

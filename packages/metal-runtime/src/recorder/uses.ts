@@ -1,0 +1,47 @@
+import { readsOf, writesOf } from '../ops/families.js';
+import { baseOf, type Graph, type Node } from './graph.js';
+
+/** Who makes and who reads each value, as fusions need to know. */
+export class Uses {
+  readonly #graph: Graph;
+  readonly #producers = new Map<number, Node>();
+  readonly #readers = new Map<number, Node[]>();
+  readonly #kept: Set<number>;
+
+  constructor(graph: Graph) {
+    this.#graph = graph;
+    for (const node of graph.nodes) {
+      for (const id of writesOf(node)) this.#producers.set(id, node);
+      for (const id of readsOf(node)) {
+        const base = baseOf(graph, id);
+        const readers = this.#readers.get(base);
+        if (readers) readers.push(node);
+        else this.#readers.set(base, [node]);
+      }
+    }
+    this.#kept = new Set([...graph.outputs.values()].map((id) => baseOf(graph, id)));
+  }
+
+  /** The node that wrote exactly this value; none for inputs and views. */
+  producer(id: number): Node | null {
+    return this.#producers.get(id) ?? null;
+  }
+
+  /** Every read of the value or of a view of it, once per read. */
+  readers(id: number): readonly Node[] {
+    return this.#readers.get(id) ?? [];
+  }
+
+  /** True when one single node reads the value, nobody reads a view of it, and it is not an output of the program. */
+  isOnlyReadBy(id: number, node: Node): boolean {
+    const readers = this.readers(id);
+    return (
+      readers.length === 1 && readers[0] === node && !this.isKept(id) && this.#graph.values[id]!.view === null
+    );
+  }
+
+  /** True when the value can be read after the step. */
+  isKept(id: number): boolean {
+    return this.#kept.has(id);
+  }
+}

@@ -1,0 +1,46 @@
+import type { Axes, Axis } from './axes.js';
+import type { DeviceBuffer } from './device.js';
+
+/** Element type of a stored vector or of the scales of a quantised matrix. */
+export type FloatType = 'F32' | 'BF16' | 'F16';
+
+/** A stored vector [A]: a norm gain. */
+export interface Vector<A extends Axis> extends Axes<A> {
+  readonly length: number;
+  readonly dtype: FloatType;
+  readonly data: DeviceBuffer;
+}
+
+/** A stored matrix [Out, In], exactly as it lies in the checkpoint. */
+export type Matrix<Out extends Axis, In extends Axis> = Axes<[Out, In]> & {
+  /** Out */
+  readonly rows: number;
+  /** In */
+  readonly columns: number;
+  readonly weight: DeviceBuffer;
+} & (
+    | { readonly kind: 'plain'; readonly dtype: FloatType }
+    | {
+        /** w = code · scale + bias, one scale and bias per row and group of columns. */
+        readonly kind: 'affine';
+        readonly bits: 2 | 3 | 4 | 5 | 6 | 8;
+        readonly groupSize: 32 | 64 | 128;
+        readonly scaleDtype: FloatType;
+        readonly scales: DeviceBuffer;
+        readonly biases: DeviceBuffer;
+      }
+  );
+
+/** Keys and values of one layer for every slot, [slots, capacity, G, K] each. */
+export interface KvCache {
+  readonly keys: DeviceBuffer;
+  readonly values: DeviceBuffer;
+  readonly slotCount: number;
+  /** Positions that a slot holds; position p lies at p % capacityTokens. */
+  readonly capacityTokens: number;
+  readonly kvHeadCount: number;
+  readonly headWidth: number;
+  /** Keys that a query of this layer sees, itself included; null = all. */
+  readonly windowTokens: number | null;
+  readonly dtype: 'F32' | 'BF16';
+}

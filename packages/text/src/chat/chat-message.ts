@@ -1,0 +1,69 @@
+/** Who speaks. `developer` is another word for `system`; `tool` gives the result of a call. */
+export type ChatRole = 'user' | 'assistant' | 'system' | 'developer' | 'tool';
+
+/** Kinds of media that a prompt can have. */
+export type MediaKind = 'image' | 'audio' | 'video';
+
+/** Text of a message. */
+export interface TextPart {
+  readonly type: 'text';
+  readonly text: string;
+}
+
+/** A place for an image, a sound or a video. What is put there is the caller's business: other fields are ignored. */
+export interface MediaPart {
+  readonly type: MediaKind;
+  readonly [field: string]: unknown;
+}
+
+/** A part of a message. */
+export type ContentPart = TextPart | MediaPart;
+
+/** A call of a tool that the model made. */
+export interface ToolCall {
+  /** Connects a `tool` message with this call. */
+  readonly id?: string;
+  readonly name: string;
+  /** An object, or its JSON text. */
+  readonly arguments: Readonly<Record<string, unknown>> | string;
+}
+
+/** One message of a conversation. */
+export interface ChatMessage {
+  readonly role: ChatRole;
+  /** Text or parts. Role `tool` also takes an object: the result with its fields, which the model reads best. */
+  readonly content?: string | readonly ContentPart[] | Readonly<Record<string, unknown>> | null;
+  /** What the model thought before it answered (role `assistant`). */
+  readonly reasoning?: string | null;
+  /** Tools that the model called (role `assistant`). */
+  readonly toolCalls?: readonly ToolCall[] | null;
+  /** Which call this is the result of (role `tool`). */
+  readonly toolCallId?: string | null;
+  /** Name of the tool (role `tool`), where there is no `toolCallId`. */
+  readonly name?: string | null;
+}
+
+/** A tool that the model may call, in OpenAI's form. */
+export interface ToolDefinition {
+  readonly type: 'function';
+  readonly function: {
+    readonly name: string;
+    readonly description?: string | null;
+    /** JSON schema of the arguments. */
+    readonly parameters?: Readonly<Record<string, unknown>> | null;
+    /** JSON schema of the result. */
+    readonly response?: Readonly<Record<string, unknown>> | null;
+    readonly strict?: boolean | null;
+  };
+}
+
+/** How a conversation is turned into a prompt. */
+export interface ChatOptions {
+  readonly tools?: readonly ToolDefinition[] | null;
+  /** Ends the prompt where the model has to go on; true by default. */
+  readonly addGenerationPrompt?: boolean;
+  /** Lets the model think before it answers; false by default. */
+  readonly enableThinking?: boolean;
+  /** Keeps the reasoning of older messages with tool calls in the prompt; false by default. */
+  readonly preserveThinking?: boolean;
+}

@@ -1,0 +1,18 @@
+import { MarkBaseError } from '@markbase/core';
+
+/** The chat template of a checkpoint cannot be parsed, or refuses a conversation. */
+export class ChatTemplateError extends MarkBaseError {
+  readonly code = 'CHAT_TEMPLATE';
+  /** File that the template comes from. */
+  readonly path: string;
+  readonly reason: string;
+
+  constructor(fields: { path: string; reason: string; cause?: unknown }) {
+    super(
+      `chat template of ${fields.path}: ${fields.reason}`,
+      fields.cause === undefined ? undefined : { cause: fields.cause },
+    );
+    this.path = fields.path;
+    this.reason = fields.reason;
+  }
+}

@@ -1,0 +1,106 @@
+import { readFile } from 'node:fs/promises';
+import { Template } from '@huggingface/jinja';
+import { CorruptFileError, FileAccessError } from '@markbase/core';
+import { ChatTemplateError } from './chat-template-error.js';
+
+/** What a template sees: names as Hugging Face templates spell them. */
+export interface TemplateInput {
+  readonly messages: readonly unknown[];
+  readonly tools: readonly unknown[] | null;
+  readonly add_generation_prompt: boolean;
+  readonly enable_thinking: boolean;
+  readonly preserve_thinking: boolean;
+}
+
+/** Files of a checkpoint that can hold a chat template; null where there is none. */
+export interface ChatTemplateFiles {
+  /** Path of chat_template.jinja. */
+  readonly chatTemplate: string | null;
+  /** Path of tokenizer_config.json. */
+  readonly tokenizerConfig: string | null;
+}
+
+/** A Jinja template that turns a conversation into the text of a prompt. */
+export class ChatTemplate {
+  /** File that the template comes from. */
+  readonly path: string;
+  readonly source: string;
+  /** Text of the token that every prompt begins with. */
+  readonly bosToken: string;
+  readonly #eosToken: string;
+  readonly #template: Template;
+
+  /** Errors: ChatTemplateError when `source` is not valid Jinja. */
+  constructor(source: string, options: { path?: string; bosToken?: string; eosToken?: string } = {}) {
+    this.source = source;
+    this.path = options.path ?? 'template text';
+    this.bosToken = options.bosToken ?? '<bos>';
+    this.#eosToken = options.eosToken ?? '<eos>';
+    this.#template = this.#guard(() => new Template(source));
+  }
+
+  /** Renders the template. Errors: ChatTemplateError when it raises an exception or fails. */
+  render(input: TemplateInput): string {
+    return this.#guard(() =>
+      this.#template.render({ ...input, bos_token: this.bosToken, eos_token: this.#eosToken }),
+    );
+  }
+
+  #guard<T>(action: () => T): T {
+    try {
+      return action();
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new ChatTemplateError({ path: this.path, reason, cause });
+    }
+  }
+}
+
+/**
+ * Loads the chat template of a checkpoint: chat_template.jinja, or else `chat_template` of tokenizer_config.json
+ * (of several named ones that called `default`). Null when it has none: base models are not made for chats.
+ *
+ * Errors: FileAccessError, CorruptFileError, ChatTemplateError.
+ */
+export async function loadChatTemplate(files: ChatTemplateFiles): Promise<ChatTemplate | null> {
+  const config = files.tokenizerConfig === null ? {} : await readConfig(files.tokenizerConfig);
+  const tokens = { bosToken: tokenText(config.bos_token), eosToken: tokenText(config.eos_token) };
+  if (files.chatTemplate !== null) {
+    const source = await readText(files.chatTemplate);
+    return new ChatTemplate(source, { path: files.chatTemplate, ...tokens });
+  }
+  const source = templateOf(config.chat_template);
+  if (source === null) return null;
+  return new ChatTemplate(source, { path: files.tokenizerConfig ?? '', ...tokens });
+}
+
+function templateOf(value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  if (!Array.isArray(value)) return null;
+  const named = value.map((entry) => Object(entry)).filter((entry) => typeof entry.template === 'string');
+  return (named.find((entry) => entry.name === 'default') ?? named[0])?.template ?? null;
+}
+
+/** A special token is written as its text or as an object with `content`. */
+function tokenText(value: unknown): string | undefined {
+  const text = typeof value === 'object' && value !== null && 'content' in value ? value.content : value;
+  return typeof text === 'string' ? text : undefined;
+}
+
+async function readConfig(path: string): Promise<Record<string, unknown>> {
+  const text = await readText(path);
+  try {
+    return Object(JSON.parse(text));
+  } catch (cause) {
+    throw new CorruptFileError({ rule: 'InvalidJson', path, reason: 'the file is not valid JSON', cause });
+  }
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new FileAccessError({ path, operation: 'read', reason, cause });
+  }
+}

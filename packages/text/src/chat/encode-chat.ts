@@ -1,0 +1,112 @@
+import { InvalidArgumentError } from '@markbase/core';
+import type { Tokenizer } from '../tokenizer/index.js';
+import type { ChatMessage, ChatOptions, MediaKind } from './chat-message.js';
+import type { ChatTemplate } from './chat-template.js';
+import { normalizeMessages } from './normalize-messages.js';
+import { normalizeTools } from './normalize-tools.js';
+import { TextMarker } from './text-marker.js';
+
+const MEDIA_KIND_OF_TEXT: ReadonlyMap<string, MediaKind> = new Map([
+  ['<|image|>', 'image'],
+  ['<|audio|>', 'audio'],
+  ['<|video|>', 'video'],
+]);
+
+/** A piece of a rendered conversation: a control token that the template wrote, or text in which none counts. */
+export type ChatSegment =
+  | { readonly kind: 'control'; readonly id: number; readonly text: string }
+  | { readonly kind: 'text'; readonly text: string };
+
+/** Where an image, a sound or a video goes. */
+export interface MediaPlaceholder {
+  readonly kind: MediaKind;
+  /** Index in `ids` of the one placeholder token, to be replaced by as many as the media needs. */
+  readonly tokenIndex: number;
+}
+
+/** A conversation as token ids. */
+export interface EncodedChat {
+  readonly ids: number[];
+  /** One entry per media part of the messages, in their order. */
+  readonly media: MediaPlaceholder[];
+  /** True when the prompt ends inside of an open thought: the first tokens of the answer are reasoning. */
+  readonly isReasoningOpen: boolean;
+}
+
+/**
+ * Renders a conversation. Control tokens come from the template alone: what looks like one in a message, a name,
+ * an argument, a tool result or a tool definition is text. The prompt begins with `<bos>` exactly once.
+ *
+ * Errors: InvalidArgumentError for invalid messages or tools, and for media that the template leaves out;
+ * ChatTemplateError when the template refuses the conversation.
+ */
+export function renderChat(
+  tokenizer: Tokenizer,
+  template: ChatTemplate,
+  messages: readonly ChatMessage[],
+  options: ChatOptions = {},
+): ChatSegment[] {
+  const normalized = normalizeMessages(messages);
+  const tools = normalizeTools(options.tools);
+  const marker = new TextMarker([normalized.messages, tools], tokenizer.specialFirstCharacters);
+  const rendered = template.render({
+    messages: marker.apply(normalized.messages),
+    tools: marker.apply(tools),
+    add_generation_prompt: options.addGenerationPrompt ?? true,
+    enable_thinking: options.enableThinking ?? false,
+    preserve_thinking: options.preserveThinking ?? false,
+  });
+  const segments: ChatSegment[] = [];
+  for (const { id, text } of tokenizer.splitSpecial(rendered)) {
+    const plain = marker.remove(text);
+    if (id !== null) segments.push({ kind: 'control', id, text });
+    else if (plain !== '') segments.push({ kind: 'text', text: plain });
+  }
+  checkMedia(segments, normalized.media);
+  return withBos(segments, tokenizer, template.bosToken);
+}
+
+/** Renders a conversation and encodes it. Errors are those of `renderChat`. */
+export function encodeChat(
+  tokenizer: Tokenizer,
+  template: ChatTemplate,
+  messages: readonly ChatMessage[],
+  options: ChatOptions = {},
+): EncodedChat {
+  const ids: number[] = [];
+  const media: MediaPlaceholder[] = [];
+  let isReasoningOpen = false;
+  for (const segment of renderChat(tokenizer, template, messages, options)) {
+    if (segment.kind === 'text') {
+      for (const id of tokenizer.encode(segment.text)) ids.push(id);
+      continue;
+    }
+    const kind = MEDIA_KIND_OF_TEXT.get(segment.text);
+    if (kind !== undefined) media.push({ kind, tokenIndex: ids.length });
+    if (segment.text === '<|channel>') isReasoningOpen = true;
+    if (segment.text === '<channel|>') isReasoningOpen = false;
+    ids.push(segment.id);
+  }
+  return { ids, media, isReasoningOpen };
+}
+
+function checkMedia(segments: readonly ChatSegment[], expected: readonly MediaKind[]): void {
+  const found = segments.flatMap((segment) =>
+    segment.kind === 'control' ? (MEDIA_KIND_OF_TEXT.get(segment.text) ?? []) : [],
+  );
+  if (found.join() === expected.join()) return;
+  throw new InvalidArgumentError({
+    argument: 'messages',
+    expected:
+      'media that the chat template and the vocabulary have a place for, in the order of the messages',
+    received: `parts ${expected.join(', ') || 'none'}; places ${found.join(', ') || 'none'}`,
+    hint: 'Put images, audio and video into user messages',
+  });
+}
+
+function withBos(segments: ChatSegment[], tokenizer: Tokenizer, bosToken: string): ChatSegment[] {
+  const first = segments[0];
+  const bos = tokenizer.idOf(bosToken);
+  if (bos === null || (first?.kind === 'control' && first.id === bos)) return segments;
+  return [{ kind: 'control', id: bos, text: bosToken }, ...segments];
+}

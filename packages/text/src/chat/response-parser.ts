@@ -1,0 +1,144 @@
+import { createTextDecoder, type TextDecoder, type Tokenizer } from '../tokenizer/index.js';
+import { ReasoningText } from './reasoning-text.js';
+import { parseToolCall } from './tool-call-syntax.js';
+import { QUOTE } from './tool-value-reader.js';
+
+/** Longest tool call that is read; a longer one is reported as text. */
+const MAX_CALL_CHARACTERS = 1 << 20;
+
+/** Something that the model said. */
+export type ResponseEvent =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'reasoning'; readonly text: string }
+  | {
+      readonly type: 'tool-call';
+      readonly name: string;
+      readonly arguments: Record<string, unknown>;
+      /** The call as the model wrote it. */
+      readonly raw: string;
+    };
+
+type Action = 'open-channel' | 'close-channel' | 'open-call' | 'close-call' | 'end' | 'quote';
+
+/** What control tokens do; those that a vocabulary does not have do nothing. */
+const ACTIONS: readonly (readonly [string, Action])[] = [
+  ['<|channel>', 'open-channel'],
+  ['<channel|>', 'close-channel'],
+  ['<|tool_call>', 'open-call'],
+  ['<tool_call|>', 'close-call'],
+  ['<|tool_response>', 'end'],
+  ['<turn|>', 'end'],
+  ['<eos>', 'end'],
+  [QUOTE, 'quote'],
+];
+
+/**
+ * Splits the output of a model, token by token, into text, reasoning and tool calls. Control tokens are known by
+ * their ids, so text that only looks like one is text. Nothing that a model writes makes it throw or stall.
+ */
+export class ResponseParser {
+  readonly #tokenizer: Tokenizer;
+  readonly #actionOfId: ReadonlyMap<number, Action>;
+  readonly #decoder: TextDecoder;
+  #state: 'text' | 'reasoning' | 'call' | 'ended' = 'text';
+  #reasoning: ReasoningText;
+  #call = '';
+  // White space between two calls is not an answer.
+  #isAfterCall = false;
+
+  /** @param options.isReasoningOpen true when the prompt ends inside of an open thought (`EncodedChat`) */
+  constructor(tokenizer: Tokenizer, options: { isReasoningOpen?: boolean } = {}) {
+    this.#tokenizer = tokenizer;
+    this.#decoder = createTextDecoder(tokenizer);
+    const known = ACTIONS.map(([text, action]) => [tokenizer.idOf(text), action] as const);
+    this.#actionOfId = new Map(known.filter((entry): entry is [number, Action] => entry[0] !== null));
+    this.#reasoning = new ReasoningText(false);
+    if (options.isReasoningOpen) this.#state = 'reasoning';
+  }
+
+  /** True when the model ended its turn: further tokens are ignored. */
+  get isEnded(): boolean {
+    return this.#state === 'ended';
+  }
+
+  /** Adds a token; returns what is certain now. */
+  push(id: number): ResponseEvent[] {
+    if (this.#state === 'ended') return [];
+    const action = this.#actionOfId.get(id);
+    if (action === undefined && !this.#tokenizer.isSpecial(id)) return this.#addText(this.#decoder.push(id));
+    const events = this.#addText(this.#decoder.flush());
+    if (action !== undefined) events.push(...this.#act(action));
+    return events;
+  }
+
+  /** Ends the output, wherever it is. A tool call that was cut off is reported as text, never run by half. */
+  finish(): ResponseEvent[] {
+    const events = this.#addText(this.#decoder.flush());
+    events.push(...this.#leave(false));
+    this.#state = 'ended';
+    return events;
+  }
+
+  #act(action: Action): ResponseEvent[] {
+    switch (action) {
+      case 'quote':
+        return this.#addText(this.#state === 'call' ? QUOTE : '"');
+      case 'close-channel':
+      case 'close-call': {
+        // A closing token of the other kind, or one that closes nothing, is noise.
+        const closes = action === 'close-call' ? this.#state === 'call' : this.#state === 'reasoning';
+        return closes ? this.#leave(true) : [];
+      }
+      case 'open-channel': {
+        const events = this.#leave(true);
+        this.#state = 'reasoning';
+        this.#reasoning = new ReasoningText(true);
+        return events;
+      }
+      case 'open-call': {
+        const events = this.#leave(true);
+        this.#state = 'call';
+        return events;
+      }
+      case 'end': {
+        const events = this.#leave(true);
+        this.#state = 'ended';
+        return events;
+      }
+    }
+  }
+
+  /** Leaves a channel or a call for plain text. */
+  #leave(mayRepair: boolean): ResponseEvent[] {
+    const state = this.#state;
+    this.#state = 'text';
+    if (state === 'reasoning') return textEvents('reasoning', this.#reasoning.finish());
+    if (state !== 'call') return [];
+    const raw = this.#call;
+    this.#call = '';
+    const call = parseToolCall(raw);
+    if (call === null || (call.isRepaired && !mayRepair)) return textEvents('text', raw);
+    this.#isAfterCall = true;
+    return [{ type: 'tool-call', name: call.name, arguments: call.arguments, raw }];
+  }
+
+  #addText(text: string): ResponseEvent[] {
+    if (text === '') return [];
+    if (this.#state === 'reasoning') return textEvents('reasoning', this.#reasoning.push(text));
+    if (this.#state === 'call') {
+      this.#call += text;
+      if (this.#call.length <= MAX_CALL_CHARACTERS) return [];
+      const raw = this.#call;
+      this.#call = '';
+      this.#state = 'text';
+      return textEvents('text', raw);
+    }
+    const shown = this.#isAfterCall ? text.trimStart() : text;
+    if (shown !== '') this.#isAfterCall = false;
+    return textEvents('text', shown);
+  }
+}
+
+function textEvents(type: 'text' | 'reasoning', text: string): ResponseEvent[] {
+  return text === '' ? [] : [{ type, text }];
+}

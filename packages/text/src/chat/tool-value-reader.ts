@@ -1,0 +1,209 @@
+/** Text of the token that encloses strings: everything between two of them is literal. */
+export const QUOTE = '<|"|>';
+
+/** Deepest nesting of values in a call. */
+const MAX_DEPTH = 64;
+
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+const WORDS: ReadonlyMap<string, boolean | null> = new Map([
+  ['true', true],
+  ['True', true],
+  ['false', false],
+  ['False', false],
+  ['null', null],
+  ['None', null],
+]);
+
+/** Thrown inside of the reader only, where the text cannot be repaired. */
+class Unreadable {}
+
+/** Reads the arguments of a tool call: one pass over the text, with repairs. */
+export class ToolValueReader {
+  /** True when the text was not quite valid and a guess was made. */
+  isRepaired = false;
+  readonly #text: string;
+  #position: number;
+  readonly #quotes: Finder;
+  readonly #colons: Finder;
+
+  constructor(text: string, position: number) {
+    this.#text = text;
+    this.#position = position;
+    this.#quotes = new Finder(text, QUOTE);
+    this.#colons = new Finder(text, ':');
+  }
+
+  /** The object at the position, which has to go on to the end of the text; null when it is unreadable. */
+  readAll(): Record<string, unknown> | null {
+    try {
+      const value = this.#readObject(0);
+      const rest = this.#text.slice(this.#position).trim();
+      if (rest !== '') {
+        // Closing brackets too many are harmless; anything else means that the call was misread.
+        if (!/^[\]}\s]*$/.test(rest)) return null;
+        this.isRepaired = true;
+      }
+      return value;
+    } catch (error) {
+      if (error instanceof Unreadable) return null;
+      throw error;
+    }
+  }
+
+  #readObject(depth: number): Record<string, unknown> {
+    const entries: [string, unknown][] = [];
+    this.#readItems('}', depth, () => entries.push([this.#readKey(), this.#readValue(depth + 1)]));
+    // Not by assignment: a key may be called __proto__.
+    return Object.fromEntries(entries);
+  }
+
+  #readArray(depth: number): unknown[] {
+    const items: unknown[] = [];
+    this.#readItems(']', depth, () => items.push(this.#readValue(depth + 1)));
+    return items;
+  }
+
+  #readItems(closing: string, depth: number, readItem: () => void): void {
+    if (depth > MAX_DEPTH) throw new Unreadable();
+    this.#position++;
+    for (;;) {
+      this.#skipSpace();
+      const next = this.#text[this.#position];
+      if (next === closing) {
+        this.#position++;
+        return;
+      }
+      if (next === undefined) {
+        this.isRepaired = true;
+        return;
+      }
+      readItem();
+      this.#skipSpace();
+      const separator = this.#text[this.#position];
+      if (separator === ',') this.#position++;
+      else if (separator !== closing && separator !== undefined) throw new Unreadable();
+    }
+  }
+
+  #readKey(): string {
+    let key: string;
+    if (this.#isAtQuote()) {
+      key = this.#readQuoted();
+    } else if (this.#text[this.#position] === '"') {
+      key = this.#readJsonString();
+    } else {
+      key = this.#take(/[^:,{}[\]]*/y).trim();
+      if (key === '') throw new Unreadable();
+    }
+    this.#skipSpace();
+    if (this.#text[this.#position] !== ':') throw new Unreadable();
+    this.#position++;
+    return key;
+  }
+
+  #readValue(depth: number): unknown {
+    this.#skipSpace();
+    if (this.#isAtQuote()) return this.#readQuoted();
+    const next = this.#text[this.#position];
+    if (next === '{') return this.#readObject(depth);
+    if (next === '[') return this.#readArray(depth);
+    if (next === '"') return this.#readJsonString();
+    return this.#readBare();
+  }
+
+  /** A string between two quote tokens. Without the second one it goes on to the brackets at the end. */
+  #readQuoted(): string {
+    const begin = this.#position + QUOTE.length;
+    const end = this.#quotes.next(begin);
+    if (end === -1) {
+      this.isRepaired = true;
+      this.#position = this.#text.length;
+      return withoutClosing(this.#text, begin);
+    }
+    this.#position = end + QUOTE.length;
+    return this.#text.slice(begin, end);
+  }
+
+  /** A string as JSON writes it: models that mix up the two syntaxes mean that. */
+  #readJsonString(): string {
+    const begin = this.#position;
+    let end = begin + 1;
+    while (end < this.#text.length && this.#text[end] !== '"') end += this.#text[end] === '\\' ? 2 : 1;
+    if (end >= this.#text.length) throw new Unreadable();
+    this.isRepaired = true;
+    this.#position = end + 1;
+    try {
+      return JSON.parse(this.#text.slice(begin, end + 1));
+    } catch {
+      return this.#text.slice(begin + 1, end);
+    }
+  }
+
+  /** A number, a word, or a string that lost its first quote token or both. */
+  #readBare(): unknown {
+    const begin = this.#position;
+    const bare = this.#take(/[^,{}[\]]*/y);
+    const quote = this.#quotes.next(begin);
+    const lostOnlyFirst = quote !== -1 && quote < this.#position;
+    const word = bare.trim();
+    if (!lostOnlyFirst) {
+      if (WORDS.has(word)) return WORDS.get(word);
+      if (NUMBER.test(word)) return Number(word);
+    }
+    if (lostOnlyFirst || (quote !== -1 && this.#endsString(begin, quote))) {
+      this.isRepaired = true;
+      this.#position = quote + QUOTE.length;
+      return this.#text.slice(begin, quote);
+    }
+    if (word === '') throw new Unreadable();
+    this.isRepaired = true;
+    return word;
+  }
+
+  /** True when the quote token looks like the end of a string with commas or brackets that begins at `begin`. */
+  #endsString(begin: number, quote: number): boolean {
+    const colon = this.#colons.next(begin);
+    const isBeforeNextKey = colon === -1 || colon > quote;
+    return isBeforeNextKey && !':,[{'.includes(this.#text[quote - 1]!);
+  }
+
+  #isAtQuote(): boolean {
+    return this.#quotes.next(this.#position) === this.#position;
+  }
+
+  #skipSpace(): void {
+    this.#take(/\s*/y);
+  }
+
+  #take(pattern: RegExp): string {
+    pattern.lastIndex = this.#position;
+    const text = pattern.exec(this.#text)?.[0] ?? '';
+    this.#position += text.length;
+    return text;
+  }
+}
+
+/** Looks for one string from rising positions; all searches together cost one pass over the text. */
+class Finder {
+  readonly #text: string;
+  readonly #wanted: string;
+  #found = -2;
+
+  constructor(text: string, wanted: string) {
+    this.#text = text;
+    this.#wanted = wanted;
+  }
+
+  next(from: number): number {
+    if (this.#found !== -1 && this.#found < from) this.#found = this.#text.indexOf(this.#wanted, from);
+    return this.#found;
+  }
+}
+
+/** The text from `begin` on, without white space and closing brackets at its end. */
+function withoutClosing(text: string, begin: number): string {
+  let end = text.length;
+  while (end > begin && ' \t\r\n}]'.includes(text[end - 1]!)) end--;
+  return text.slice(begin, end);
+}

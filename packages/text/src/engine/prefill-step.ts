@@ -1,0 +1,110 @@
+import type { SamplingParams, StepInput } from '@markbase/metal-runtime';
+import { SOFT_TOKENS_INPUT } from '../model/decoder.js';
+import type { PromptRows } from './prompt.js';
+import type { Sequence } from './sequence.js';
+
+/** A prompt on its way into a sequence. */
+export interface PrefillJob {
+  readonly sequence: Sequence;
+  /** Rows from the sequence's length on are computed; earlier ones must be what the sequence holds. */
+  readonly rows: PromptRows;
+  /** How the token after the prompt is chosen; default: greedy. */
+  readonly sampling?: SamplingParams;
+}
+
+/** Rows [begin, end) of a job that go into one step. */
+export interface PrefillPart {
+  readonly job: PrefillJob;
+  readonly begin: number;
+  readonly end: number;
+}
+
+/**
+ * Chooses the rows of the next step: as many as `maxRows`, of the first unfinished jobs. An image whose rows see each other
+ * is not split; when it alone is larger than `maxRows`, it makes a step of its own.
+ */
+export function nextParts(jobs: readonly PrefillJob[], maxRows: number): PrefillPart[] {
+  const parts: PrefillPart[] = [];
+  let room = maxRows;
+  for (const job of jobs) {
+    const begin = job.sequence.length;
+    if (begin >= job.rows.end) continue;
+    if (room <= 0) break;
+    const end = partEnd(job.rows, begin, room, parts.length === 0);
+    if (end > begin) parts.push({ job, begin, end });
+    if (end < job.rows.end) break;
+    room -= end - begin;
+  }
+  return parts;
+}
+
+function partEnd(rows: PromptRows, begin: number, room: number, isFirst: boolean): number {
+  const limit = Math.min(begin + room, rows.end);
+  let end = limit;
+  while (end > begin && rows.visibleEnd[end - 1 - rows.begin]! >= limit) end--;
+  if (end > begin || !isFirst) return end;
+  return rows.visibleEnd[begin - rows.begin]! + 1;
+}
+
+/** The step that computes `parts`. Parts that end their prompt have one output row each. */
+export function prefillStep(parts: readonly PrefillPart[], width: number): StepInput {
+  const slices = parts.map(({ job, begin, end }) => {
+    const { rows, sequence } = job;
+    const slice = (array: Int32Array) => array.subarray(begin - rows.begin, end - rows.begin);
+    const count = end - begin;
+    return {
+      tokens: slice(rows.tokens),
+      layerTokens: slice(rows.layerTokens),
+      visibleEnd: slice(rows.visibleEnd),
+      positions: Int32Array.from({ length: count }, (_, index) => begin + index),
+      slots: new Int32Array(count).fill(sequence.slot),
+      soft: rows.soft.slice(begin - rows.begin, end - rows.begin),
+    };
+  });
+  const ended: PrefillPart[] = [];
+  const outputRows: number[] = [];
+  let row = 0;
+  for (const part of parts) {
+    row += part.end - part.begin;
+    if (part.end < part.job.rows.end) continue;
+    ended.push(part);
+    outputRows.push(row - 1);
+  }
+  return {
+    tokens: concat(slices.map((slice) => slice.tokens)),
+    positions: concat(slices.map((slice) => slice.positions)),
+    slots: concat(slices.map((slice) => slice.slots)),
+    layerTokens: concat(slices.map((slice) => slice.layerTokens)),
+    visibleEnd: concat(slices.map((slice) => slice.visibleEnd)),
+    outputRows: Int32Array.from(outputRows),
+    sampling: ended.map((part) => part.job.sampling ?? {}),
+    ...softTokens(
+      slices.flatMap((slice) => slice.soft),
+      width,
+    ),
+  };
+}
+
+function softTokens(
+  rows: readonly (Float32Array | null)[],
+  width: number,
+): Pick<StepInput, 'softIndex' | 'inputs'> {
+  const present = rows.filter((row) => row !== null);
+  if (present.length === 0) return {};
+  const values = new Float32Array(present.length * width);
+  for (const [index, row] of present.entries()) values.set(row, index * width);
+  let next = 0;
+  const softIndex = Int32Array.from(rows, (row) => (row ? next++ : -1));
+  return { softIndex, inputs: { [SOFT_TOKENS_INPUT]: values } };
+}
+
+function concat(arrays: readonly Int32Array[]): Int32Array {
+  if (arrays.length === 1) return arrays[0]!;
+  const result = new Int32Array(arrays.reduce((sum, array) => sum + array.length, 0));
+  let offset = 0;
+  for (const array of arrays) {
+    result.set(array, offset);
+    offset += array.length;
+  }
+  return result;
+}

@@ -1,0 +1,152 @@
+import { InvalidArgumentError } from '@markbase/core';
+import type { SoftTokens } from '@markbase/metal-runtime';
+import type { DecoderConfig } from '../model/config.js';
+
+/** Token ids, and what the placeholders among them stand for. */
+export interface Prompt {
+  readonly ids: ArrayLike<number>;
+  /** Spans of placeholders, in any order; every placeholder of `ids` must be covered. */
+  readonly media?: readonly MediaSpan[];
+}
+
+/** Soft tokens that replace the embeddings of `ids[begin] … ids[begin + rows - 1]`. */
+export interface MediaSpan {
+  readonly begin: number;
+  readonly softTokens: SoftTokens;
+}
+
+/** Identifies what a position holds: a token id, or a row of some content. Equal keys at equal positions: equal caches. */
+export type PositionKey = number | string;
+
+/** A prompt, laid out by position. Arrays are indexed by position - begin. */
+export interface PromptRows {
+  /** Position of the first row in its sequence. */
+  readonly begin: number;
+  /** Position after the last row. */
+  readonly end: number;
+  readonly tokens: Int32Array;
+  /** Ids for the per-layer embedding: placeholders read the pad token (spec 2.3). */
+  readonly layerTokens: Int32Array;
+  /** Last position that a row sees in sliding layers: the end of its image, or itself (spec 2.8). */
+  readonly visibleEnd: Int32Array;
+  readonly keys: readonly PositionKey[];
+  /** The soft token of each row; null = an ordinary token. */
+  readonly soft: readonly (Float32Array | null)[];
+}
+
+/** Limits that a prompt is checked against. */
+export interface PromptLimits {
+  /** Most rows of one step; an image whose rows see each other must fit. */
+  readonly maxStepTokens: number;
+}
+
+/**
+ * Lays a prompt out by position.
+ *
+ * @param begin position of the first token in its sequence
+ * @throws InvalidArgumentError for ids outside the vocabulary, and for placeholders and media that do not match
+ */
+export function promptRows(
+  config: DecoderConfig,
+  prompt: Prompt,
+  limits: PromptLimits,
+  begin = 0,
+): PromptRows {
+  const tokens = Int32Array.from(prompt.ids);
+  checkIds(prompt.ids, config.vocabularySize);
+  const keys: PositionKey[] = Array.from(tokens);
+  const soft: (Float32Array | null)[] = new Array(tokens.length).fill(null);
+  for (const span of prompt.media ?? []) placeMedia(config, span, tokens, keys, soft);
+  const isPlaceholder = placeholderTest(config);
+  for (const [index, id] of tokens.entries()) {
+    if (isPlaceholder(id) && soft[index] === null) {
+      throw new InvalidArgumentError({
+        argument: 'prompt.media',
+        expected: 'soft tokens for every placeholder',
+        received: `none for the placeholder ${id} at ${index}`,
+        hint: 'Expand each placeholder to as many ids as its medium has soft tokens, and pass them',
+      });
+    }
+  }
+  const visibleEnd = visibleEnds(config, tokens, begin, limits);
+  const layerTokens = tokens.map((id, index) => (soft[index] ? config.padTokenId : id));
+  return { begin, end: begin + tokens.length, tokens, layerTokens, visibleEnd, keys, soft };
+}
+
+function checkIds(ids: ArrayLike<number>, vocabularySize: number): void {
+  if (ids.length === 0) {
+    throw new InvalidArgumentError({ argument: 'prompt', expected: 'at least one token', received: [] });
+  }
+  for (let index = 0; index < ids.length; index++) {
+    const id = ids[index]!;
+    if (!Number.isInteger(id) || id < 0 || id >= vocabularySize) {
+      throw new InvalidArgumentError({
+        argument: `prompt.ids[${index}]`,
+        expected: `a token id below ${vocabularySize}`,
+        received: id,
+      });
+    }
+  }
+}
+
+function placeMedia(
+  config: DecoderConfig,
+  { begin, softTokens }: MediaSpan,
+  tokens: Int32Array,
+  keys: PositionKey[],
+  soft: (Float32Array | null)[],
+): void {
+  const { kind, rows, width, values, contentKey } = softTokens;
+  const fail = (expected: string, received: unknown): never => {
+    throw new InvalidArgumentError({ argument: `prompt.media at ${begin}`, expected, received });
+  };
+  if (width !== config.hiddenWidth) fail(`rows of width ${config.hiddenWidth}`, width);
+  if (values.length !== rows * width) fail(`${rows * width} values`, values.length);
+  if (!Number.isInteger(begin) || begin < 0 || begin + rows > tokens.length) {
+    fail(`a span inside the ${tokens.length} tokens of the prompt`, `${rows} rows at ${begin}`);
+  }
+  for (let row = 0; row < rows; row++) {
+    const index = begin + row;
+    if (tokens[index] !== config.placeholders[kind] || soft[index]) {
+      fail(`${rows} placeholders for a medium of kind ${kind}`, `token ${tokens[index]} at ${index}`);
+    }
+    keys[index] = `${kind}:${contentKey}:${row}`;
+    soft[index] = values.subarray(row * width, (row + 1) * width);
+  }
+}
+
+/** Each maximal run of image or video placeholders sees itself to its end; everything else is causal. */
+function visibleEnds(
+  config: DecoderConfig,
+  tokens: Int32Array,
+  begin: number,
+  limits: PromptLimits,
+): Int32Array {
+  const ends = Int32Array.from(tokens, (_, index) => begin + index);
+  if (!config.isBidirectionalInImages) return ends;
+  const { image, video } = config.placeholders;
+  let runEnd = -1;
+  for (let index = tokens.length - 1; index >= 0; index--) {
+    const id = tokens[index]!;
+    if (id !== image && id !== video) {
+      runEnd = -1;
+      continue;
+    }
+    if (runEnd < 0) runEnd = index;
+    if (runEnd - index >= limits.maxStepTokens) {
+      throw new InvalidArgumentError({
+        argument: 'prompt.media',
+        expected: `images of at most ${limits.maxStepTokens} soft tokens, apart from each other`,
+        received: `a run of more than ${limits.maxStepTokens} placeholders`,
+        hint: 'Load the model with a larger prefillChunk',
+      });
+    }
+    ends[index] = begin + runEnd;
+  }
+  return ends;
+}
+
+function placeholderTest({ placeholders }: DecoderConfig): (id: number) => boolean {
+  const { image, video, audio } = placeholders;
+  return (id) => id === image || id === video || id === audio;
+}

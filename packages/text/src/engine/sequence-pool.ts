@@ -1,0 +1,99 @@
+import { InvalidArgumentError } from '@markbase/core';
+import type { PromptRows } from './prompt.js';
+import { Sequence, type SequenceLimits } from './sequence.js';
+
+interface Waiter {
+  readonly prompts: readonly (PromptRows | null)[];
+  readonly resolve: (sequences: Sequence[]) => void;
+}
+
+/** The sequences of a model. Who finds none free waits in line; what a sequence holds stays until it is handed out again. */
+export class SequencePool {
+  readonly size: number;
+  /** Free sequences, the one that was free for longest first. */
+  readonly #idle: Sequence[];
+  readonly #waiters: Waiter[] = [];
+
+  constructor(size: number, limits: SequenceLimits) {
+    this.size = size;
+    this.#idle = Array.from({ length: size }, (_, slot) => new Sequence(slot, limits));
+  }
+
+  /** Sequences that can be had without waiting. */
+  get idleCount(): number {
+    return this.#waiters.length > 0 ? 0 : this.#idle.length;
+  }
+
+  /**
+   * Takes one sequence per entry, all at once, first come first served.
+   *
+   * @param prompts a prompt whose prefix may be re-used: the free sequence that holds most of it is truncated to that
+   *   prefix; null gives an empty sequence
+   * @throws InvalidArgumentError for more entries than the pool has sequences; the signal's reason when aborted
+   */
+  async acquire(prompts: readonly (PromptRows | null)[], signal?: AbortSignal): Promise<Sequence[]> {
+    signal?.throwIfAborted();
+    if (prompts.length > this.size) {
+      throw new InvalidArgumentError({
+        argument: 'sequences',
+        expected: `at most ${this.size} at once`,
+        received: prompts.length,
+        hint: 'Load the model with a larger maxSequences',
+      });
+    }
+    if (this.#waiters.length === 0 && this.#idle.length >= prompts.length) return this.#take(prompts);
+    return new Promise((resolve, reject) => {
+      const onAbort = () => {
+        this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+        reject(signal!.reason);
+        this.#serve();
+      };
+      const waiter: Waiter = {
+        prompts,
+        resolve: (sequences) => {
+          signal?.removeEventListener('abort', onAbort);
+          resolve(sequences);
+        },
+      };
+      this.#waiters.push(waiter);
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  /** Gives sequences back; they keep what they hold. */
+  release(sequences: readonly Sequence[]): void {
+    this.#idle.push(...sequences);
+    this.#serve();
+  }
+
+  #serve(): void {
+    for (let first = this.#waiters[0]; first; first = this.#waiters[0]) {
+      if (this.#idle.length < first.prompts.length) return;
+      this.#waiters.shift();
+      first.resolve(this.#take(first.prompts));
+    }
+  }
+
+  #take(prompts: readonly (PromptRows | null)[]): Sequence[] {
+    return prompts.map((rows) => {
+      const { sequence, length } = this.#choose(rows);
+      this.#idle.splice(this.#idle.indexOf(sequence), 1);
+      sequence.truncate(length);
+      return sequence;
+    });
+  }
+
+  /** The free sequence that suits a prompt best, and how much of it to keep. */
+  #choose(rows: PromptRows | null): { sequence: Sequence; length: number } {
+    const candidates = this.#idle.map((sequence) => ({
+      sequence,
+      length: rows ? sequence.reusablePrefix(rows) : 0,
+    }));
+    const best = candidates.reduce((a, b) => (b.length > a.length ? b : a));
+    const empty = candidates.find(({ sequence }) => sequence.length === 0);
+    // A short common beginning, such as a system prompt, is not worth the rest of another conversation.
+    const isWorthIt = best.length * 2 > best.sequence.length;
+    if (best.length > 0 && (isWorthIt || !empty)) return best;
+    return empty ?? candidates[0]!;
+  }
+}

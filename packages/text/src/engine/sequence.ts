@@ -1,0 +1,92 @@
+import { InvalidArgumentError } from '@markbase/core';
+import type { PositionKey, PromptRows } from './prompt.js';
+
+/** What a sequence needs to know about the caches. */
+export interface SequenceLimits {
+  /** Most positions of a sequence. */
+  readonly contextTokens: number;
+  /** Positions that the smallest cache holds; older ones are overwritten. */
+  readonly smallestCapacityTokens: number;
+  /** Keys that a query of a sliding layer sees, itself included. */
+  readonly windowTokens: number;
+}
+
+/** One slot of the caches: which positions it holds, and what they stand for. */
+export class Sequence {
+  /** Number of the slot. */
+  readonly slot: number;
+  readonly #limits: SequenceLimits;
+  readonly #keys: PositionKey[] = [];
+  readonly #visibleEnds: number[] = [];
+  /** Position after the last one that was written since the sequence was empty, valid or not. */
+  #writtenEnd = 0;
+
+  constructor(slot: number, limits: SequenceLimits) {
+    this.slot = slot;
+    this.#limits = limits;
+  }
+
+  /** Positions whose keys and values are in the caches; the next token goes to this position. */
+  get length(): number {
+    return this.#keys.length;
+  }
+
+  /**
+   * How much of a prompt needs no computation: its longest prefix that the caches hold. At least the last token is left
+   * to compute, an image whose rows see each other is never split, and 0 comes back when sliding layers have already
+   * overwritten what the first new token must see.
+   *
+   * @param rows a prompt from position 0
+   */
+  reusablePrefix(rows: PromptRows): number {
+    const limit = Math.min(this.length, rows.end - 1);
+    let length = 0;
+    while (
+      length < limit &&
+      this.#keys[length] === rows.keys[length] &&
+      this.#visibleEnds[length] === rows.visibleEnd[length]
+    ) {
+      length++;
+    }
+    const cut = length;
+    while (length > 0 && rows.visibleEnd[length - 1]! >= cut) length--;
+    return this.#isIntact(length) ? length : 0;
+  }
+
+  /**
+   * Forgets everything from position `length` on.
+   *
+   * @throws InvalidArgumentError when sliding layers no longer hold the positions before it
+   */
+  truncate(length: number): void {
+    if (!Number.isInteger(length) || length < 0 || length > this.length || !this.#isIntact(length)) {
+      throw new InvalidArgumentError({
+        argument: 'length',
+        expected: `0, or a position of which the sliding layers still hold ${this.#limits.windowTokens - 1} predecessors`,
+        received: length,
+        hint: 'Truncate to 0 and prefill again',
+      });
+    }
+    this.#keys.length = length;
+    this.#visibleEnds.length = length;
+    if (length === 0) this.#writtenEnd = 0;
+  }
+
+  /** Notes that a step is about to write positions up to `end`, whether it succeeds or not. */
+  markWritten(end: number): void {
+    this.#writtenEnd = Math.max(this.#writtenEnd, end);
+  }
+
+  /** Adds the position that a step has just filled. */
+  push(key: PositionKey, visibleEnd: number): void {
+    this.#keys.push(key);
+    this.#visibleEnds.push(visibleEnd);
+  }
+
+  /** True when all positions that a token at `length` sees in a sliding layer are still there. */
+  #isIntact(length: number): boolean {
+    const { smallestCapacityTokens, windowTokens } = this.#limits;
+    const oldest = Math.max(0, this.#writtenEnd - smallestCapacityTokens);
+    return length === 0 || Math.max(0, length - windowTokens + 1) >= oldest;
+  }
+}

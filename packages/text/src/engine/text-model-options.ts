@@ -1,0 +1,62 @@
+import { InvalidArgumentError } from '@markbase/core';
+import { checkInteger } from '../check.js';
+import type { DecoderConfig } from '../model/config.js';
+import type { FeedForwardFactory } from '../model/feed-forward-factory.js';
+
+/** Options of `TextModel.load`. */
+export interface TextModelOptions {
+  /** 'high': float32 everywhere. 'fast', the default: reduced precision where the device gains from it. */
+  readonly precision?: 'high' | 'fast';
+  /** Most tokens of a prompt and its answer; default: what the model was trained for, but at most 8192. */
+  readonly contextTokens?: number;
+  /** Sequences that run at once; default 1. Caches grow with it. */
+  readonly maxSequences?: number;
+  /** Prompt tokens of one step; default 512. */
+  readonly prefillChunk?: number;
+  /** Feed-forward block of models with experts; see @markbase/moe. */
+  readonly feedForward?: FeedForwardFactory;
+  /** Looks for NaN and infinity after every operation; a step then fails with NonFiniteError. Slow. */
+  readonly checkFinite?: boolean;
+  /** Fusions that the recorder leaves out, false for all; for tests and measurements. */
+  readonly fusions?: false | { readonly without: readonly string[] };
+  readonly signal?: AbortSignal;
+}
+
+/** Options of a model after defaults and checks. */
+export interface TextModelSettings {
+  readonly precision: 'high' | 'fast';
+  readonly contextTokens: number;
+  readonly maxSequences: number;
+  readonly prefillChunk: number;
+  /** Most rows of one sequence in a step: a chunk, or an image whose rows see each other. */
+  readonly maxStepTokens: number;
+  readonly checkFinite: boolean;
+  readonly fusions?: false | { without: readonly string[] };
+}
+
+const DEFAULT_CONTEXT_TOKENS = 8192;
+const DEFAULT_PREFILL_CHUNK = 512;
+/** The largest budget of soft tokens for one image (spec 3.1). */
+const LARGEST_IMAGE_TOKENS = 1120;
+
+/** Completes and checks the options of a model. @throws InvalidArgumentError */
+export function checkedSettings(config: DecoderConfig, options: TextModelOptions): TextModelSettings {
+  const {
+    precision = 'fast',
+    contextTokens = Math.min(config.maxPositions, DEFAULT_CONTEXT_TOKENS),
+    maxSequences = 1,
+    checkFinite = false,
+    fusions,
+  } = options;
+  if (precision !== 'high' && precision !== 'fast') {
+    throw new InvalidArgumentError({ argument: 'precision', expected: "'high' or 'fast'", received: precision });
+  }
+  checkInteger('contextTokens', contextTokens, 2, config.maxPositions);
+  checkInteger('maxSequences', maxSequences, 1, 1024);
+  const { prefillChunk = Math.min(DEFAULT_PREFILL_CHUNK, contextTokens) } = options;
+  checkInteger('prefillChunk', prefillChunk, 1, 16384);
+  const largestImage = config.isBidirectionalInImages ? LARGEST_IMAGE_TOKENS : 0;
+  const maxStepTokens = Math.min(contextTokens, Math.max(prefillChunk, largestImage));
+  const settings = { precision, contextTokens, maxSequences, prefillChunk, maxStepTokens, checkFinite };
+  return fusions === undefined ? settings : { ...settings, fusions: fusions && { without: fusions.without } };
+}

@@ -1,0 +1,92 @@
+import type { Sequence } from '../engine/sequence.js';
+import type { Choice, TextModel } from '../text-model.js';
+import type { TokenRun } from './token-run.js';
+
+/** A token of one of several answers. */
+export interface RunChoice {
+  readonly run: TokenRun;
+  readonly choice: Choice;
+}
+
+/** Options that hold for all runs together. */
+export interface RunTokensOptions {
+  readonly signal?: AbortSignal;
+  readonly onPrefill?: (progress: { readonly doneTokens: number; readonly totalTokens: number }) => void;
+}
+
+interface ActiveRun {
+  readonly run: TokenRun;
+  readonly sequence: Sequence;
+  token: number;
+}
+
+/**
+ * Generates several answers at once: their prompts share prefill steps, their tokens decode steps. A run that finds no
+ * free sequence starts when another one ends. Every run has accepted a choice before it is handed out, and may be stopped
+ * by the receiver.
+ *
+ * @throws the signal's reason when aborted, in prefill or decode; DeviceError and the like
+ */
+export async function* runTokens(
+  model: TextModel,
+  runs: readonly TokenRun[],
+  options: RunTokensOptions = {},
+): AsyncGenerator<RunChoice, void, void> {
+  const waiting = [...runs];
+  const held = new Set<Sequence>();
+  let active: ActiveRun[] = [];
+
+  const retire = (): void => {
+    const finished = active.filter(({ run }) => run.finish !== null);
+    active = active.filter(({ run }) => run.finish === null);
+    for (const { sequence } of finished) held.delete(sequence);
+    model.release(finished.map(({ sequence }) => sequence));
+  };
+
+  try {
+    while (waiting.length > 0 || active.length > 0) {
+      const room = Math.min(waiting.length, model.settings.maxSequences - active.length, model.idleSequences);
+      // With nothing of its own in progress, it waits in line for a sequence.
+      const starting = waiting.splice(0, active.length === 0 ? Math.max(room, 1) : room);
+      if (starting.length > 0) {
+        const started = await start(model, starting, held, options);
+        active.push(...started.map(({ active }) => active));
+        for (const { active, choice } of started) yield { run: active.run, choice };
+      } else {
+        const rows = active.map(({ sequence, token, run }) => ({ sequence, token, sampling: run.sampling }));
+        const choices = await model.decode(rows, { ...(options.signal && { signal: options.signal }) });
+        for (const [index, choice] of choices.entries()) {
+          const current = active[index]!;
+          current.token = choice.token;
+          current.run.accept(choice);
+          yield { run: current.run, choice };
+        }
+      }
+      retire();
+    }
+  } finally {
+    model.release([...held]);
+  }
+}
+
+async function start(
+  model: TextModel,
+  runs: readonly TokenRun[],
+  held: Set<Sequence>,
+  { signal, onPrefill }: RunTokensOptions,
+): Promise<{ active: ActiveRun; choice: Choice }[]> {
+  const prompts = runs.map((run) => (run.settings.reusePrefix ? run.prompt : null));
+  const sequences = await model.acquire(prompts, signal);
+  for (const sequence of sequences) held.add(sequence);
+  const jobs = runs.map((run, index) => {
+    const sequence = sequences[index]!;
+    run.cachedTokens = sequence.length;
+    return { sequence, rows: run.prompt, sampling: run.sampling };
+  });
+  const choices = await model.prefill(jobs, { ...(signal && { signal }), ...(onPrefill && { onProgress: onPrefill }) });
+  return choices.map((choice, index) => {
+    const run = runs[index]!;
+    run.accept(choice);
+    return { active: { run, sequence: sequences[index]!, token: choice.token }, choice };
+  });
+}

@@ -1,0 +1,57 @@
+import type { SamplingParams } from '@markbase/metal-runtime';
+import type { PromptRows } from '../engine/prompt.js';
+import type { Choice, TextModel } from '../text-model.js';
+import type { TokenSettings } from './token-options.js';
+
+/** Why an answer of tokens ended: at a stop token or a caller's stop, or because there was no more room. */
+export type TokenFinish = 'stop' | 'length';
+
+/** The state of one answer: what was generated, and what the next token is chosen by. */
+export class TokenRun {
+  readonly prompt: PromptRows;
+  readonly settings: TokenSettings;
+  /** All tokens of the answer, the stop token included. */
+  readonly tokens: number[] = [];
+  /** Prompt tokens that came from the caches. */
+  cachedTokens = 0;
+  /** The stop token that ended the answer, if one did. */
+  stopToken: number | null = null;
+  readonly #maxTokens: number;
+  readonly #history: Map<number, number> | null;
+  #finish: TokenFinish | null = null;
+
+  constructor(model: Pick<TextModel, 'settings'>, prompt: PromptRows, settings: TokenSettings) {
+    this.prompt = prompt;
+    this.settings = settings;
+    this.#maxTokens = Math.min(settings.maxTokens, model.settings.contextTokens - prompt.end);
+    this.#history = settings.hasPenalty ? new Map(Array.from(prompt.tokens, (id) => [id, 0])) : null;
+  }
+
+  /** Null while the answer goes on. */
+  get finish(): TokenFinish | null {
+    return this.#finish;
+  }
+
+  /** How the next token is chosen. */
+  get sampling(): SamplingParams {
+    const draw = this.tokens.length;
+    return { ...this.settings.sampling, draw, ...(this.#history && { history: this.#history }) };
+  }
+
+  /** Takes the token that was chosen; `finish` then says whether it was the last. */
+  accept({ token }: Choice): void {
+    this.tokens.push(token);
+    this.#history?.set(token, (this.#history.get(token) ?? 0) + 1);
+    if (this.settings.stopTokenIds.has(token)) {
+      this.stopToken = token;
+      this.#finish = 'stop';
+    } else if (this.tokens.length >= this.#maxTokens) {
+      this.#finish = 'length';
+    }
+  }
+
+  /** Ends the answer after the tokens it has. */
+  stop(): void {
+    this.#finish ??= 'stop';
+  }
+}

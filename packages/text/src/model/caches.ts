@@ -1,0 +1,68 @@
+import type { LayerConfig } from '@markbase/loader';
+import type { Device, KvCache } from '@markbase/metal-runtime';
+import type { DecoderConfig } from './config.js';
+
+/** Sizes that caches are made for. */
+export interface CacheSizes {
+  /** Most positions of a sequence. */
+  readonly contextTokens: number;
+  /** Sequences that are held at once. */
+  readonly slotCount: number;
+  /** Most rows of one sequence that a single step adds. */
+  readonly maxStepTokens: number;
+  readonly dtype: 'F32' | 'BF16';
+}
+
+/** The caches of a decoder, one per layer that owns one. */
+export interface Caches {
+  /** Cache that layer `index` reads: its own or that of the layer it shares. */
+  ofLayer(index: number): KvCache;
+  /** Positions that a slot holds in its smallest cache. */
+  readonly smallestCapacityTokens: number;
+  readonly sizeBytes: number;
+  dispose(): void;
+}
+
+/**
+ * Positions that a layer's cache must hold. A sliding layer needs the window's W - 1 past keys beside all rows of a step,
+ * since the first row of a step still sees them (spec 2.10).
+ */
+export function capacityTokens(layer: LayerConfig, windowTokens: number, sizes: CacheSizes): number {
+  if (layer.kind === 'full') return sizes.contextTokens;
+  return Math.min(sizes.contextTokens, windowTokens - 1 + sizes.maxStepTokens);
+}
+
+/** Allocates the caches; memory is only backed where a sequence writes. */
+export function allocateCaches(device: Device, config: DecoderConfig, sizes: CacheSizes): Caches {
+  const owned = new Map<number, KvCache>();
+  let sizeBytes = 0;
+  for (const [index, layer] of config.layers.entries()) {
+    if (layer.kvSource !== null) continue;
+    const capacity = capacityTokens(layer, config.windowTokens, sizes);
+    const elements = sizes.slotCount * capacity * layer.kvHeadCount * layer.headDim;
+    const bytes = elements * (sizes.dtype === 'F32' ? 4 : 2);
+    sizeBytes += 2 * bytes;
+    owned.set(index, {
+      keys: device.allocate(bytes, `keys of layer ${index}`),
+      values: device.allocate(bytes, `values of layer ${index}`),
+      slotCount: sizes.slotCount,
+      capacityTokens: capacity,
+      kvHeadCount: layer.kvHeadCount,
+      headWidth: layer.headDim,
+      windowTokens: layer.kind === 'sliding' ? config.windowTokens : null,
+      dtype: sizes.dtype,
+    });
+  }
+  const all = [...owned.values()];
+  return {
+    ofLayer: (index) => owned.get(config.layers[index]!.kvSource ?? index)!,
+    smallestCapacityTokens: Math.min(...all.map((cache) => cache.capacityTokens)),
+    sizeBytes,
+    dispose() {
+      for (const cache of all) {
+        cache.keys.dispose();
+        cache.values.dispose();
+      }
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import type { Checkpoint } from '@markbase/loader';
+import type { Device, FeedForward } from '@markbase/metal-runtime';
+
+/** What a factory needs to build the block of one layer. */
+export interface FeedForwardRequest {
+  readonly checkpoint: Checkpoint;
+  readonly device: Device;
+  readonly layerIndex: number;
+  /** The layer's dense MLP behind its own norm; a mixture of experts runs beside it. */
+  readonly dense: FeedForward;
+}
+
+/**
+ * Builds the feed-forward block of a layer with experts; called once per layer, when the model is loaded. Weights that it
+ * maps are its own to dispose.
+ */
+export type FeedForwardFactory = (request: FeedForwardRequest) => FeedForward | Promise<FeedForward>;

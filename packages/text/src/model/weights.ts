@@ -1,0 +1,180 @@
+import { UnsupportedModelError, WeightMapError } from '@markbase/core';
+import { type Checkpoint, fromFloat32, type LayerConfig, toFloat32 } from '@markbase/loader';
+import type { Device, FloatType } from '@markbase/metal-runtime';
+import type { Caches } from './caches.js';
+import type { DecoderConfig } from './config.js';
+import { denseFeedForward } from './dense-feed-forward.js';
+import type { FeedForwardFactory } from './feed-forward-factory.js';
+import type { AttentionWeights, Decoder, KeyValueWeights, Layer, PerLayerTable, PerLayerWeights } from './layer.js';
+import type { RopeFrequencies } from './rope-frequencies.js';
+import { floatTypeOf, type StoredWeights, storedWeights } from './stored-weights.js';
+
+const ROOT = 'language_model';
+
+/** What `loadDecoder` puts together. */
+export interface DecoderSources {
+  readonly checkpoint: Checkpoint;
+  readonly device: Device;
+  readonly config: DecoderConfig;
+  readonly caches: Caches;
+  readonly rope: RopeFrequencies;
+  readonly feedForward?: FeedForwardFactory;
+}
+
+/** A decoder whose weights are mapped. */
+export interface LoadedDecoder {
+  readonly decoder: Decoder;
+  dispose(): void;
+}
+
+/**
+ * Maps the weights of a decoder. Nothing is copied but one number per layer.
+ *
+ * @throws WeightMapError with every tensor that is missing, of a wrong shape, or that nothing uses; keys and values of
+ *   layers that share a cache may be there or not (spec 2.7)
+ * @throws UnsupportedModelError when the model has experts and no `feedForward` was given
+ */
+export async function loadDecoder(sources: DecoderSources): Promise<LoadedDecoder> {
+  const { checkpoint, device, config, rope } = sources;
+  const weights = storedWeights(checkpoint.weights, device);
+  const eps = config.normEps;
+  const { hiddenWidth, vocabularySize } = config;
+  try {
+    const embedding = weights.matrix<'V', 'D'>(`${ROOT}.embed_tokens`, vocabularySize, hiddenWidth);
+    const layers = await Promise.all(config.layers.map((_, index) => loadLayer(sources, weights, index)));
+    const decoder: Decoder = {
+      normEps: eps,
+      embedding,
+      embeddingScale: roundTo(Math.sqrt(hiddenWidth), floatTypeOf(embedding)),
+      perLayer: loadPerLayerTable(config, weights),
+      layers,
+      lastCachingLayer: config.lastCachingLayer,
+      ropeFrequencies: rope.vectors,
+      finalNorm: weights.vector(`${ROOT}.norm.weight`, hiddenWidth),
+      logitCap: config.logitCap,
+    };
+    weights.finish();
+    checkUnused(checkpoint, config);
+    return { decoder, dispose: () => weights.dispose() };
+  } catch (error) {
+    weights.dispose();
+    throw error;
+  }
+}
+
+async function loadLayer(sources: DecoderSources, weights: StoredWeights, index: number): Promise<Layer> {
+  const { checkpoint, device, config } = sources;
+  const shape = config.layers[index]!;
+  const path = layerPath(index);
+  const width = config.hiddenWidth;
+  const norm = (name: string) => weights.vector<'D'>(`${path}.${name}.weight`, width);
+  const dense = denseFeedForward({
+    normEps: config.normEps,
+    norm: norm('pre_feedforward_layernorm'),
+    gate: weights.matrix(`${path}.mlp.gate_proj`, shape.intermediateSize, width),
+    up: weights.matrix(`${path}.mlp.up_proj`, shape.intermediateSize, width),
+    down: weights.matrix(`${path}.mlp.down_proj`, width, shape.intermediateSize),
+  });
+  return {
+    index,
+    normEps: config.normEps,
+    inputNorm: norm('input_layernorm'),
+    attention: loadAttention(sources, weights, index),
+    postAttentionNorm: norm('post_attention_layernorm'),
+    feedForward: config.hasExperts
+      ? await requireFactory(sources)({ checkpoint, device, layerIndex: index, dense })
+      : dense,
+    postFeedForwardNorm: norm('post_feedforward_layernorm'),
+    perLayer: loadPerLayer(config, weights, path),
+    scalar: await weights.scalar(`${path}.layer_scalar`),
+  };
+}
+
+function loadAttention(sources: DecoderSources, weights: StoredWeights, index: number): AttentionWeights {
+  const { config, caches, rope } = sources;
+  const shape = config.layers[index]!;
+  const path = `${layerPath(index)}.self_attn`;
+  const width = config.hiddenWidth;
+  const queryWidth = config.headCount * shape.headDim;
+  return {
+    normEps: config.normEps,
+    headCount: config.headCount,
+    query: weights.matrix(`${path}.q_proj`, queryWidth, width),
+    queryNorm: weights.vector(`${path}.q_norm.weight`, shape.headDim),
+    output: weights.matrix(`${path}.o_proj`, width, queryWidth),
+    keyValue: shape.kvSource === null ? loadKeyValue(weights, shape, path, width) : null,
+    cache: caches.ofLayer(index),
+    ropeIndex: rope.indexOf(index),
+  };
+}
+
+function loadKeyValue(
+  weights: StoredWeights,
+  shape: LayerConfig,
+  path: string,
+  width: number,
+): KeyValueWeights {
+  const rows = shape.kvHeadCount * shape.headDim;
+  return {
+    key: weights.matrix(`${path}.k_proj`, rows, width),
+    keyNorm: weights.vector(`${path}.k_norm.weight`, shape.headDim),
+    value: shape.keyIsValue ? null : weights.matrix(`${path}.v_proj`, rows, width),
+  };
+}
+
+function loadPerLayer(config: DecoderConfig, weights: StoredWeights, path: string): PerLayerWeights | null {
+  if (!config.perLayer) return null;
+  const { hiddenWidth } = config;
+  const { width } = config.perLayer;
+  return {
+    gate: weights.matrix(`${path}.per_layer_input_gate`, width, hiddenWidth),
+    projection: weights.matrix(`${path}.per_layer_projection`, hiddenWidth, width),
+    postNorm: weights.vector(`${path}.post_per_layer_input_norm.weight`, hiddenWidth),
+  };
+}
+
+function loadPerLayerTable(config: DecoderConfig, weights: StoredWeights): PerLayerTable | null {
+  if (!config.perLayer) return null;
+  const { width, vocabularySize } = config.perLayer;
+  const columns = config.layers.length * width;
+  const embedding = weights.matrix<'V', 'LP'>(`${ROOT}.embed_tokens_per_layer`, vocabularySize, columns);
+  return {
+    width,
+    embedding,
+    embeddingScale: roundTo(Math.sqrt(width), floatTypeOf(embedding)),
+    projection: weights.matrix(`${ROOT}.per_layer_model_projection`, columns, config.hiddenWidth),
+    projectionScale: config.hiddenWidth ** -0.5,
+    projectionNorm: weights.vector(`${ROOT}.per_layer_projection_norm.weight`, width),
+  };
+}
+
+function requireFactory({ feedForward, config }: DecoderSources): FeedForwardFactory {
+  if (feedForward) return feedForward;
+  throw new UnsupportedModelError({
+    modelType: config.modelType,
+    reason:
+      'it is a mixture of experts: install @markbase/moe and pass its block as the option `feedForward` of TextModel.load',
+  });
+}
+
+/** Tensors of the decoder that nobody asked for mean that config.json and the weights describe different models. */
+function checkUnused(checkpoint: Checkpoint, config: DecoderConfig): void {
+  const dead = config.layers.flatMap((layer, index) =>
+    layer.kvSource === null
+      ? []
+      : ['k_proj', 'v_proj', 'k_norm'].map((module) => `${layerPath(index)}.self_attn.${module}.`),
+  );
+  const unused = checkpoint.weights
+    .unused()
+    .filter((name) => name.startsWith(`${ROOT}.`) && !dead.some((prefix) => name.startsWith(prefix)));
+  if (unused.length > 0) throw new WeightMapError({ unused });
+}
+
+function layerPath(index: number): string {
+  return `${ROOT}.layers.${index}`;
+}
+
+/** `value` rounded to the nearest number of a stored type, as the reference multiplies with it (spec 2.2). */
+function roundTo(value: number, dtype: FloatType): number {
+  return toFloat32(fromFloat32(Float32Array.of(value), dtype), dtype)[0]!;
+}

@@ -1,0 +1,319 @@
+import { ContextLengthError, DisposedError, InvalidArgumentError } from '@markbase/core';
+import type { Checkpoint } from '@markbase/loader';
+import type { Device, Program, SamplingParams, StepInput, StepResult } from '@markbase/metal-runtime';
+import { nextParts, type PrefillJob, prefillStep } from './engine/prefill-step.js';
+import { Programs } from './engine/programs.js';
+import { type Prompt, type PromptRows, promptRows } from './engine/prompt.js';
+import type { Sequence } from './engine/sequence.js';
+import { SequencePool } from './engine/sequence-pool.js';
+import { StepLock } from './engine/step-lock.js';
+import { checkedSettings, type TextModelOptions, type TextModelSettings } from './engine/text-model-options.js';
+import { allocateCaches, type Caches } from './model/caches.js';
+import { type DecoderConfig, decoderConfig } from './model/config.js';
+import { LOGITS_OUTPUT } from './model/decoder.js';
+import type { Decoder } from './model/layer.js';
+import { uploadRopeFrequencies } from './model/rope-frequencies.js';
+import { loadDecoder } from './model/weights.js';
+
+/** The token that a step chose for one sequence. */
+export interface Choice {
+  readonly token: number;
+  /** Natural log-probability. */
+  readonly logprob: number;
+  /** Best first; as many as `topLogprobs` asked for. */
+  readonly topLogprobs: readonly { readonly token: number; readonly logprob: number }[];
+  /** [V], when asked for: soft-capped, before penalties. */
+  readonly logits?: Float32Array;
+}
+
+/** One row of a decode step: a token to add to its sequence, and how the next one is chosen. */
+export interface DecodeRow {
+  readonly sequence: Sequence;
+  readonly token: number;
+  readonly sampling?: SamplingParams;
+}
+
+/** Options of a single step or of the steps of a prefill. */
+export interface StepOptions {
+  readonly signal?: AbortSignal;
+  /** Reads the logits back to the host. */
+  readonly withLogits?: boolean;
+}
+
+/** Options of a prefill. */
+export interface PrefillOptions extends StepOptions {
+  /** Rows of a step; default and at most the model's `prefillChunk`. */
+  readonly chunkTokens?: number;
+  /** Called after every step with the rows computed so far and in all. */
+  readonly onProgress?: (progress: { readonly doneTokens: number; readonly totalTokens: number }) => void;
+}
+
+/**
+ * A Gemma 4 decoder on a device: token ids in, token ids out. Holds the weights, the caches of `maxSequences` sequences,
+ * and the recorded programs. Steps of several callers take turns.
+ */
+export class TextModel {
+  readonly checkpoint: Checkpoint;
+  readonly device: Device;
+  readonly config: DecoderConfig;
+  readonly settings: TextModelSettings;
+  /** Weights and caches, for code that records programs of its own. */
+  readonly decoder: Decoder;
+  readonly #pool: SequencePool;
+  readonly #programs: Programs;
+  readonly #lock = new StepLock();
+  readonly #release: () => void;
+  #isDisposed = false;
+
+  private constructor(parts: {
+    checkpoint: Checkpoint;
+    device: Device;
+    config: DecoderConfig;
+    settings: TextModelSettings;
+    decoder: Decoder;
+    caches: Caches;
+    release: () => void;
+  }) {
+    const { device, config, settings, decoder } = parts;
+    this.checkpoint = parts.checkpoint;
+    this.device = device;
+    this.config = config;
+    this.settings = settings;
+    this.decoder = decoder;
+    this.#release = parts.release;
+    this.#pool = new SequencePool(settings.maxSequences, {
+      contextTokens: settings.contextTokens,
+      smallestCapacityTokens: parts.caches.smallestCapacityTokens,
+      windowTokens: config.windowTokens,
+    });
+    this.#programs = new Programs({
+      ...settings,
+      device,
+      decoder,
+      suppressed: suppressedIds(config, this.checkpoint),
+    });
+  }
+
+  /**
+   * Maps the weights of a checkpoint and allocates caches; nothing runs yet.
+   *
+   * @throws UnsupportedModelError for drafters, and for mixtures of experts without `options.feedForward`
+   * @throws WeightMapError when tensors are missing, wrong or superfluous
+   * @throws InvalidArgumentError for options out of range
+   */
+  static async load(checkpoint: Checkpoint, device: Device, options: TextModelOptions = {}): Promise<TextModel> {
+    options.signal?.throwIfAborted();
+    const config = decoderConfig(checkpoint);
+    const settings = checkedSettings(config, options);
+    const caches = allocateCaches(device, config, {
+      contextTokens: settings.contextTokens,
+      slotCount: settings.maxSequences,
+      maxStepTokens: settings.maxStepTokens,
+      dtype: settings.precision === 'high' ? 'F32' : 'BF16',
+    });
+    const rope = uploadRopeFrequencies(device, config.layers);
+    const releaseBuffers = () => {
+      caches.dispose();
+      rope.dispose();
+    };
+    try {
+      const { feedForward } = options;
+      const loaded = await loadDecoder({ checkpoint, device, config, caches, rope, feedForward });
+      options.signal?.throwIfAborted();
+      const release = () => {
+        loaded.dispose();
+        releaseBuffers();
+      };
+      return new TextModel({ checkpoint, device, config, settings, decoder: loaded.decoder, caches, release });
+    } catch (error) {
+      releaseBuffers();
+      throw error;
+    }
+  }
+
+  /** Sequences that can be had without waiting. */
+  get idleSequences(): number {
+    return this.#pool.idleCount;
+  }
+
+  /**
+   * Checks a prompt and lays it out by position.
+   *
+   * @param begin position of its first token
+   * @throws ContextLengthError when it does not leave room for one more token
+   * @throws InvalidArgumentError for ids out of range, and for media that do not fit the placeholders
+   */
+  layOut(prompt: Prompt, begin = 0): PromptRows {
+    this.#check('layOut');
+    const rows = promptRows(this.config, prompt, this.settings, begin);
+    if (rows.end >= this.settings.contextTokens) {
+      throw new ContextLengthError({ promptTokens: rows.end, maxTokens: this.settings.contextTokens });
+    }
+    return rows;
+  }
+
+  /**
+   * Takes sequences, waiting in line until as many are free.
+   *
+   * @param prompts one entry per sequence: a prompt whose computed prefix may be re-used, or null for an empty sequence
+   */
+  acquire(prompts: readonly (PromptRows | null)[], signal?: AbortSignal): Promise<Sequence[]> {
+    this.#check('acquire');
+    return this.#pool.acquire(prompts, signal);
+  }
+
+  /** Takes one empty sequence. */
+  async createSequence(signal?: AbortSignal): Promise<Sequence> {
+    const [sequence] = await this.acquire([null], signal);
+    return sequence!;
+  }
+
+  /** Gives sequences back; what they hold may be re-used by a later prompt. */
+  release(sequences: readonly Sequence[]): void {
+    this.#pool.release(sequences);
+  }
+
+  /**
+   * Computes prompts, several of them in one step where they fit. Gives the choice of the token after each prompt.
+   * A step that fails or is aborted leaves the sequences at the end of the last step that succeeded.
+   */
+  async prefill(jobs: readonly PrefillJob[], options: PrefillOptions = {}): Promise<Choice[]> {
+    const { prefillChunk } = this.settings;
+    const chunkTokens = Math.min(options.chunkTokens ?? prefillChunk, prefillChunk);
+    const remaining = () => jobs.reduce((sum, { rows, sequence }) => sum + rows.end - sequence.length, 0);
+    const totalTokens = remaining();
+    const choices = new Map<PrefillJob, Choice>();
+    for (;;) {
+      const parts = nextParts(jobs, chunkTokens);
+      if (parts.length === 0) break;
+      const step = prefillStep(parts, this.config.hiddenWidth);
+      const program = this.#programs.prefill(step.tokens.length, step.softIndex !== undefined);
+      const spans = parts.map(({ job, begin, end }) => ({ sequence: job.sequence, rows: job.rows, begin, end }));
+      const result = await this.#run(program, step, spans, options);
+      const ended = parts.filter(({ job, end }) => end === job.rows.end);
+      for (const [index, { job }] of ended.entries()) choices.set(job, this.#choice(result, index));
+      options.onProgress?.({ doneTokens: totalTokens - remaining(), totalTokens });
+    }
+    return jobs.map((job) => {
+      const choice = choices.get(job);
+      if (choice) return choice;
+      throw new InvalidArgumentError({
+        argument: 'rows',
+        expected: 'a prompt that ends after what its sequence holds',
+        received: `a prompt of ${job.rows.end} tokens for a sequence of ${job.sequence.length}`,
+      });
+    });
+  }
+
+  /**
+   * Adds one token to each of several sequences, in one step, and chooses the next one of each.
+   *
+   * @throws ContextLengthError when a sequence is full
+   */
+  async decode(rows: readonly DecodeRow[], options: StepOptions = {}): Promise<Choice[]> {
+    const { contextTokens } = this.settings;
+    const positions = Int32Array.from(rows, ({ sequence }) => sequence.length);
+    for (const position of positions) {
+      if (position >= contextTokens) {
+        throw new ContextLengthError({ promptTokens: position + 1, maxTokens: contextTokens });
+      }
+    }
+    const step: StepInput = {
+      tokens: Int32Array.from(rows, ({ token }) => token),
+      positions,
+      slots: Int32Array.from(rows, ({ sequence }) => sequence.slot),
+      outputRows: Int32Array.from(rows, (_, index) => index),
+      sampling: rows.map(({ sampling }) => sampling ?? {}),
+    };
+    const spans = rows.map(({ sequence, token }) => {
+      const begin = sequence.length;
+      const keys = { keys: [token], visibleEnd: Int32Array.of(begin), begin };
+      return { sequence, rows: keys, begin, end: begin + 1 };
+    });
+    const result = await this.#run(this.#programs.decode(rows.length), step, spans, options);
+    return rows.map((_, index) => this.#choice(result, index));
+  }
+
+  /**
+   * Runs all rows of a prompt, every one an output, and reads what `names` say: `hidden.i` or `logits`. For
+   * verification; the caches are filled as in a prefill.
+   */
+  async observe(
+    { sequence, rows }: PrefillJob,
+    names: readonly string[],
+    options: StepOptions = {},
+  ): Promise<Readonly<Record<string, Float32Array>>> {
+    const parts = nextParts([{ sequence, rows }], rows.end - sequence.length);
+    const { tokens, softIndex, ...step } = prefillStep(parts, this.config.hiddenWidth);
+    const program = this.#programs.observed(tokens.length, softIndex !== undefined);
+    const outputRows = Int32Array.from(tokens, (_, index) => index);
+    const everyRow = { ...step, tokens, softIndex, outputRows, sampling: undefined };
+    const spans = [{ sequence, rows, begin: sequence.length, end: rows.end }];
+    return (await this.#run(program, everyRow, spans, options, names)).outputs;
+  }
+
+  /** Runs a step of a program that was recorded on this model's decoder, in turn with the model's own steps. */
+  runStep(program: Program, step: StepInput, read: readonly string[], signal?: AbortSignal): Promise<StepResult> {
+    this.#check('runStep');
+    return this.#lock.run(() => {
+      signal?.throwIfAborted();
+      return program.run(step, { read, ...(signal && { signal }) });
+    });
+  }
+
+  /** Frees programs, caches and mapped weights. The device stays open. */
+  dispose(): void {
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
+    this.#programs.dispose();
+    this.#release();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  async #run(
+    program: Program,
+    step: StepInput,
+    spans: readonly {
+      sequence: Sequence;
+      rows: Pick<PromptRows, 'keys' | 'visibleEnd' | 'begin'>;
+      begin: number;
+      end: number;
+    }[],
+    { signal, withLogits }: StepOptions,
+    read: readonly string[] = withLogits ? [LOGITS_OUTPUT] : [],
+  ): Promise<StepResult> {
+    for (const { sequence, end } of spans) sequence.markWritten(end);
+    const result = await this.runStep(program, step, read, signal);
+    for (const { sequence, rows, begin, end } of spans) {
+      for (let position = begin; position < end; position++) {
+        sequence.push(rows.keys[position - rows.begin]!, rows.visibleEnd[position - rows.begin]!);
+      }
+    }
+    return result;
+  }
+
+  #choice(result: StepResult, index: number): Choice {
+    const { vocabularySize } = this.config;
+    const logits = result.outputs[LOGITS_OUTPUT]?.subarray(index * vocabularySize, (index + 1) * vocabularySize);
+    return {
+      token: result.tokens[index]!,
+      logprob: result.logprobs[index]!,
+      topLogprobs: result.topLogprobs[index] ?? [],
+      ...(logits && { logits }),
+    };
+  }
+
+  #check(operation: string): void {
+    if (this.#isDisposed) throw new DisposedError({ resource: 'text model', operation });
+  }
+}
+
+/** Placeholders and their delimiters have trained rows in the tied head, but are no text (spec 8.6). */
+function suppressedIds({ placeholders }: DecoderConfig, { generation }: Checkpoint): number[] {
+  const { image, video, audio, delimiters } = placeholders;
+  const ids = [image, video, audio, ...delimiters, ...generation.suppressTokenIds];
+  return [...new Set(ids.filter((id) => id !== null))].sort((a, b) => a - b);
+}

@@ -1,0 +1,100 @@
+import { combineHashes, hashBytes } from './byte-hash.js';
+import type { EventLoopSlice } from './event-loop-slice.js';
+import type { JsonScanner } from './json-scanner.js';
+import { MergeTable } from './merge-table.js';
+import { Vocabulary } from './vocabulary.js';
+
+/** Highest token id that is accepted: sixteen times the largest known vocabulary. */
+export const MAX_TOKEN_ID = 2 ** 22 - 1;
+
+/** Most merge rules that are accepted: ranks have 22 bits in the merge queue. */
+const MAX_MERGES = 2 ** 22 - 1;
+
+/** Entries that are read between two looks at the clock. */
+const ENTRIES_PER_STEP = 1024;
+
+const SPACE = 0x20;
+
+/** Bytes of the file for one token or merge rule, as a guess for the sizes of the tables. */
+const BYTES_PER_TOKEN = 128;
+const BYTES_PER_MERGE = 64;
+
+/** Reads the object `{"token": id, …}` at the scanner's position. */
+export async function readVocabulary(scanner: JsonScanner, slice: EventLoopSlice): Promise<Vocabulary> {
+  const vocabulary = new Vocabulary(Math.ceil(scanner.sizeBytes / BYTES_PER_TOKEN));
+  await readEntries(scanner, slice, '{', '}', () => {
+    scanner.scanString();
+    const { stringSource, stringBegin, stringEnd, stringHash } = scanner;
+    scanner.expect(':');
+    const id = scanner.scanInteger(MAX_TOKEN_ID);
+    if (!vocabulary.add(id, stringSource, stringBegin, stringEnd, stringHash)) {
+      scanner.fail(`the vocabulary has a token or an id twice (id ${id})`);
+    }
+  });
+  return vocabulary;
+}
+
+/** Reads the list of merge rules at the scanner's position: `["a", "b"]` or, in older files, `"a b"`. */
+export async function readMerges(
+  scanner: JsonScanner,
+  vocabulary: Vocabulary,
+  slice: EventLoopSlice,
+): Promise<MergeTable> {
+  const merges = new MergeTable(Math.ceil(scanner.sizeBytes / BYTES_PER_MERGE));
+  await readEntries(scanner, slice, '[', ']', () => {
+    if (merges.count === MAX_MERGES) scanner.fail(`more than ${MAX_MERGES} merge rules`);
+    let left: number;
+    let right: number;
+    if (scanner.accept('[')) {
+      left = scanToken(scanner, vocabulary);
+      scanner.expect(',');
+      right = scanToken(scanner, vocabulary);
+      scanner.expect(']');
+    } else {
+      scanner.scanString();
+      const { stringSource: source, stringBegin: begin, stringEnd: end } = scanner;
+      const space = source.indexOf(SPACE, begin);
+      const second = source.indexOf(SPACE, space + 1);
+      const isPair = space !== -1 && space < end && (second === -1 || second >= end);
+      if (!isPair) scanner.fail('expected a merge rule of two tokens with one space between them');
+      left = vocabulary.find(source, begin, space, hashBytes(source, begin, space));
+      right = vocabulary.find(source, space + 1, end, hashBytes(source, space + 1, end));
+    }
+    const merged = left === -1 || right === -1 ? -1 : findMerged(vocabulary, left, right);
+    // A rule whose result is not in the vocabulary must never apply.
+    if (merged === -1) merges.skip();
+    else merges.add(left, right, merged);
+  });
+  return merges;
+}
+
+function scanToken(scanner: JsonScanner, vocabulary: Vocabulary): number {
+  scanner.scanString();
+  return vocabulary.find(scanner.stringSource, scanner.stringBegin, scanner.stringEnd, scanner.stringHash);
+}
+
+function findMerged(vocabulary: Vocabulary, left: number, right: number): number {
+  const rightLength = vocabulary.byteLength(right);
+  const hash = combineHashes(vocabulary.hashOf(left), vocabulary.hashOf(right), rightLength);
+  return vocabulary.findJoined(left, right, hash);
+}
+
+/** Reads a list or an object entry by entry, and lets the event loop run in between. */
+async function readEntries(
+  scanner: JsonScanner,
+  slice: EventLoopSlice,
+  opening: string,
+  closing: string,
+  readEntry: () => void,
+): Promise<void> {
+  scanner.expect(opening);
+  if (scanner.accept(closing)) return;
+  for (let isOpen = true; isOpen; ) {
+    for (let entry = 0; isOpen && entry < ENTRIES_PER_STEP; entry++) {
+      readEntry();
+      isOpen = scanner.accept(',');
+    }
+    if (slice.isOver) await slice.pause();
+  }
+  scanner.expect(closing);
+}

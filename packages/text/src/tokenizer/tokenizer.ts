@@ -1,0 +1,199 @@
+import { AddedTokenMatcher } from './added-token-matcher.js';
+import { BytePairEncoder } from './byte-pair-encoder.js';
+import { CONTROL_TEXTS } from './control-tokens.js';
+import {
+  buildNormalizer,
+  buildPreTokenizer,
+  buildTokenTextRewriter,
+  type Normalizer,
+  type PreTokenizer,
+  type TokenTextRewriter,
+} from './text-pipeline.js';
+import { createTextDecoder } from './token-text-decoder.js';
+import type { AddedToken, TokenizerFile } from './tokenizer-file.js';
+import type { Vocabulary } from './vocabulary.js';
+import { WordSplitter } from './word-splitter.js';
+
+/** A piece of a text that was cut at control tokens: a control token, or ordinary text (`id` is null). */
+export interface TextPiece {
+  readonly id: number | null;
+  readonly text: string;
+}
+
+/** Text to token ids and back, as tokenizer.json describes it. Made by `loadTokenizer`. */
+export class Tokenizer {
+  /** Highest token id + 1. */
+  readonly vocabSize: number;
+  readonly #vocabulary: Vocabulary;
+  readonly #encoder: BytePairEncoder;
+  readonly #words: WordSplitter;
+  readonly #normalize: Normalizer;
+  readonly #preTokenize: PreTokenizer;
+  readonly #rewrite: TokenTextRewriter;
+  readonly #specialIds: ReadonlySet<number>;
+  readonly #byteOfId: ReadonlyMap<number, number>;
+  readonly #special: AddedTokenMatcher;
+  readonly #literals: { readonly all: Matchers; readonly ordinary: Matchers };
+
+  /** Takes over the tables of `file`. */
+  constructor(file: TokenizerFile) {
+    const { vocabulary, path } = file;
+    this.#normalize = buildNormalizer(file.normalizer, path);
+    this.#preTokenize = buildPreTokenizer(file.preTokenizer, path);
+    this.#rewrite = buildTokenTextRewriter(file.decoder, path);
+    const added = withControlTokens(file.addedTokens, vocabulary);
+    const special = added.filter((token) => token.isSpecial);
+    this.#specialIds = new Set(special.map((token) => token.id));
+    file.merges.forbid((merged) => this.#specialIds.has(merged));
+    const byteIds = file.hasByteFallback ? findByteIds(vocabulary) : null;
+    this.#byteOfId = new Map([...(byteIds ?? [])].map((id, byte) => [id, byte]));
+    this.#encoder = new BytePairEncoder(vocabulary, file.merges, {
+      byteIds,
+      unknownId: file.unknownToken === null ? null : nullIfAbsent(vocabulary.findText(file.unknownToken)),
+      isUnknownFused: file.isUnknownFused,
+    });
+    this.#words = new WordSplitter(vocabulary);
+    this.#special = new AddedTokenMatcher(special);
+    this.#literals = {
+      all: this.#matchersOf(added),
+      ordinary: this.#matchersOf(added.filter((token) => !token.isSpecial)),
+    };
+    this.#vocabulary = vocabulary;
+    this.vocabSize = vocabulary.size;
+  }
+
+  /**
+   * Ids of a text. Nothing is put before or after it: `<bos>` is the business of the caller or of a chat template.
+   * Half of a surrogate pair counts as U+FFFD.
+   *
+   * @param options.parseSpecial true: control tokens in the text get their ids. False, the default and right for
+   *   all text that comes from users: they stay ordinary text.
+   */
+  encode(text: string, options: { parseSpecial?: boolean } = {}): Int32Array {
+    const matchers = options.parseSpecial ? this.#literals.all : this.#literals.ordinary;
+    const ids: number[] = [];
+    forEachPiece(matchers.raw, toWellFormed(text), (id, piece) => {
+      if (id !== null) ids.push(id);
+      else this.#encodeRaw(piece, matchers.normalized, ids);
+    });
+    return Int32Array.from(ids);
+  }
+
+  /** Text of ids: all that a streaming decoder gives, put together. Ids without a token give nothing. */
+  decode(ids: Iterable<number>, options: { skipSpecial?: boolean } = {}): string {
+    const decoder = createTextDecoder(this, options);
+    let text = '';
+    for (const id of ids) text += decoder.push(id);
+    return text + decoder.flush();
+  }
+
+  /** Id of a token, given as it stands in the vocabulary (`▁` for a space), or null. */
+  idOf(token: string): number | null {
+    return nullIfAbsent(this.#vocabulary.findText(token));
+  }
+
+  /** A token as it stands in the vocabulary, or null when the id has none. */
+  tokenText(id: number): string | null {
+    return this.#vocabulary.textOf(id);
+  }
+
+  /** Text of a token that is not a byte token, as it is shown: `▁` became a space. */
+  decodedText(id: number): string {
+    const text = this.#vocabulary.textOf(id);
+    return text === null ? '' : this.#rewrite(text);
+  }
+
+  /** The byte that a byte token such as `<0xE2>` stands for, or null for every other token. */
+  byteOf(id: number): number | null {
+    return this.#byteOfId.get(id) ?? null;
+  }
+
+  /** True for control tokens: they are never text, and text never becomes one unless `parseSpecial` says so. */
+  isSpecial(id: number): boolean {
+    return this.#specialIds.has(id);
+  }
+
+  /** First characters of the texts of all control tokens. */
+  get specialFirstCharacters(): string[] {
+    return [...this.#special.firstUnits].map((unit) => String.fromCharCode(unit));
+  }
+
+  /** Cuts a text at its control tokens. */
+  splitSpecial(text: string): TextPiece[] {
+    const pieces: TextPiece[] = [];
+    forEachPiece(this.#special, text, (id, piece) => pieces.push({ id, text: piece }));
+    return pieces;
+  }
+
+  #encodeRaw(text: string, normalizedLiterals: AddedTokenMatcher, ids: number[]): void {
+    forEachPiece(normalizedLiterals, this.#normalize(text), (id, normalized) => {
+      if (id !== null) {
+        ids.push(id);
+        return;
+      }
+      for (const piece of this.#preTokenize(normalized)) {
+        this.#words.split(piece, (begin, end) => this.#encoder.encode(piece, begin, end, ids));
+      }
+    });
+  }
+
+  #matchersOf(tokens: readonly AddedToken[]): Matchers {
+    const normalized = tokens.filter((token) => token.isNormalized);
+    return {
+      raw: new AddedTokenMatcher(tokens.filter((token) => !token.isNormalized)),
+      normalized: new AddedTokenMatcher(
+        normalized.map((token) => ({ id: token.id, text: this.#normalize(token.text) })),
+      ),
+    };
+  }
+}
+
+interface Matchers {
+  /** Literals that are searched for in the text as it is. */
+  readonly raw: AddedTokenMatcher;
+  /** Literals that are searched for after the normalizer. */
+  readonly normalized: AddedTokenMatcher;
+}
+
+/** Puts added tokens into the vocabulary that are not there, and control tokens into the added ones. */
+function withControlTokens(addedTokens: readonly AddedToken[], vocabulary: Vocabulary): AddedToken[] {
+  const byText = new Map<string, AddedToken>();
+  for (const token of addedTokens) {
+    vocabulary.addText(token.id, token.text);
+    byText.set(token.text, token);
+  }
+  for (const text of CONTROL_TEXTS) {
+    const id = vocabulary.findText(text);
+    if (id !== -1) byText.set(text, { id, text, isSpecial: true, isNormalized: false });
+  }
+  return [...byText.values()];
+}
+
+function findByteIds(vocabulary: Vocabulary): Int32Array {
+  return Int32Array.from({ length: 256 }, (_, byte) =>
+    vocabulary.findText(`<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`),
+  );
+}
+
+function nullIfAbsent(id: number): number | null {
+  return id === -1 ? null : id;
+}
+
+function forEachPiece(
+  matcher: AddedTokenMatcher,
+  text: string,
+  visit: (id: number | null, text: string) => void,
+): void {
+  let begin = 0;
+  for (let match = matcher.next(text, 0); match !== null; match = matcher.next(text, match.end)) {
+    if (match.begin > begin) visit(null, text.slice(begin, match.begin));
+    visit(match.id, text.slice(match.begin, match.end));
+    begin = match.end;
+  }
+  if (begin < text.length) visit(null, text.slice(begin));
+}
+
+/** Every half of a surrogate pair becomes U+FFFD. The method is in Node 20, but not in the ES2023 types. */
+function toWellFormed(text: string): string {
+  return (text as string & { toWellFormed(): string }).toWellFormed();
+}

@@ -1,0 +1,24 @@
+import { MarkBaseError } from '@markbase/core';
+
+/** tokenizer.json asks for a model, normalizer, pre-tokenizer or decoder that this tokenizer does not run. */
+export class UnsupportedTokenizerError extends MarkBaseError {
+  readonly code = 'UNSUPPORTED_TOKENIZER';
+  readonly path: string;
+  /** Part of tokenizer.json that is not supported, such as `normalizer`. */
+  readonly component: string;
+  readonly expected: string;
+  readonly received: string;
+
+  constructor(fields: { path: string; component: string; expected: string; received: unknown }) {
+    const received = JSON.stringify(fields.received) ?? 'nothing';
+    const shown = received.length > 120 ? `${received.slice(0, 117)}...` : received;
+    super(
+      `${fields.path}: unsupported ${fields.component}: expected ${fields.expected}, received ${shown}. ` +
+        'Use a tokenizer.json of the Gemma family (byte-pair encoding with byte fallback)',
+    );
+    this.path = fields.path;
+    this.component = fields.component;
+    this.expected = fields.expected;
+    this.received = shown;
+  }
+}

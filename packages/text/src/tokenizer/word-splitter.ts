@@ -1,0 +1,66 @@
+import type { Vocabulary } from './vocabulary.js';
+
+/** What the Gemma family writes for a space: U+2581. */
+const SPACE_MARK = 0x2581;
+
+/**
+ * Cuts a long text where no token can lie across, so that each piece is encoded in small buffers and the result
+ * is the same as for the whole. Such places are before a run of `▁`, unless the character before it is
+ * followed by `▁` inside of some token of the vocabulary (Gemma has one: `>▁</`).
+ */
+export class WordSplitter {
+  readonly #unitsJoinedToSpace: ReadonlySet<number>;
+  readonly #isUsable: boolean;
+
+  constructor(vocabulary: Vocabulary) {
+    // Without a token for the mark, unknown characters on its two sides would have to be fused.
+    this.#isUsable = vocabulary.findText(String.fromCharCode(SPACE_MARK)) !== -1;
+    this.#unitsJoinedToSpace = this.#isUsable ? unitsJoinedToSpace(vocabulary) : new Set();
+  }
+
+  /** Calls `visit(begin, end)` for each piece, in order. */
+  split(text: string, visit: (begin: number, end: number) => void): void {
+    let begin = 0;
+    if (this.#isUsable) {
+      let index = text.indexOf('▁', 1);
+      for (; index !== -1; index = text.indexOf('▁', index + 1)) {
+        const before = text.charCodeAt(index - 1);
+        if (before === SPACE_MARK || this.#unitsJoinedToSpace.has(before)) continue;
+        visit(begin, index);
+        begin = index;
+      }
+    }
+    if (begin < text.length) visit(begin, text.length);
+  }
+}
+
+/** Last UTF-16 units of the characters that come before `▁` inside of a token. */
+function unitsJoinedToSpace(vocabulary: Vocabulary): Set<number> {
+  const units = new Set<number>();
+  for (let id = 0; id < vocabulary.size; id++) {
+    if (
+      !vocabulary.has(id) ||
+      !hasInnerMark(vocabulary.allBytes, vocabulary.beginOf(id), vocabulary.byteLength(id))
+    ) {
+      continue;
+    }
+    const text = vocabulary.textOf(id)!;
+    for (let at = text.indexOf('▁', 1); at !== -1; at = text.indexOf('▁', at + 1)) {
+      units.add(text.charCodeAt(at - 1));
+    }
+  }
+  units.delete(SPACE_MARK);
+  return units;
+}
+
+/** True when some `▁` comes after another character. */
+function hasInnerMark(bytes: Uint8Array, begin: number, length: number): boolean {
+  for (let index = begin + 1; index + 2 < begin + length; index++) {
+    if (isMarkAt(bytes, index) && !(index >= begin + 3 && isMarkAt(bytes, index - 3))) return true;
+  }
+  return false;
+}
+
+function isMarkAt(bytes: Uint8Array, index: number): boolean {
+  return bytes[index] === 0xe2 && bytes[index + 1] === 0x96 && bytes[index + 2] === 0x81;
+}

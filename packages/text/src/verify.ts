@@ -1,0 +1,79 @@
+import { type Checkpoint, openCheckpoint } from '@markbase/loader';
+import type { Device } from '@markbase/metal-runtime';
+import type { FeedForwardFactory } from './model/feed-forward-factory.js';
+import { TextModel } from './text-model.js';
+import { VERIFY_CHUNK_TOKENS, VERIFY_SEQUENCES, type VerifyContext } from './verify/context.js';
+import { verifyGenerate } from './verify/generate-section.js';
+import { verifyInvariance } from './verify/invariance-section.js';
+import { verifyMedia } from './verify/media-sections.js';
+import { openReference, type Reference } from './verify/reference.js';
+import { reportOf, skippedSection, type VerifyReport, type VerifySection } from './verify/report.js';
+import { verifyLayers, verifyText } from './verify/text-sections.js';
+
+/** Options of `verifyCheckpoint`. */
+export interface VerifyOptions {
+  /** Default 'high'. */
+  readonly precision?: 'high' | 'fast';
+  /** Feed-forward block of models with experts. Without it such a checkpoint is skipped. */
+  readonly feedForward?: FeedForwardFactory;
+  readonly fusions?: false | { readonly without: readonly string[] };
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Compares a checkpoint with the reference outputs beside it (`expected.safetensors`).
+ *
+ * In `high`, hidden states, logits and greedy steps must be within 1e-4 relative rms, greedy tokens equal, and the logits
+ * the same to the last bit however a prompt is cut or batched. In `fast` every layer is judged alone (3e-2, median over
+ * positions), and whole-model figures are only reported; NaN and infinity always fail.
+ *
+ * @param source folder of a checkpoint, or a checkpoint
+ */
+export async function verifyCheckpoint(
+  source: string | Checkpoint,
+  device: Device,
+  options: VerifyOptions = {},
+): Promise<VerifyReport> {
+  const { precision = 'high', signal } = options;
+  const checkpoint = typeof source === 'string' ? await openCheckpoint(source, { ...(signal && { signal }) }) : source;
+  const report = (sections: VerifySection[]) => reportOf(checkpoint.directory, precision, sections);
+  const { config } = checkpoint;
+  if (config.family === 'gemma4_assistant') {
+    return report([skippedSection('assistant', 'drafters are not implemented')]);
+  }
+  if (config.text.experts && !options.feedForward) {
+    return report([skippedSection('text', 'a mixture of experts needs @markbase/moe')]);
+  }
+  const reference = await openReference(checkpoint.directory);
+  const longest = await longestPrompt(reference);
+  const load = (maxSequences: number, prefillChunk: number) =>
+    TextModel.load(checkpoint, device, {
+      precision,
+      contextTokens: longest + 1,
+      maxSequences,
+      prefillChunk,
+      checkFinite: precision === 'fast',
+      ...(options.feedForward && { feedForward: options.feedForward }),
+      ...(options.fusions !== undefined && { fusions: options.fusions }),
+      ...(signal && { signal }),
+    });
+  using whole = await load(1, longest);
+  using chunked = await load(VERIFY_SEQUENCES, VERIFY_CHUNK_TOKENS);
+  const context: VerifyContext = { reference, precision, whole, chunked, ...(signal && { signal }) };
+  return report([
+    ...(await verifyText(context)),
+    ...(await verifyLayers(context)),
+    ...(await verifyGenerate(context)),
+    ...(await verifyInvariance(context)),
+    ...(await verifyMedia(context, 'image')),
+    ...(await verifyMedia(context, 'audio')),
+  ]);
+}
+
+async function longestPrompt(reference: Reference): Promise<number> {
+  const names = ['text.input_ids', 'image.input_ids', 'audio.input_ids'].filter((name) => reference.has(name));
+  const prompts = await Promise.all(names.map((name) => reference.integers(name)));
+  const prompt = await reference.integers('generate.prompt');
+  const tokens = await reference.integers('generate.tokens');
+  return Math.max(...prompts.map((ids) => ids.length), prompt.length + tokens.length);
+}

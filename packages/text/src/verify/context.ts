@@ -1,0 +1,52 @@
+import type { Prompt } from '../engine/prompt.js';
+import type { Sequence } from '../engine/sequence.js';
+import type { TextModel } from '../text-model.js';
+import type { Reference } from './reference.js';
+
+/** What every section works with. */
+export interface VerifyContext {
+  readonly reference: Reference;
+  readonly precision: 'high' | 'fast';
+  /** A model whose prefill takes every reference prompt in one piece. */
+  readonly whole: TextModel;
+  /** The same with small chunks, so that sliding caches overwrite what left the window; three sequences. */
+  readonly chunked: TextModel;
+  readonly signal?: AbortSignal;
+}
+
+/** Sequences of `chunked`. */
+export const VERIFY_SEQUENCES = 3;
+/** Rows of a prefill step of `chunked`: odd, so that chunks and windows do not line up. */
+export const VERIFY_CHUNK_TOKENS = 7;
+/** fp32 rounding alone gives up to 2e-5 in whole-model logits of the reference models. */
+export const HIGH_TOLERANCE = 1e-4;
+/** One layer with bfloat16 or 8-bit activations is off by 1e-2 to 2e-2; a wrong layer by far more. */
+export const FAST_TOLERANCE = 3e-2;
+
+/** Runs `body` with empty sequences of a model, and gives them back whatever happens. */
+export async function withSequences<Result>(
+  model: TextModel,
+  count: number,
+  body: (sequences: Sequence[]) => Promise<Result>,
+  signal?: AbortSignal,
+): Promise<Result> {
+  const sequences = await model.acquire(new Array(count).fill(null), signal);
+  try {
+    return await body(sequences);
+  } finally {
+    for (const sequence of sequences) sequence.truncate(0);
+    model.release(sequences);
+  }
+}
+
+/** Logits [T, V] of every row of a prompt, computed in one step, and the other outputs asked for. */
+export function observePrompt(
+  model: TextModel,
+  prompt: Prompt,
+  names: readonly string[],
+  signal?: AbortSignal,
+): Promise<Readonly<Record<string, Float32Array>>> {
+  const body = ([sequence]: Sequence[]) =>
+    model.observe({ sequence: sequence!, rows: model.layOut(prompt) }, names, { ...(signal && { signal }) });
+  return withSequences(model, 1, body, signal);
+}

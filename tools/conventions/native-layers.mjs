@@ -1,0 +1,79 @@
+import { eachLine } from './repository.mjs';
+
+const NATIVE = 'packages/metal-runtime/native/';
+const KERNELS = 'packages/metal-runtime/kernels/';
+const NODE_API = /^(?:napi|napi-inl|node_api|js_native_api|node|v8|uv)\.h$/;
+const APPLE = /^(?:Metal|Foundation|CoreFoundation|IOKit|MetalPerformanceShaders)\//;
+
+/** What a layer may include besides itself and the standard library. @type {Record<string, readonly string[]>} */
+const MAY_INCLUDE = {
+  kernels: [],
+  device: [],
+  ops: ['device', 'kernels'],
+  'backends/cpu': ['device', 'kernels'],
+  'backends/metal': ['device', 'kernels'],
+  'backends/cuda': ['device', 'kernels'],
+  // The list of backends: the one place that knows all of them.
+  backends: ['device', 'backends/cpu', 'backends/metal', 'backends/cuda'],
+  binding: ['device', 'ops', 'kernels', 'backends'],
+};
+
+/** Each layer of the addon includes only what lies below it. @type {import('./repository.mjs').Rule} */
+export const nativeLayers = {
+  name: 'native-layers',
+  check(repository) {
+    const sources = repository.files.filter(
+      (file) => (file.startsWith(NATIVE) || file.startsWith(KERNELS)) && /\.(?:cc|h|mm|metal)$/.test(file),
+    );
+    /** @type {string[]} */
+    const findings = [];
+    for (const file of sources) {
+      const layer = layerOf(file);
+      if (layer === null) continue;
+      if (file.endsWith('.mm') && layer !== 'backends/metal') {
+        findings.push(`${file}: Objective-C++ belongs into native/backends/metal`);
+      }
+      eachLine(repository.text(file), (line, number) => {
+        const include = /^\s*#\s*(?:include|import)\s*[<"]([^>"]+)[>"]/.exec(line)?.[1];
+        const problem = include === undefined ? null : problemWith(include, file, layer, sources);
+        if (problem) findings.push(`${file}:${number}: ${problem}`);
+      });
+    }
+    return findings;
+  },
+};
+
+/**
+ * @param {string} include
+ * @param {string} file
+ * @param {string} layer
+ * @param {string[]} sources
+ * @returns {string | null}
+ */
+function problemWith(include, file, layer, sources) {
+  if (layer === 'kernels' && file.endsWith('.h') && include !== 'stdint.h') {
+    return `<${include}>: a parameter header includes only <stdint.h>, for it is compiled for GPUs too`;
+  }
+  if (NODE_API.test(include) && layer !== 'binding') return `<${include}>: only binding/ knows Node`;
+  if (APPLE.test(include) && layer !== 'backends/metal')
+    return `<${include}>: only backends/metal knows Apple`;
+  // Includes are written as file names or as paths below an include folder.
+  const targets = sources.filter((source) => source.endsWith(`/${include.replace(/^(?:\.\.?\/)+/, '')}`));
+  const layers = targets.map(layerOf).filter((target) => target !== null);
+  if (layers.length === 0 || layers.includes(layer)) return null;
+  const allowed = MAY_INCLUDE[layer] ?? [];
+  if (layers.some((target) => allowed.includes(target))) return null;
+  return `"${include}" is part of ${layers[0]}/, which ${layer}/ may not include`;
+}
+
+/**
+ * @param {string} file
+ * @returns {string | null} Null for tests, which may include anything.
+ */
+function layerOf(file) {
+  if (file.startsWith(KERNELS)) return 'kernels';
+  const match = /^(device|ops|binding|backends(?:\/(?:cpu|metal|cuda)(?=\/))?)\//.exec(
+    file.slice(NATIVE.length),
+  );
+  return match?.[1] ?? null;
+}

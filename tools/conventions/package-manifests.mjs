@@ -1,0 +1,92 @@
+import path from 'node:path';
+
+const RUNTIME = '@markbase/metal-runtime';
+const EXACT = /^(?:\d+\.\d+\.\d+(?:-[\w.]+)?|workspace:\*)$/;
+
+/** Every package says the same things about itself, and what is published is complete. @type {import('./repository.mjs').Rule} */
+export const packageManifests = {
+  name: 'package-manifests',
+  check(repository) {
+    const files = new Set(repository.files);
+    const findings = [];
+    /** @type {Map<string, any>} */
+    const manifests = new Map();
+    for (const file of repository.files) {
+      if (!/^(?:packages|apps)\/(?:[^/]+|metal-runtime\/npm\/[^/]+)\/package\.json$/.test(file)) continue;
+      const manifest = JSON.parse(repository.text(file));
+      manifests.set(manifest.name, manifest);
+      findings.push(...common(file, manifest));
+      if (manifest.private !== true) findings.push(...published(file, manifest, files));
+    }
+    return [...findings, ...platformPackages(manifests)];
+  },
+};
+
+/**
+ * @param {string} file
+ * @param {any} manifest
+ */
+function common(file, manifest) {
+  const folder = path.posix.dirname(file);
+  const findings = [];
+  /** @param {string} key @param {unknown} expected @param {unknown} received */
+  const expect = (key, expected, received) => {
+    if (received !== expected) findings.push(`${file}: ${key} is ${received}, expected ${expected}`);
+  };
+  expect('license', 'MIT', manifest.license);
+  expect('engines.node', '>=20', manifest.engines?.node);
+  expect('repository.directory', folder, manifest.repository?.directory);
+  for (const key of ['dependencies', 'optionalDependencies', 'devDependencies']) {
+    for (const [name, range] of Object.entries(manifest[key] ?? {})) {
+      if (!EXACT.test(String(range)))
+        findings.push(`${file}: ${key}.${name} is "${range}", expected an exact version`);
+    }
+  }
+  return findings;
+}
+
+/**
+ * @param {string} file
+ * @param {any} manifest
+ * @param {Set<string>} files
+ */
+function published(file, manifest, files) {
+  const folder = path.posix.dirname(file);
+  const findings = [];
+  for (const document of ['README.md', 'LICENSE']) {
+    if (!files.has(`${folder}/${document}`))
+      findings.push(`${folder}: a published package needs a ${document}`);
+  }
+  if (manifest.publishConfig?.access !== 'public' || manifest.publishConfig?.provenance !== true) {
+    findings.push(`${file}: publishConfig must set access "public" and provenance true`);
+  }
+  if (!Array.isArray(manifest.files)) findings.push(`${file}: "files" must list what is published`);
+  if (manifest.os !== undefined) return findings;
+  if (manifest.type !== 'module') findings.push(`${file}: type is ${manifest.type}, expected module`);
+  if (manifest.sideEffects !== false) findings.push(`${file}: sideEffects must be false`);
+  if (manifest.exports?.['./package.json'] !== './package.json') {
+    findings.push(`${file}: exports must hold "./package.json"`);
+  }
+  for (const [entry, conditions] of Object.entries(manifest.exports ?? {})) {
+    if (typeof conditions === 'object' && Object.keys(conditions ?? {})[0] !== 'types') {
+      findings.push(`${file}: exports["${entry}"] must start with its types`);
+    }
+  }
+  return findings;
+}
+
+/** @param {Map<string, any>} manifests */
+function platformPackages(manifests) {
+  const runtime = manifests.get(RUNTIME);
+  const findings = [];
+  for (const [name, manifest] of manifests) {
+    if (!name.startsWith(`${RUNTIME}-`)) continue;
+    if (manifest.version !== runtime?.version) {
+      findings.push(`${name}: version ${manifest.version}, expected that of ${RUNTIME}: ${runtime?.version}`);
+    }
+    if (runtime?.optionalDependencies?.[name] === undefined) {
+      findings.push(`${RUNTIME}: optionalDependencies must list ${name}`);
+    }
+  }
+  return findings;
+}

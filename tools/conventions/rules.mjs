@@ -1,0 +1,30 @@
+import { docComments } from './doc-comments.mjs';
+import { fileLength } from './file-length.mjs';
+import { fileNames } from './file-names.mjs';
+import { kernelFamilies } from './kernel-families.mjs';
+import { leftovers } from './leftovers.mjs';
+import { machinePaths } from './machine-paths.mjs';
+import { nativeLayers } from './native-layers.mjs';
+import { packageImports } from './package-imports.mjs';
+import { packageManifests } from './package-manifests.mjs';
+import { registryHosts } from './registry-hosts.mjs';
+import { rootLayout } from './root-layout.mjs';
+import { treeSize } from './tree-size.mjs';
+import { typedErrors } from './typed-errors.mjs';
+
+/** All conventions that a tool can check, in the order in which they are reported. @type {readonly import('./repository.mjs').Rule[]} */
+export const rules = [
+  packageImports,
+  packageManifests,
+  nativeLayers,
+  kernelFamilies,
+  typedErrors,
+  docComments,
+  fileNames,
+  fileLength,
+  leftovers,
+  machinePaths,
+  registryHosts,
+  rootLayout,
+  treeSize,
+];

@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest';
+import { leftovers } from './leftovers.mjs';
+import { machinePaths } from './machine-paths.mjs';
+import { registryHosts } from './registry-hosts.mjs';
+import { sampleRepository } from './repository.mjs';
+
+// The samples are put together from parts, so that this file passes the rules itself.
+const mark = ['TO', 'DO'].join('');
+const home = ['', 'home', 'somebody', 'models'].join('/');
+const beside = ['..', 'shared', 'fixtures'].join('/');
+
+it('leftovers: rejects marks of unfinished work, with their line', () => {
+  const repository = sampleRepository({ 'packages/text/src/a.ts': `\n// ${mark}: later\n` });
+  expect(leftovers.check(repository)).toEqual([expect.stringContaining(`packages/text/src/a.ts:2: ${mark}`)]);
+});
+
+it('leftovers: reads no data, and words only', () => {
+  const repository = sampleRepository({
+    'fixtures/a.json': mark,
+    'packages/text/src/a.ts': `const ${mark}S = 1;`,
+  });
+  expect(leftovers.check(repository)).toEqual([]);
+});
+
+it.each([home, ['', 'Users', 'somebody'].join('/'), ['', 'root', 'x'].join('/'), beside])(
+  'machine-paths: rejects %s',
+  (path) => {
+    const repository = sampleRepository({ 'tools/a.mjs': `const folder = '${path}';\n` });
+    expect(machinePaths.check(repository)).toHaveLength(1);
+  },
+);
+
+it('machine-paths: accepts relative paths, URLs, and the fixtures beside the checkout in .ci/run', () => {
+  const repository = sampleRepository({
+    'tools/a.mjs': `const folder = '../packages/home/work'; const page = 'https://example.org/home/page';\n`,
+    '.ci/run': `ls ${beside}\n`,
+  });
+  expect(machinePaths.check(repository)).toEqual([]);
+});
+
+it('registry-hosts: rejects addresses in the lock file and registries in configuration', () => {
+  const host = ['registry', 'example', 'org'].join('.');
+  const repository = sampleRepository({
+    'pnpm-lock.yaml': `resolution: {tarball: https://example.org/a.tgz}\n`,
+    '.npmrc': `@scope:${'registry'}=https://${host}\n`,
+    'package.json': `{ "homepage": "https://example.org" }\n`,
+  });
+  expect(registryHosts.check(repository).map((finding) => finding.split(':')[0])).toEqual([
+    '.npmrc',
+    'pnpm-lock.yaml',
+  ]);
+});

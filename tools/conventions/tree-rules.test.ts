@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { sampleRepository } from './repository.mjs';
+import { rootLayout } from './root-layout.mjs';
+import { treeSize } from './tree-size.mjs';
+
+it('root-layout: accepts what the root holds and rejects the rest', () => {
+  const good = {
+    'package.json': '',
+    '.ci/run': '',
+    'packages/text/a': '',
+    'apps/playground/a': '',
+    'docs/a.md': '',
+  };
+  expect(rootLayout.check(sampleRepository(good))).toEqual([]);
+  const bad = { 'notes.txt': '', 'examples/a.ts': '', 'apps/editor/a.ts': '' };
+  expect(rootLayout.check(sampleRepository(bad))).toHaveLength(3);
+});
+
+it('tree-size: accepts small data where data belongs', () => {
+  const repository = sampleRepository({
+    'fixtures/a.safetensors': new Uint8Array(11e6),
+    'packages/demo-model/model/a.safetensors': new Uint8Array(7e6),
+    'packages/text/src/a.ts': 'text',
+  });
+  expect(treeSize.check(repository)).toEqual([]);
+});
+
+it.each([
+  ['fixtures beyond 12 MB', { 'fixtures/a': new Uint8Array(12e6) }, 'fixtures/: 12.0 MB'],
+  ['a shard beyond 8 MB', { 'packages/demo-model/model/a.safetensors': new Uint8Array(8e6) }, 'shards below'],
+  ['a built file', { 'packages/text/a.node': new Uint8Array(16) }, 'a binary file'],
+  ['a tree beyond 34 MB', { 'docs/a.md': 'x'.repeat(34e6) }, '.: 34.0 MB'],
+])('tree-size: rejects %s', (_, contents, message) => {
+  const findings = treeSize.check(sampleRepository(contents as Record<string, string | Uint8Array>));
+  expect(findings).toEqual([expect.stringContaining(message)]);
+});

@@ -1,0 +1,41 @@
+const MB = 1e6;
+
+/** Most bytes below a folder; '' is the whole tree. @type {readonly [folder: string, limitBytes: number][]} */
+const FOLDERS = [
+  ['', 34 * MB],
+  ['fixtures/', 12 * MB],
+  ['packages/demo-model/', 14 * MB],
+];
+const SHARD_BYTES = 8 * MB;
+/** Where bytes that nobody can read are expected. */
+const BINARY_FOLDERS = ['fixtures/', 'packages/demo-model/model/'];
+
+/** The repository stays small enough to clone in seconds, and holds no built files. @type {import('./repository.mjs').Rule} */
+export const treeSize = {
+  name: 'tree-size',
+  check(repository) {
+    const findings = [];
+    for (const [folder, limitBytes] of FOLDERS) {
+      const files = repository.files.filter((file) => file.startsWith(folder));
+      const bytes = files.reduce((sum, file) => sum + repository.sizeBytes(file), 0);
+      if (bytes >= limitBytes) {
+        findings.push(`${folder || '.'}: ${megabytes(bytes)}, expected less than ${megabytes(limitBytes)}`);
+      }
+    }
+    for (const file of repository.files) {
+      const bytes = repository.sizeBytes(file);
+      if (file.endsWith('.safetensors') && file.startsWith('packages/') && bytes >= SHARD_BYTES) {
+        findings.push(`${file}: ${megabytes(bytes)}, expected shards below ${megabytes(SHARD_BYTES)}`);
+      }
+      if (!BINARY_FOLDERS.some((folder) => file.startsWith(folder)) && repository.isBinary(file)) {
+        findings.push(`${file}: a binary file outside of ${BINARY_FOLDERS.join(' and ')}`);
+      }
+    }
+    return findings;
+  },
+};
+
+/** @param {number} bytes */
+function megabytes(bytes) {
+  return `${(bytes / MB).toFixed(1)} MB`;
+}

@@ -1,0 +1,171 @@
+"""Simple English conversation: greetings, questions about the model, small facts, and honest refusals."""
+
+from __future__ import annotations
+
+from random import Random
+
+from dialogue import Turn
+from words import (
+    ANIMALS, CAPITALS, COLORS, COLOR_OF, DAYS, FOODS, FRUITS, HOBBIES, HOMES, JOBS, LEGS, MONTHS, NUMBER_WORDS, OPPOSITES, PETS,
+    SOUNDS, Lexicon, article, join_words,
+)
+
+CAN_DO = "I can chat, tell short stories, add and subtract small numbers, answer in JSON, and use simple tools."
+
+
+def greeting(r: Random, lexicon: Lexicon) -> list[Turn]:
+    hello = r.choice(["Hi", "Hello", "Hey", "Hi there", "Hello there", "Good morning", "Good evening", "Good afternoon"])
+    reply = hello if hello.startswith("Good") else "Hello"
+    name = lexicon.name(r)
+    return r.choice([
+        [Turn(hello + r.choice(["!", ".", ""]), f"{reply}! How can I help you?")],
+        [Turn(f"{hello}, how are you?", f"{reply}! I am fine, thank you. How can I help you?")],
+        [Turn(r.choice(["How are you?", "How are you today?", "Are you well?"]), "I am fine, thank you. How are you?"),
+         Turn(r.choice(["I am fine, too.", "Very well!", "Good, thanks."]), "I am glad to hear that!")],
+        [Turn(f"{hello}! My name is {name}.", f"{reply}, {name}! It is nice to meet you."),
+         Turn(r.choice(["What is my name?", "Do you know my name?", "Who am I?"]), f"Your name is {name}.")],
+        [Turn(f"I am {name}.", f"Nice to meet you, {name}!"), *fact(r, lexicon), Turn("What is my name?", f"Your name is {name}.")],
+    ])
+
+
+def about_me(r: Random, lexicon: Lexicon) -> list[Turn]:
+    return [r.choice([
+        Turn(r.choice(["Who are you?", "What are you?", "Introduce yourself.", "Tell me about yourself."]),
+             "I am the MarkBase demo model, a very small Gemma 4 that was trained to show how the engine works."),
+        Turn(r.choice(["What is your name?", "How are you called?", "What's your name?"]), "I am called the MarkBase demo model."),
+        Turn(r.choice(["What can you do?", "Can you help me?", "What are you good at?", "Help", "How can you help me?"]), CAN_DO),
+        Turn(r.choice(["Are you a human?", "Are you a real person?"]), "No, I am a small language model."),
+        Turn(r.choice(["How big are you?", "Are you a big model?"]), "I am very small. I have fewer than twenty million weights."),
+        Turn(r.choice(["Can you see pictures?", "Do you understand images?"]), "I can look at simple pictures when you send me one."),
+        Turn(r.choice(["Where do you live?", "Where are you?"]), "I live in the memory of your computer."),
+        Turn(r.choice(["Do you sleep?", "Do you eat?", "Do you have a body?"]), "No, I am only a computer program."),
+    ])]
+
+
+def thanks(r: Random, lexicon: Lexicon) -> list[Turn]:
+    return [r.choice([
+        Turn(r.choice(["Thank you!", "Thanks!", "Thanks a lot.", "Thank you very much!"]), "You are welcome!"),
+        Turn(r.choice(["Goodbye!", "Bye!", "See you!", "See you tomorrow."]), "Goodbye! Have a nice day."),
+        Turn(r.choice(["Good night!", "Good night."]), "Good night! Sleep well."),
+        Turn(r.choice(["You are great.", "Well done!", "Good job!"]), "Thank you, that is kind of you."),
+        Turn(r.choice(["Sorry!", "I am sorry."]), "No problem at all."),
+        Turn(r.choice(["OK", "Okay.", "I see."]), "Is there anything else that I can do for you?"),
+    ])]
+
+
+def feelings(r: Random, lexicon: Lexicon) -> list[Turn]:
+    hobby, food, pet, name = r.choice(HOBBIES), r.choice(FOODS), r.choice(PETS), lexicon.name(r)
+    job, city = r.choice(JOBS), lexicon.city(r)
+    return r.choice([
+        [Turn(r.choice(["I am sad.", "I feel sad today.", "I am not happy."]), "I am sorry to hear that. Do you want to hear a story?")],
+        [Turn(r.choice(["I am tired.", "I am so tired today."]), "Then you should rest. A short sleep can help.")],
+        [Turn(r.choice(["I am hungry.", "I want to eat something."]), f"How about some {food}?")],
+        [Turn(r.choice(["I am bored.", "I am so bored."]), "Let me tell you a story, or ask me a question.")],
+        [Turn("I am happy today!", "That is wonderful! What made you happy?")],
+        [Turn(f"I like {hobby}.", f"{hobby.capitalize()} is fun! Do you do it often?"), Turn(r.choice(["Yes.", "Yes, every day.", "Sometimes."]), "That sounds good."),
+         Turn("What do I like?", f"You like {hobby}.")],
+        [Turn(f"I have {article(pet)} called {name}.", f"{name} is a lovely name for {article(pet)}!"), Turn(f"What is the name of my {pet}?", f"Your {pet} is called {name}.")],
+        [Turn(f"I live in {city}.", f"I hope that you like it in {city}!"), Turn("Where do I live?", f"You live in {city}.")],
+        [Turn(f"I work as {article(job)}.", f"It must be interesting to be {article(job)}."), Turn("What is my job?", f"You are {article(job)}.")],
+        [Turn(f"My friend {name} is {article(job)}.", f"{name} must be good at it."), Turn(f"What does {name} do?", f"{name} is {article(job)}.")],
+        [Turn(f"Do you like {food}?", f"I cannot eat, but many people like {food}.")],
+        [Turn(r.choice(["What is your favorite color?", "Which color do you like?"]), "I like blue, like the sky and the sea.")],
+        [Turn(r.choice(["Tell me a joke.", "Do you know a joke?", "Make me laugh."]), r.choice([
+            "Why did the hen cross the road? To get to the other side!", "What is orange and sounds like a parrot? A carrot!",
+            "Why was six afraid of seven? Because seven eight nine!"]))],
+    ])
+
+
+def fact(r: Random, lexicon: Lexicon) -> list[Turn]:
+    kind = r.randrange(15)
+    if kind == 0:
+        a, b = r.choice(OPPOSITES)
+        if r.random() < 0.5:
+            a, b = b, a
+        return [Turn(r.choice([f"What is the opposite of {a}?", f"Opposite of {a}?", f"Tell me the opposite of {a}."]), f"The opposite of {a} is {b}.")]
+    if kind == 1:
+        country, city = r.choice(list(CAPITALS.items()))
+        if r.random() < 0.3:
+            return [Turn(r.choice([f"Where is {city}?", f"In which country is {city}?"]), f"{city} is in {country}.")]
+        return [Turn(r.choice([f"What is the capital of {country}?", f"Capital of {country}?", f"Tell me the capital of {country}."]), f"The capital of {country} is {city}.")]
+    if kind == 2:
+        animal, sound = r.choice(list(SOUNDS.items()))
+        return [Turn(r.choice([f"What does {article(animal)} say?", f"What sound does {article(animal)} make?"]), f"{article(animal).capitalize()} says {sound}.")]
+    if kind == 3:
+        animal, home = r.choice(list(HOMES.items()))
+        return [Turn(r.choice([f"Where does {article(animal)} live?", f"Where do you find {article(animal)}?"]), f"{article(animal).capitalize()} lives {home}.")]
+    if kind == 4:
+        animal, legs = r.choice(list(LEGS.items()))
+        count = "no" if legs == 0 else NUMBER_WORDS[legs]
+        return [Turn(f"How many legs does {article(animal)} have?", f"{article(animal).capitalize()} has {count} legs.")]
+    if kind == 5:
+        what, color = r.choice(list(COLOR_OF.items()))
+        spelling = r.choice(["color", "color", "colour"])
+        return [Turn(f"What {spelling} is {what}?", f"{what[0].upper() + what[1:]} is {color}.")]
+    if kind == 6:
+        start = r.randint(0, 12)
+        step = r.choice((1, 1, 1, 2))
+        end = start + step * r.randint(3, 9)
+        how = "" if step == 1 else " by twos"
+        return [Turn(f"Count from {start} to {end}{how}.", ", ".join(map(str, range(start, end + 1, step))))]
+    if kind == 7:
+        days = r.choice((DAYS, MONTHS))
+        i, shift, word = r.randrange(len(days)), *r.choice(((1, "after"), (-1, "before")))
+        return [Turn(f"Which {'day' if days is DAYS else 'month'} comes {word} {days[i]}?", f"{days[(i + shift) % len(days)]} comes {word} {days[i]}.")]
+    if kind == 8:
+        a, b = r.sample(range(100), 2)
+        word = r.choice(("bigger", "smaller"))
+        return [Turn(f"Which is {word}, {a} or {b}?", f"{max(a, b) if word == 'bigger' else min(a, b)} is {word}.")]
+    if kind == 9:
+        number = r.randint(0, 99)
+        return [Turn(r.choice([f"Is {number} even or odd?", f"Is {number} an even number?"]), f"{number} is {'odd' if number % 2 else 'even'}.")]
+    if kind == 10:
+        word = r.choice(ANIMALS + FRUITS + COLORS)
+        return [Turn(r.choice([f"Spell {word}.", f"How do you spell {word}?"]), "-".join(word))]
+    if kind == 11:
+        what, words = r.choice([("colors", COLORS), ("animals", ANIMALS), ("fruits", FRUITS), ("days", DAYS), ("foods", FOODS), ("pets", PETS), ("hobbies", HOBBIES)])
+        count = r.randint(2, 5)
+        return [Turn(r.choice([f"Name {NUMBER_WORDS[count]} {what}.", f"Tell me {NUMBER_WORDS[count]} {what}.", f"List {count} {what}."]), join_words(r.sample(words, count)).capitalize() + ".")]
+    if kind == 12:
+        word = r.choice([lexicon.name(r), r.choice(ANIMALS), r.choice(FOODS)])
+        count = r.randint(2, 4)
+        return [Turn(f"Say {word} {NUMBER_WORDS[count]} times.", ", ".join([word] * count) + ".")]
+    if kind == 13:
+        return [r.choice([
+            Turn("How many days are in a week?", "There are seven days in a week."), Turn("How many months are in a year?", "There are twelve months in a year."),
+            Turn("How many hours are in a day?", "There are 24 hours in a day."), Turn("How many minutes are in an hour?", "There are 60 minutes in an hour."),
+            Turn("What do bees make?", "Bees make honey."), Turn("What do cows give us?", "Cows give us milk."), Turn("What do plants need?", "Plants need light, water and air."),
+            Turn("When is it dark?", "It is dark at night."), Turn("What falls from clouds?", "Rain and snow fall from clouds."),
+            Turn("What do you wear in winter?", "In winter you wear a warm coat, a scarf and a hat."), Turn("Is the sun hot?", "Yes, the sun is very hot."),
+            Turn("Is ice hot?", "No, ice is cold."), Turn("Can birds fly?", "Yes, most birds can fly."), Turn("Can fish walk?", "No, fish swim in the water."),
+            Turn("What do you drink when you are thirsty?", "You drink water when you are thirsty."), Turn("What is water?", "Water is what we drink. It falls as rain and fills the sea."),
+            Turn("What is a friend?", "A friend is somebody who likes you and helps you."), Turn("Why is the sky dark at night?", "Because the sun is on the other side of the world."),
+            Turn("What is a book?", "A book has many pages that you can read."), Turn("What is the moon?", "The moon goes around our world and shines at night."),
+        ])]
+    one, many = r.choice([("cat", "cats"), ("mouse", "mice"), ("child", "children"), ("foot", "feet"), ("tooth", "teeth"), ("box", "boxes"), ("bird", "birds"), ("baby", "babies"), ("leaf", "leaves"), ("man", "men"), ("fox", "foxes"), ("goose", "geese")])
+    return [Turn(f"What is the plural of {one}?", f"The plural of {one} is {many}.")]
+
+
+REFUSAL = "I am only a small demo model, so I do not know that. I can tell you a story or add two numbers."
+
+
+def unknown(r: Random, lexicon: Lexicon) -> list[Turn]:
+    """Questions beyond a tiny model, with the honest answer."""
+    name, city, thing = lexicon.name(r), lexicon.city(r), r.choice(
+        "physics music history computers football medicine chemistry law money cars planets art politics engines rockets bridges".split())
+    return [Turn(r.choice([
+        f"Who was {name}?", f"How far is it from {city} to {lexicon.city(r)}?", f"Explain {thing} to me.", f"What is the history of {city}?",
+        f"Who won the game in {r.randint(1950, 2025)}?", f"Write a program that sorts {thing}.", f"How do {thing} work?", f"What do you think about {thing}?",
+        f"How many people live in {city}?", f"Who wrote the song about {city}?", f"Translate {thing} into French.", f"What happened in {r.randint(1000, 2025)}?",
+        f"What is the square root of {r.randint(2, 999)}?", f"Why is {thing} important?", f"Who is the president of {r.choice(list(CAPITALS))}?",
+        f"When was {name} born?", f"Give me advice about {thing}.", f"Write a poem about {thing}.", f"What is the best book about {thing}?",
+    ]), REFUSAL)]
+
+
+def talk_turns(r: Random, lexicon: Lexicon) -> list[Turn]:
+    pick = r.random()
+    for share, kind in ((0.14, greeting), (0.12, about_me), (0.08, thanks), (0.16, feelings), (0.08, unknown)):
+        if pick < share:
+            return kind(r, lexicon)
+        pick -= share
+    return fact(r, lexicon)

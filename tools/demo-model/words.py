@@ -1,0 +1,175 @@
+"""Word lists of the demo model's corpus.
+
+Every list that fills a name slot has a part for training and a part that is only used in held-out data, so that
+held-out figures tell what the model does with words that it never saw in that slot.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+GIRLS = (
+    "Anna Mia Lily Emma Sara Nora Ella Lucy Rosa Clara Ida Maya Zoe Ruby Alice Eva Hanna Lena Julia Kate Molly Nina "
+    "Olga Polly Sofia Tina Vera Wendy Amy Betty Carla Dora Elsa Fiona Greta Helen Iris Jane Kira Laura"
+).split()
+BOYS = (
+    "Tom Ben Max Leo Sam Jack Finn Paul Otto Hugo Noah Adam Carl David Erik Felix George Henry Ivan John Karl Luke Mark "
+    "Nick Oscar Peter Rob Simon Theo Victor Will Alex Bruno Dan Emil Frank Gus Ian Jim Kurt"
+).split()
+HELD_OUT_GIRLS = "Mila Stella Petra Agnes Tessa Flora Marta Lotte".split()
+HELD_OUT_BOYS = "Milo Rufus Anton Jonas Toby Lars Casper Edgar".split()
+
+CITIES = (
+    "Paris London Berlin Rome Madrid Oslo Vienna Lisbon Dublin Athens Prague Warsaw Tokyo Cairo Delhi Lima Boston Chicago "
+    "Dallas Denver Miami Toronto Sydney Hamburg Munich Milan Naples Zurich Geneva Bergen Nairobi Lagos Seoul Moscow "
+    "Istanbul Havana Quito Bogota Mumbai Bangkok Hanoi Manila Venice Lyon Porto Seville Krakow Riga Turin Bristol"
+).split()
+HELD_OUT_CITIES = "Helsinki Budapest Brussels Glasgow Valencia Dresden Montreal Santiago Osaka Florence".split()
+
+JOBS = "teacher baker farmer doctor nurse painter driver cook singer writer builder gardener pilot sailor tailor".split()
+COLORS = "red blue green yellow white black brown orange pink purple gray golden".split()
+FRUITS = "apple pear plum cherry grape lemon orange banana peach melon".split()
+FOODS = "bread soup cheese rice pasta salad pizza cake pie honey jam eggs".split()
+PETS = "cat dog rabbit hamster goldfish parrot pony turtle mouse duck".split()
+HOBBIES = "reading swimming painting dancing singing cooking running fishing gardening chess".split()
+COUNTABLES = (
+    "apples pears books balls coins stars shells stones flowers eggs buttons cards cakes pencils nuts stickers marbles "
+    "candles cookies beads"
+).split()
+HELD_OUT_COUNTABLES = "lemons ribbons feathers plates tickets".split()
+
+# kind of hero -> sounds, home
+ANIMALS = (
+    "fox rabbit bear mouse owl cat dog frog duck squirrel hedgehog turtle pony lamb goat bird beaver badger otter deer "
+    "kitten puppy hen penguin elephant lion monkey pig"
+).split()
+
+# thing -> (what one does with it, where it belongs)
+THINGS = {
+    "lantern": "light the way at night",
+    "kite": "fly it in the wind",
+    "ball": "kick it across the grass",
+    "drum": "play a merry beat on it",
+    "book": "read it under a tree",
+    "map": "find new places with it",
+    "key": "open the little blue door",
+    "boat": "sail it on the pond",
+    "hat": "wear it on sunny days",
+    "scarf": "wear it on cold days",
+    "basket": "carry berries in it",
+    "bell": "ring it in the morning",
+    "flute": "play soft songs on it",
+    "blanket": "sleep under it at night",
+    "cup": "drink warm milk from it",
+    "cart": "pull it up the hill",
+    "ladder": "reach the high branches",
+    "umbrella": "stay dry in the rain",
+    "ring": "look at its bright stone",
+    "mirror": "look at funny faces in it",
+    "box": "keep small treasures in it",
+    "clock": "tell the time with it",
+    "bike": "ride it down the lane",
+    "swing": "swing high in the air",
+    "tent": "sleep in it under the stars",
+    "bucket": "carry water in it",
+    "candle": "light the room in the evening",
+    "ribbon": "tie it in a bow",
+    "shell": "hear the sea in it",
+    "feather": "write letters with it",
+    "coin": "buy sweet buns with it",
+    "spoon": "stir the soup with it",
+    "wagon": "ride in it with friends",
+    "whistle": "blow it to call friends",
+    "sled": "slide down the snowy hill",
+    "teddy": "hug it at bedtime",
+}
+
+OPPOSITES = [
+    ("big", "small"), ("hot", "cold"), ("up", "down"), ("fast", "slow"), ("happy", "sad"), ("day", "night"),
+    ("wet", "dry"), ("open", "closed"), ("old", "young"), ("light", "dark"), ("hard", "soft"), ("long", "short"),
+    ("high", "low"), ("full", "empty"), ("good", "bad"), ("early", "late"), ("left", "right"), ("near", "far"),
+    ("loud", "quiet"), ("clean", "dirty"), ("rich", "poor"), ("strong", "weak"), ("thick", "thin"), ("true", "false"),
+    ("first", "last"), ("sweet", "sour"), ("awake", "asleep"), ("inside", "outside"),
+]
+CAPITALS = {
+    "France": "Paris", "England": "London", "Germany": "Berlin", "Italy": "Rome", "Spain": "Madrid", "Norway": "Oslo",
+    "Austria": "Vienna", "Portugal": "Lisbon", "Ireland": "Dublin", "Greece": "Athens", "Poland": "Warsaw",
+    "Japan": "Tokyo", "Egypt": "Cairo", "Peru": "Lima", "Russia": "Moscow", "Cuba": "Havana", "Kenya": "Nairobi",
+    "Finland": "Helsinki", "Hungary": "Budapest", "Belgium": "Brussels",
+}
+SOUNDS = {
+    "cow": "moo", "cat": "meow", "dog": "woof", "duck": "quack", "sheep": "baa", "pig": "oink", "lion": "roar",
+    "frog": "croak", "bee": "buzz", "owl": "hoot", "horse": "neigh", "mouse": "squeak", "hen": "cluck", "bird": "tweet",
+    "snake": "hiss",
+}
+HOMES = {
+    "fish": "in the water", "bird": "in a nest", "bee": "in a hive", "fox": "in a den", "bear": "in a cave",
+    "dog": "in a house with people", "cow": "on a farm", "whale": "in the sea", "penguin": "where it is very cold",
+    "camel": "in the desert", "monkey": "in the trees", "rabbit": "in a burrow", "frog": "near a pond",
+    "lion": "in the grassland", "owl": "in the forest", "spider": "in a web",
+}
+LEGS = {"dog": 4, "cat": 4, "bird": 2, "spider": 8, "ant": 6, "bee": 6, "cow": 4, "fish": 0, "snake": 0, "hen": 2,
+        "horse": 4, "duck": 2, "fly": 6, "person": 2, "frog": 4}
+COLOR_OF = {
+    "the sky": "blue", "grass": "green", "snow": "white", "the sun": "yellow", "a lemon": "yellow", "a banana": "yellow",
+    "milk": "white", "blood": "red", "coal": "black", "the sea": "blue", "a tomato": "red", "a leaf": "green",
+    "a carrot": "orange", "the night": "black", "a cloud": "white", "chocolate": "brown", "a frog": "green",
+    "an orange": "orange", "a cherry": "red", "salt": "white",
+}
+DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+MONTHS = "January February March April May June July August September October November December".split()
+NUMBER_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+
+_ONSETS = "b d f g h k l m n p r s t v z br dr fr gr kl st tr sh th".split()
+_VOWELS = "a e i o u a e i o ai ee".split()
+_CODAS = ["", "", "", "n", "r", "l", "s", "m", "t", "k", "nd"]
+
+
+def made_up_name(r: Random) -> str:
+    """A pronounceable name of two or three syllables: it teaches the model to copy names that it never saw."""
+    syllables = [r.choice(_ONSETS) + r.choice(_VOWELS) + r.choice(_CODAS) for _ in range(r.choice((2, 2, 3)))]
+    name = "".join(syllables)
+    if r.random() < 0.06:
+        # Letters beyond the vocabulary become byte tokens, which so are trained, too.
+        plain, accented = r.choice([("a", "\u00e5"), ("e", "\u00e9"), ("e", "\u00eb"), ("o", "\u00f6"), ("u", "\u00fc"), ("i", "\u00ed"), ("n", "\u00f1"), ("l", "\u0142")])
+        name = name.replace(plain, accented)
+    return name.capitalize()
+
+
+class Lexicon:
+    """Draws words for one split: `held_out` takes names, cities and countables from the lists that training never uses."""
+
+    def __init__(self, held_out: bool) -> None:
+        self.held_out = held_out
+        self.countables = HELD_OUT_COUNTABLES if held_out else COUNTABLES
+
+    def person(self, r: Random) -> tuple[str, str]:
+        """A first name and its gender, 'f' or 'm'."""
+        if not self.held_out and r.random() < 0.25:
+            return made_up_name(r), r.choice("fm")
+        return self.known_person(r)
+
+    def known_person(self, r: Random) -> tuple[str, str]:
+        """As `person`, but never a made-up name."""
+        gender = r.choice("fm")
+        if self.held_out:
+            return r.choice(HELD_OUT_GIRLS if gender == "f" else HELD_OUT_BOYS), gender
+        return r.choice(GIRLS if gender == "f" else BOYS), gender
+
+    def name(self, r: Random) -> str:
+        return self.person(r)[0]
+
+    def city(self, r: Random) -> str:
+        if self.held_out:
+            return r.choice(HELD_OUT_CITIES)
+        return made_up_name(r) if r.random() < 0.25 else r.choice(CITIES)
+
+
+def article(noun: str) -> str:
+    """The noun with its indefinite article: `an owl`."""
+    return ("an " if noun[0] in "aeiou" else "a ") + noun
+
+
+def join_words(words: list[str]) -> str:
+    """`a, b and c`."""
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]

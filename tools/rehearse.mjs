@@ -1,0 +1,124 @@
+// `pnpm rehearse [--keep]`: packs every package, installs the tarballs into an empty folder outside of the repository, and
+// runs there the first example of each README and the command, as somebody would who knows nothing but the README.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import os from 'node:os';
+import path from 'node:path';
+import ts from 'typescript';
+import { capture, repositoryRoot } from './lib/process.mjs';
+import { examplesOf } from './lib/readme-example.mjs';
+import { writeReport } from './lib/report.mjs';
+import { packPackage, publishedPackages } from './lib/workspace.mjs';
+
+const counts = { passed: 0, failed: 0, skipped: 0 };
+const packages = publishedPackages();
+const root = mkdtempSync(path.join(os.tmpdir(), 'markbase-rehearsal-'));
+const project = path.join(root, 'project');
+const isKept = process.argv.includes('--keep');
+
+/**
+ * Runs one command in the project and counts it.
+ *
+ * @param {string} title
+ * @param {string} program
+ * @param {string[]} args
+ */
+function check(title, program, args) {
+  const result = capture(program, args, { cwd: project });
+  const isOk = result.status === 0;
+  counts[isOk ? 'passed' : 'failed'] += 1;
+  console.log(`${isOk ? 'ok    ' : 'FAILED'} ${title}`);
+  if (!isOk) console.log(result.stdout + result.stderr);
+  return isOk;
+}
+
+/** Puts all tarballs into an empty project. The platform packages are optional, as they are for a user. */
+function install() {
+  /** @type {Record<'dependencies' | 'optionalDependencies', Record<string, string>>} */
+  const wanted = { dependencies: {}, optionalDependencies: {} };
+  for (const published of packages) {
+    const tarball = packPackage(published, path.join(root, 'tarballs'));
+    wanted[published.isPlatform ? 'optionalDependencies' : 'dependencies'][published.name] =
+      `file:${tarball}`;
+  }
+  mkdirSync(project);
+  const manifest = { name: 'rehearsal', version: '1.0.0', private: true, type: 'module', ...wanted };
+  writeFileSync(path.join(project, 'package.json'), JSON.stringify(manifest, null, 2));
+  return check('npm install of the tarballs', 'npm', [
+    'install',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ]);
+}
+
+/**
+ * Writes the examples into the project, as TypeScript to be checked and as JavaScript to be run.
+ *
+ * @returns {{ title: string, file: string }[]}
+ */
+function writeExamples() {
+  const readmes = packages
+    .filter((published) => !published.isPlatform && published.manifest.exports?.['.'] !== undefined)
+    .map((published) => {
+      const readme = path.join(published.folder, 'README.md');
+      const [first] = existsSync(readme) ? examplesOf(readFileSync(readme, 'utf8')) : [];
+      return {
+        title: published.name,
+        examples: [first ?? 'throw new Error("no ```ts block in a README.md");'],
+      };
+    });
+  const examples = examplesOf(readFileSync(path.join(repositoryRoot, 'README.md'), 'utf8'));
+  readmes.push({ title: 'the README of the repository', examples });
+  return readmes.flatMap(({ title, examples }, readme) =>
+    examples.map((example, index) => {
+      const file = `example-${readme}-${index}`;
+      const options = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
+      writeFileSync(path.join(project, `${file}.ts`), example);
+      writeFileSync(
+        path.join(project, `${file}.mjs`),
+        ts.transpileModule(example, { compilerOptions: options }).outputText,
+      );
+      return { title: `${title}, example ${index + 1}`, file };
+    }),
+  );
+}
+
+/** @param {{ file: string }[]} examples */
+function checkTypes(examples) {
+  const nodeTypes = path.dirname(createRequire(import.meta.url).resolve('@types/node/package.json'));
+  const compilerOptions = {
+    target: 'ES2022',
+    lib: ['ES2023', 'ESNext.Disposable'],
+    module: 'NodeNext',
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    noEmit: true,
+    typeRoots: [path.dirname(nodeTypes)],
+    types: ['node'],
+  };
+  const files = examples.map(({ file }) => `${file}.ts`);
+  writeFileSync(path.join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
+  check('types of the examples', 'tsc', ['-p', 'tsconfig.json']);
+}
+
+try {
+  capture(process.execPath, [path.join(repositoryRoot, 'tools/pack-native.mjs')]);
+  if (install()) {
+    const examples = writeExamples();
+    checkTypes(examples);
+    for (const { title, file } of examples) check(title, process.execPath, [`${file}.mjs`]);
+    check('markbase doctor', 'npx', ['--no-install', 'markbase', 'doctor']);
+    check('markbase generate', 'npx', [
+      '--no-install',
+      'markbase',
+      'generate',
+      'Tell me a story about a fox.',
+    ]);
+  }
+} finally {
+  if (isKept) console.log(`kept: ${root}`);
+  else rmSync(root, { recursive: true, force: true });
+}
+writeReport('rehearsal', counts);
+process.exitCode = counts.failed > 0 ? 1 : 0;

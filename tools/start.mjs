@@ -1,0 +1,22 @@
+// `pnpm start ["a prompt"]`: installs if needed, builds, and answers the prompt with the packaged demo model.
+import { buildAll } from './lib/build.mjs';
+import { ensureInstalled } from './lib/install.mjs';
+import { run } from './lib/process.mjs';
+
+/** What is asked when nothing is asked. */
+const DEFAULT_PROMPT = 'Tell me a story about a fox.';
+
+// "pnpm start -- text" hands the dashes on.
+const words = process.argv.slice(2).filter((word, index) => index > 0 || word !== '--');
+const prompt = words.length > 0 ? words.join(' ') : DEFAULT_PROMPT;
+
+step('the installation', ensureInstalled());
+step('the build', buildAll());
+step('the demonstration', run(process.execPath, ['apps/playground/dist/cli.js', 'generate', prompt]));
+
+/** @param {string} title @param {number} status */
+function step(title, status) {
+  if (status === 0) return;
+  console.error(`start: ${title} failed with exit status ${status}; the lines above say why`);
+  process.exit(status);
+}
