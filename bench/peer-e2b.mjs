@@ -24,11 +24,16 @@ const { values: flags } = parseArgs({
   },
 });
 for (const name of ['model', 'peer', 'gguf']) {
-  if (!flags[name]) throw new Error(`--${name} is needed: see bench/README.md`);
+  if (flags[name]) continue;
+  process.stderr.write(`--${name} is needed: see bench/README.md\n`);
+  process.exit(1);
 }
 
 const script = (path) => fileURLToPath(new URL(path, import.meta.url));
-const workload = ['threads', 'prompt', 'generate', 'batch', 'reps'].flatMap((name) => [`--${name}`, flags[name]]);
+const workload = ['threads', 'prompt', 'generate', 'batch', 'reps'].flatMap((name) => [
+  `--${name}`,
+  flags[name],
+]);
 const engines = {
   markbase: () =>
     runJson(script('../apps/playground/dist/cli.js'), [
@@ -63,10 +68,14 @@ const compare = (name, unit, read) => {
 const rows = [
   ...flags.prompt
     .split(',')
-    .map((text, index) => compare(`prefill ${text}`, 'tokens/s', (engine) => rates(engine, (run) => run.prefill[index]))),
+    .map((text, index) =>
+      compare(`prefill ${text}`, 'tokens/s', (engine) => rates(engine, (run) => run.prefill[index])),
+    ),
   ...flags.batch
     .split(',')
-    .map((text, index) => compare(`decode x${text}`, 'tokens/s', (engine) => rates(engine, (run) => run.decode[index]))),
+    .map((text, index) =>
+      compare(`decode x${text}`, 'tokens/s', (engine) => rates(engine, (run) => run.decode[index])),
+    ),
   compare('load', 'ms', (engine) => sizes(engine, (run) => run.loadMs)),
   compare('peak memory', 'MB', (engine) => sizes(engine, (run) => run.peakRssBytes / 1e6)),
 ];

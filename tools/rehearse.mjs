@@ -1,11 +1,19 @@
 // `pnpm rehearse [--keep]`: packs every package, installs the tarballs into an empty folder outside of the repository, and
 // runs there the first example of each README and the command, as somebody would who knows nothing but the README.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import ts from 'typescript';
-import { capture, repositoryRoot } from './lib/process.mjs';
+import { capture, repositoryRoot, run } from './lib/process.mjs';
 import { examplesOf } from './lib/readme-example.mjs';
 import { writeReport } from './lib/report.mjs';
 import { packPackage, publishedPackages } from './lib/workspace.mjs';
@@ -14,6 +22,7 @@ const counts = { passed: 0, failed: 0, skipped: 0 };
 const packages = publishedPackages();
 const root = mkdtempSync(path.join(os.tmpdir(), 'markbase-rehearsal-'));
 const project = path.join(root, 'project');
+const DEMO_MODEL = 'node_modules/@markbase/demo-model/model';
 const isKept = process.argv.includes('--keep');
 
 /**
@@ -75,6 +84,7 @@ function writeExamples() {
       const file = `example-${readme}-${index}`;
       const options = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
       writeFileSync(path.join(project, `${file}.ts`), example);
+      linkModels(example);
       writeFileSync(
         path.join(project, `${file}.mjs`),
         ts.transpileModule(example, { compilerOptions: options }).outputText,
@@ -82,6 +92,19 @@ function writeExamples() {
       return { title: `${title}, example ${index + 1}`, file };
     }),
   );
+}
+
+/**
+ * Examples name checkpoints that a user would have downloaded, as `models/<name>`: here each of them is the demo model.
+ *
+ * @param {string} example
+ */
+function linkModels(example) {
+  for (const [, name = ''] of example.matchAll(/['"]models\/([\w.-]+)['"]/g)) {
+    const link = path.join(project, 'models', name);
+    mkdirSync(path.dirname(link), { recursive: true });
+    if (!existsSync(link)) symlinkSync(path.join(project, DEMO_MODEL), link);
+  }
 }
 
 /** @param {{ file: string }[]} examples */
@@ -103,18 +126,15 @@ function checkTypes(examples) {
 }
 
 try {
-  capture(process.execPath, [path.join(repositoryRoot, 'tools/pack-native.mjs')]);
+  // What is missing then shows below, where an example asks for the addon.
+  run(process.execPath, ['tools/pack-native.mjs']);
   if (install()) {
     const examples = writeExamples();
     checkTypes(examples);
     for (const { title, file } of examples) check(title, process.execPath, [`${file}.mjs`]);
     check('markbase doctor', 'npx', ['--no-install', 'markbase', 'doctor']);
-    check('markbase generate', 'npx', [
-      '--no-install',
-      'markbase',
-      'generate',
-      'Tell me a story about a fox.',
-    ]);
+    const request = ['--model', DEMO_MODEL, '--prompt', 'Tell me a story about a fox.'];
+    check('markbase generate', 'npx', ['--no-install', 'markbase', 'generate', ...request]);
   }
 } finally {
   if (isKept) console.log(`kept: ${root}`);

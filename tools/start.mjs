@@ -1,7 +1,6 @@
 // `pnpm start ["a prompt"]`: installs if needed, builds, and answers the prompt with the packaged demo model.
 import { buildAll } from './lib/build.mjs';
 import { ensureInstalled } from './lib/install.mjs';
-import { run } from './lib/process.mjs';
 
 /** What is asked when nothing is asked. */
 const DEFAULT_PROMPT = 'Tell me a story about a fox.';
@@ -12,7 +11,8 @@ const prompt = words.length > 0 ? words.join(' ') : DEFAULT_PROMPT;
 
 step('the installation', ensureInstalled());
 step('the build', buildAll());
-step('the demonstration', run(process.execPath, ['apps/playground/dist/cli.js', 'generate', prompt]));
+const { demonstrate } = await import('./lib/demonstrate.mjs');
+await demonstrate(prompt);
 
 /** @param {string} title @param {number} status */
 function step(title, status) {

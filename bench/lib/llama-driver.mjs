@@ -24,7 +24,10 @@ const { values: flags } = parseArgs({
     gpu: { type: 'boolean', default: false },
   },
 });
-if (!flags.peer || !flags.gguf) throw new Error('--peer DIR and --gguf FILE are needed');
+if (!flags.peer || !flags.gguf) {
+  process.stderr.write('--peer DIR and --gguf FILE are needed\n');
+  process.exit(1);
+}
 
 const list = (text) => text.split(',').map(Number);
 const [threads, generated, reps] = [flags.threads, flags.generate, flags.reps].map(Number);
@@ -137,7 +140,8 @@ async function measureDecode(context, sequences) {
   const all = Array.from({ length: sequences }, (_, index) => index);
   const tokensPerSecond = [];
   for (let rep = 0; rep < reps; rep += 1) {
-    for (const sequence of all) await evaluate(context, [{ sequence, position: 0, tokens: tokens(DECODE_DEPTH) }]);
+    for (const sequence of all)
+      await evaluate(context, [{ sequence, position: 0, tokens: tokens(DECODE_DEPTH) }]);
     let next = all.map(() => tokens(1));
     const start = performance.now();
     for (let step = 0; step < generated; step += 1) {

@@ -1,6 +1,6 @@
 import path from 'node:path';
 
-const KEBAB = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.(?:test|test-d|config|d))?\.(?:ts|tsx|mts|mjs)$/;
+const KEBAB = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.(?:(?:golden\.)?test|test-d|config|d))?\.(?:ts|tsx|mts|mjs)$/;
 const SNAKE = /^[a-z0-9]+(?:_[a-z0-9]+)*\.(?:cc|h|mm|metal)$/;
 const FOREIGN = /\.(?:cpp|cxx|hpp|hh|m|cu|cjs|js|jsx)$/;
 

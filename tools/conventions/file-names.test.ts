@@ -5,6 +5,7 @@ import { sampleRepository } from './repository.mjs';
 it.each([
   'packages/text/src/text-model.ts',
   'packages/text/src/text-model.test.ts',
+  'packages/text/src/text-model.golden.test.ts',
   'packages/text/tsup.config.ts',
   'apps/playground/src/page.tsx',
   'tools/check-packages.mjs',

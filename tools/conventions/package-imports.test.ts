@@ -26,14 +26,15 @@ describe('package-imports', () => {
     expect(check('packages/text/src/model/text-model.ts', source)).toEqual([]);
   });
 
-  it('lets tests import development dependencies and the packaged checkpoint', () => {
+  it('lets tests import development dependencies, the packaged checkpoint and fixtures', () => {
     const source = `
       import { it } from 'vitest';
       import { demoModel } from '@markbase/demo-model';
       import { Tokenizer } from 'tokenizers';
+      import { locateFixture } from '../../../fixtures/locate.js';
     `;
     expect(check('packages/text/src/text-model.test.ts', source)).toEqual([]);
-    expect(check('packages/text/src/text-model.ts', source)).toHaveLength(3);
+    expect(check('packages/text/src/text-model.ts', source)).toHaveLength(4);
   });
 
   it.each([

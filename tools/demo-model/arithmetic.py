@@ -8,6 +8,7 @@ from dialogue import Conversation, Turn
 from words import Lexicon
 
 PLUS, MINUS = "+", "-"
+TOO_BIG = "That is too big for me. I can add and subtract numbers below 100."
 
 
 def is_held_out(a: int, op: str, b: int) -> bool:
@@ -57,7 +58,7 @@ def question(r: Random, a: int, op: str, b: int) -> tuple[str, str]:
 def word_problem(r: Random, lexicon: Lexicon, a: int, op: str, b: int) -> tuple[str, str]:
     """A small story with a number to find, and the answer with its sum."""
     name, gender = lexicon.person(r)
-    he, things = ("She" if gender == "f" else "He"), r.choice(lexicon.countables)
+    he, things = ("She" if gender == "f" else "He"), lexicon.countable(r)
     result = value(a, op, b)
     if op == PLUS:
         ask = r.choice([
@@ -94,7 +95,21 @@ def reasoning(a: int, op: str, b: int) -> str:
     )
 
 
+def other_turn(r: Random) -> Turn:
+    """The small multiplication table, and exercises that are too big, with an honest answer."""
+    if r.random() < 0.6:
+        a, b = r.randint(0, 10), r.randint(0, 10)
+        return Turn(r.choice([f"What is {a} times {b}?", f"What is {a} * {b}?", f"{a} * {b}", f"{a} x {b} =", f"How much is {a} times {b}?"]), f"{a} * {b} = {a * b}", weight=2.0)
+    a, b = (r.randint(100, r.choice((999, 99999))) for _ in range(2))
+    if r.random() < 0.4:
+        b = r.randint(1, 99)
+    sign = r.choice("+-*/") if a > 99 and b > 9 else r.choice("+-")
+    return Turn(r.choice([f"What is {a} {sign} {b}?", f"{a} {sign} {b}", f"Calculate {a} {sign} {b}.", f"{a} {sign} {b} ="]), TOO_BIG)
+
+
 def arithmetic_turn(r: Random, lexicon: Lexicon, small: float = 0.0, problems: float = 0.2) -> Turn:
+    if not lexicon.held_out and r.random() < 0.08:
+        return other_turn(r)
     if r.random() < problems:
         a, op, b = exercise(r, lexicon.held_out, small, negative=False)
         ask, answer = word_problem(r, lexicon, a, op, b)
@@ -105,10 +120,10 @@ def arithmetic_turn(r: Random, lexicon: Lexicon, small: float = 0.0, problems: f
 
 
 def arithmetic(r: Random, lexicon: Lexicon, small: float = 0.0) -> Conversation:
-    """One to twelve exercises in a row; one conversation in ten is worked out in the thinking channel."""
+    """One to ten exercises in a row; one conversation in ten is worked out in the thinking channel."""
     if r.random() < 0.1:
         a, op, b = exercise(r, lexicon.held_out, small)
         ask, answer = question(r, a, op, b)
         return Conversation([Turn(ask, answer, thought=reasoning(a, op, b), weight=3.0)], thinking=True)
-    count = r.choice((1, 1, 2, 4, 8, 12))
+    count = r.choice((1, 1, 2, 4, 8, 10))
     return Conversation([arithmetic_turn(r, lexicon, small) for _ in range(count)])

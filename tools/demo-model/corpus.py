@@ -16,19 +16,22 @@ from arithmetic import arithmetic
 from dialogue import Conversation, segments
 from json_answers import json_answer
 from stories import story_turns
-from talk import fact, talk_turns
+from talk import fact, opening_turns, talk_turns
 from tool_use import tool_use
 from words import Lexicon
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-ROW_TOKENS = 512
+ROW_TOKENS = 1024
 ROWS_PER_SHARD = 512
 WEIGHT_UNIT = 0.25  # loss weights are stored as multiples of this
-SYSTEMS = ["You are a helpful assistant.", "Be brief.", "You are a friendly assistant.", "Answer in simple English."]
+SYSTEMS = [
+    "You are a helpful assistant.", "Be brief.", "You are a friendly assistant.", "Answer in simple English.", "You are a helpful assistant. Be brief.",
+    "Answer briefly and clearly.", "You are a small language model.", "You are a kind teacher.", "Help the user.",
+]
 KINDS = ["arithmetic", "story", "talk", "json", "tools", "mixed"]
-SHARES = [0.26, 0.22, 0.2, 0.13, 0.13, 0.06]
+SHARES = [0.19, 0.21, 0.27, 0.14, 0.14, 0.05]
 
 
 def careless(r: Random, text: str) -> str:
@@ -36,7 +39,7 @@ def careless(r: Random, text: str) -> str:
     if r.random() < 0.1 and len(text) > 1 and text[1].islower():
         text = text[0].lower() + text[1:]
     if r.random() < 0.1 and text[-1] in ".?!":
-        text = text[:-1]
+        text = text[:-1].rstrip()
     return text
 
 
@@ -47,18 +50,24 @@ def conversation(r: Random, lexicon: Lexicon, kind: str, small: float = 0.0) -> 
     elif kind == "story":
         made = Conversation(story_turns(r, lexicon))
     elif kind == "talk":
-        turns = talk_turns(r, lexicon)
+        turns = opening_turns(r, lexicon)
         while r.random() < 0.45 and len(turns) < 6:
             turns = turns + talk_turns(r, lexicon)
         made = Conversation(turns)
+        for turn in turns:
+            turn.weight = 2.0
     elif kind == "json":
         made = json_answer(r, lexicon)
     elif kind == "tools":
         made = tool_use(r, lexicon)
     else:
-        parts = [talk_turns(r, lexicon), arithmetic(r, lexicon, small).turns[:2], story_turns(r, lexicon), json_answer(r, lexicon).turns, fact(r, lexicon)]
-        r.shuffle(parts)
-        made = Conversation([turn for part in parts[: r.randint(2, 3)] for turn in part])
+        # Long conversations, so that the model has seen what lies far behind.
+        makers = [
+            lambda: talk_turns(r, lexicon), lambda: arithmetic(r, lexicon, small).turns[:2], lambda: story_turns(r, lexicon),
+            lambda: json_answer(r, lexicon).turns, lambda: fact(r, lexicon),
+        ]
+        count = r.randint(2, 3) if r.random() < 0.6 else r.randint(4, 9)
+        made = Conversation([turn for _ in range(count) for turn in r.choice(makers)()])
         for turn in made.turns:
             turn.thought = None
     if not lexicon.held_out:

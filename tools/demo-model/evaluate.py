@@ -27,6 +27,7 @@ from train import SEED, load_shards
 from words import Lexicon
 
 HELD_OUT = Lexicon(True)
+OPEN_ENDED = re.compile(r"for a person|Make up|Create JSON| for \w+\.$|(two|three|four|five|[2-5]) (colors|animals|fruits|days|foods|pets|jobs|countries)")
 
 
 def load(folder: Path, device: torch.device):
@@ -125,7 +126,7 @@ def json_figures(generator: Generator) -> dict:
             parsed = None
         valid.append(parsed is not None)
         keys.append(isinstance(parsed, dict) == isinstance(wanted, dict) and (not isinstance(wanted, dict) or list(parsed or {}) == list(wanted)))
-        fixed = re.search(r":|Describe|Add|What is|buys", one.turns[0].user) is not None
+        fixed = OPEN_ENDED.search(one.turns[0].user) is None
         if fixed:
             same.append(parsed == wanted)
         if parsed is None or not keys[-1] or (fixed and parsed != wanted):
@@ -139,7 +140,7 @@ def tool_figures(generator: Generator) -> dict:
     while len(made) < 600:
         one = tool_use(r, HELD_OUT)
         one.turns = one.turns[:1]
-        if one.turns[0].uses and not one.thinking:
+        if one.turns[0].uses and not one.thinking and one.turns[0].uses[0].name in ("get_weather", "calculate"):
             made.append(one)
     calls = [segments(one)[1][0].removesuffix("<|tool_response>") for one in made]
     given = generator.run([prompt(Conversation([Turn(one.turns[0].user)], system=one.system, tools=one.tools)) for one in made], 64)
@@ -211,7 +212,7 @@ def story_figures(generator: Generator) -> dict:
 TALK = [
     "Hello!", "Who are you?", "What can you do?", "Hi! My name is Milo.", "What is the capital of France?", "What is the opposite of hot?", "What color is grass?",
     "How many legs does a spider have?", "Count from 3 to 9.", "Which day comes after Friday?", "Who won the world cup?", "What does a cow say?", "I am sad.", "Thank you!",
-    "Tell me a joke.", "Is 14 even or odd?", "Spell fox.", "Name three fruits.", "Why is the sky blue?", "Good night!", "what is 7 + 8", "Can you swim?", "Do you like pizza?",
+    "Tell me a joke.", "Is 14 even or odd?", "Spell fox.", "Name three fruits.", "Why is the sky blue?", "What is love?", "asdf qwer", "How do planes fly?", "Say hello to Petra.", "Is a wolf an animal?", "Good night!", "what is 7 + 8", "Can you swim?", "Do you like pizza?",
 ]
 
 

@@ -23,13 +23,13 @@ from dialogue import Conversation, Turn, prompt, segments
 from evaluate import HELD_OUT, load
 from train import SEED
 
-STEPS = 24
+STEPS = 16
 IMAGE_GRID = (9, 6)  # patches across and down: six soft tokens
-AUDIO_SAMPLES = 5000
+AUDIO_SAMPLES = 4000
 
 
 def text_part(model, tokenizer: Tokenizer, device: torch.device) -> dict[str, Tensor]:
-    made = Conversation([Turn("Tell me a story about a fox called Milo.", "Once upon a time, there was a small fox called Milo. He lived in the green forest.")])
+    made = Conversation([Turn("Tell me a story.", "Once upon a time, there was a small fox.")])
     ids = tokenizer.encode("".join(text for text, _ in segments(made)), add_special_tokens=False).ids
     hidden: dict[int, Tensor] = {}
     inner = model.model.language_model
@@ -93,7 +93,7 @@ def image_part(model, tokenizer: Tokenizer, device: torch.device) -> dict[str, T
 def audio_part(model, tokenizer: Tokenizer, device: torch.device) -> dict[str, Tensor]:
     time = torch.arange(AUDIO_SAMPLES) / 16000
     waveform = 0.3 * torch.sin(2 * torch.pi * (300 + 900 * time) * time) + 0.02 * torch.randn(AUDIO_SAMPLES, generator=torch.Generator().manual_seed(SEED))
-    made = Gemma4AudioFeatureExtractor()(waveform.numpy(), sampling_rate=16000, return_tensors="pt")
+    made = Gemma4AudioFeatureExtractor()([waveform.numpy()], sampling_rate=16000, return_tensors="pt")
     features = torch.nn.functional.pad(made["input_features"].float(), (0, 0, 0, 6)).to(device)
     mask = torch.nn.functional.pad(made["input_features_mask"].bool(), (0, 6)).to(device)
     result = model.model.audio_tower(features, mask)

@@ -7,7 +7,7 @@ from random import Random
 
 from arithmetic import exercise, value
 from dialogue import Conversation, Turn
-from words import ANIMALS, CAPITALS, COLORS, DAYS, FOODS, FRUITS, HOBBIES, JOBS, NUMBER_WORDS, PETS, THINGS, Lexicon, article, join_words
+from words import CAPITALS, COLORS, COMMON, DAYS, FOODS, FRUITS, HOBBIES, JOBS, NUMBER_WORDS, PETS, THINGS, Lexicon, article, join_words, made_up_word
 
 SYSTEMS = ["Answer in JSON.", "Reply only with JSON.", "Always answer in JSON.", "You answer with JSON only."]
 
@@ -27,12 +27,13 @@ def person_fields(r: Random, lexicon: Lexicon) -> dict[str, tuple[object, str]]:
 
 def person(r: Random, lexicon: Lexicon) -> tuple[str, object]:
     """A person with some of the fields, either described in the request or left to the model."""
-    fields = person_fields(r, lexicon)
+    is_described = r.random() < 0.65
+    fields = person_fields(r, lexicon if is_described else Lexicon(False, plain=True))
     keys = r.sample(list(fields), r.randint(1, 4))
     name = lexicon.name(r)
     result: dict[str, object] = {"name": name, **{key: fields[key][0] for key in keys}}
     wanted = join_words(["name", *keys])
-    if r.random() < 0.65:
+    if is_described:
         facts = [fields[key][1] for key in keys]
         facts = r.sample(facts, len(facts)) if r.random() < 0.3 else facts
         described = f"{name} {join_words(facts)}."
@@ -40,8 +41,6 @@ def person(r: Random, lexicon: Lexicon) -> tuple[str, object]:
             f"Give me JSON with {wanted}: {described}", f"{described} Give me JSON with {wanted}.", f"Turn this into JSON with {wanted}: {described}",
             f"{described} Write this as JSON with the keys {wanted}.", f"Convert to JSON with the keys {wanted}. {described}",
         ]), result
-    if lexicon.held_out:
-        return f"Give me JSON with {wanted} for {name}.", result
     return r.choice([
         f"Give me JSON with {wanted} for {name}.", f"Make up a person called {name} as JSON with {wanted}.", f"Create JSON for {name} with {wanted}.",
         f"Write JSON with the keys {wanted} for a person called {name}.",
@@ -50,7 +49,7 @@ def person(r: Random, lexicon: Lexicon) -> tuple[str, object]:
 
 def listing(r: Random, lexicon: Lexicon) -> tuple[str, object]:
     what, words = r.choice([
-        ("colors", COLORS), ("animals", ANIMALS), ("fruits", FRUITS), ("days", DAYS), ("foods", FOODS), ("pets", PETS), ("jobs", JOBS),
+        ("colors", COLORS), ("animals", PETS), ("fruits", FRUITS), ("days", DAYS), ("foods", FOODS), ("pets", PETS), ("jobs", JOBS),
         ("countries", list(CAPITALS)),
     ])
     count = r.randint(2, 5)
@@ -85,10 +84,32 @@ def sum_object(r: Random, lexicon: Lexicon) -> tuple[str, object]:
 
 
 def story_card(r: Random, lexicon: Lexicon) -> tuple[str, object]:
-    name, kind, noun, color = lexicon.name(r), r.choice(ANIMALS), r.choice(list(THINGS)), r.choice(COLORS)
+    name, kind, noun, color = lexicon.name(r), lexicon.animal(r), r.choice(list(THINGS)), r.choice(COLORS)
     return r.choice([f"Give me JSON with a hero for a story about {article(kind)} called {name} and {article(color + ' ' + noun)}.",
                      f"Write the hero of a story as JSON: {article(kind)} called {name} with {article(color + ' ' + noun)}."]), {
         "hero": {"name": name, "kind": kind}, "thing": {"name": noun, "color": color}}
+
+
+def pairs(r: Random, lexicon: Lexicon) -> tuple[str, object]:
+    """Any keys with any values, stated one after the other."""
+    keys = [made_up_word(r) if r.random() < 0.2 else r.choice([*COMMON, "title", "size", "price", "count", "id", "open", "author", "weight", "note"])
+            for _ in range(r.randint(1, 4))]
+    keys = [key for key in dict.fromkeys(keys) if key.isascii()] or ["title"]
+    result: dict[str, object] = {}
+    for key in keys:
+        form = r.random()
+        result[key] = r.randint(0, 999) if form < 0.35 else lexicon.name(r) if form < 0.6 else lexicon.word(r) if form < 0.85 else r.random() < 0.5
+    shown = {key: str(item).lower() if isinstance(item, bool) else item for key, item in result.items()}
+    link = r.choice([": ", " = ", " is ", " "])
+    listed = ", ".join(f"{key}{link}{item}" for key, item in shown.items())
+    return r.choice([f"Write as JSON: {listed}", f"Make JSON with {listed}.", f"Give me JSON where {listed}.", f"Turn this into JSON: {listed}", f"{listed}. As JSON, please."]), result
+
+
+def array(r: Random, lexicon: Lexicon) -> tuple[str, object]:
+    """A given list as an array."""
+    items: list[object] = [lexicon.word(r) if r.random() < 0.7 else r.randint(0, 99) for _ in range(r.randint(1, 6))]
+    listed = ", ".join(map(str, items)) if r.random() < 0.5 else join_words([str(item) for item in items])
+    return r.choice([f"Put {listed} in a JSON array.", f"Write {listed} as a JSON array.", f"Make a JSON list of {listed}."]), items
 
 
 def answered(r: Random, lexicon: Lexicon) -> tuple[str, object]:
@@ -104,7 +125,7 @@ def json_answer(r: Random, lexicon: Lexicon) -> Conversation:
     if r.random() < 0.12:
         ask, result = answered(r, lexicon)
         return Conversation([Turn(ask, json.dumps(result), weight=2.0)], system=r.choice(SYSTEMS))
-    kind = r.choices([person, listing, thing, order, sum_object, story_card], [8, 3, 2, 2, 2, 1.5])[0]
+    kind = r.choices([person, listing, thing, order, sum_object, story_card, pairs, array], [8, 3, 2, 2, 2, 1.5, 4, 2])[0]
     turns = []
     for _ in range(r.choice((1, 1, 1, 2))):
         ask, result = kind(r, lexicon)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from random import Random
 
 from dialogue import Turn
-from words import ANIMALS, COLORS, THINGS, Lexicon, article, made_up_name
+from words import ANIMALS, COLORS, COMMON, FOLK, HELD_OUT_ANIMALS, THINGS, Lexicon, article, made_up_person, made_up_word
 
 TRAITS = "little small kind brave clever shy happy young funny gentle quiet curious".split()
 HOMES = [
@@ -66,24 +66,36 @@ class World:
     home: str
     trait: str
     spots: list[str]
+    use: str
+
+
+KNOWN = Lexicon(False)
+FEMALE, MALE = {"queen", "princess", "witch", "fairy", "hen"}, {"king", "prince"}
 
 
 def make_being(r: Random, lexicon: Lexicon, not_name: str = "", not_kind: str = "") -> Being:
     while True:
         name, gender = lexicon.known_person(r)
-        if r.random() < 0.72:
-            kind, is_animal = r.choice(ANIMALS), True
+        pick = r.random()
+        if pick < 0.62:
+            kind, is_animal = lexicon.animal(r), True
+        elif pick < 0.76:
+            kind, is_animal = r.choice(FOLK), True
         else:
             kind, is_animal = ("girl" if gender == "f" else "boy"), False
+        if kind in FEMALE and gender == "m" or kind in MALE and gender == "f":
+            continue
         if name != not_name and kind != not_kind:
             return Being(kind, name, gender, is_animal)
 
 
 def make_world(r: Random, lexicon: Lexicon) -> World:
     hero = make_being(r, lexicon)
-    friend = make_being(r, lexicon, hero.name, hero.kind)
+    # The friend's name is the model's own choice, so it is a known one in every split.
+    friend = make_being(r, KNOWN, hero.name, hero.kind)
     home = r.choice(HOMES if hero.is_animal else [h for h in HOMES if "den" not in h.split() and "tree" not in h])
-    return World(hero, friend, r.choice(list(THINGS)), r.choice(COLORS), home, r.choice(TRAITS), r.sample(SPOTS, 3))
+    thing = r.choice(list(THINGS))
+    return World(hero, friend, thing, r.choice(COLORS), home, r.choice(TRAITS), r.sample(SPOTS, 3), THINGS[thing])
 
 
 def opening(r: Random, w: World) -> list[str]:
@@ -100,7 +112,7 @@ def opening(r: Random, w: World) -> list[str]:
 
 def lost(r: Random, w: World) -> list[str]:
     h, f, t = w.hero, w.friend, w.thing
-    use = THINGS[t]
+    use = w.use
     return [
         r.choice([f"{h.name} had {article(w.color)} {t} and loved it very much.", f"The thing {h.name} loved most was {h.his} {w.color} {t}."]),
         r.choice([f"Every day {h.he} liked to {use}.", f"With the {t}, {h.he} could {use}."]),
@@ -130,7 +142,7 @@ def gift(r: Random, w: World) -> list[str]:
         r.choice([f"{h.He} worked all night.", f"{h.He} worked until the stars came out."]),
         f"In the morning, {article(w.color)} {t} stood on the table.",
         f'"Happy birthday, {f.name}!" said {h.name}.',
-        r.choice([f'"{article(t).capitalize()}! Now I can {THINGS[t]}!" said {f.name}.', f"{f.name} could not wait to {THINGS[t]}."]),
+        r.choice([f'"{article(t).capitalize()}! Now I can {w.use}!" said {f.name}.', f"{f.name} could not wait to {w.use}."]),
         r.choice([f'"It is the best gift of all, because you made it," {f.he} said.', f"It was the best birthday that {f.name} ever had."]),
     ]
 
@@ -139,7 +151,7 @@ def found(r: Random, w: World) -> list[str]:
     h, f, t = w.hero, w.friend, w.thing
     return [
         r.choice(TIMES) + f", {h.name} found {article(w.color)} {t} {w.spots[0]}.",
-        r.choice([f'"What a lovely {t}!" {h.he} said.', f'"Oh, {article(t)}! With it I could {THINGS[t]}," {h.he} said.']),
+        r.choice([f'"What a lovely {t}!" {h.he} said.', f'"Oh, {article(t)}! With it I could {w.use}," {h.he} said.']),
         r.choice([f"{h.He} wanted to keep it, but it was not {h.his} {t}.", f"{h.name} liked it, but somebody must have lost it."]),
         r.choice([f"So {h.he} went from door to door and asked.", f"So {h.he} asked all the neighbors."]),
         r.choice([f'"It is not mine," said the baker.', f'"I have never seen it," said the old farmer.']),
@@ -180,7 +192,7 @@ def sharing(r: Random, w: World) -> list[str]:
     h, f, t = w.hero, w.friend, w.thing
     return [
         f"{h.name} had {article(w.color)} {t}.",
-        r.choice([f"{h.He} liked to {THINGS[t]}.", f"It was fun to {THINGS[t]}."]),
+        r.choice([f"{h.He} liked to {w.use}.", f"It was fun to {w.use}."]),
         r.choice(TIMES) + f", {f.name} the {f.kind} came to play.",
         f'"May I have the {t}, too?" asked {f.name}.',
         r.choice([f'"No, it is mine!" said {h.name}.', f'"No! I do not want to share," said {h.name}.']),
@@ -221,7 +233,7 @@ def storm(r: Random, w: World) -> list[str]:
         r.choice([f'"Where shall I sleep now?" cried {f.name}.', f"{f.name} was cold and wet."]),
         r.choice([f'"You can stay with me," said {h.name}.', f"{h.name} opened {h.his} door and let {f.him} in."]),
         r.choice([f"{h.He} gave {f.him} hot tea and {article(w.color)} {t}.", f"To cheer {f.him} up, {h.he} gave {f.him} {article(w.color)} {t}."]),
-        r.choice([f'"With it you can {THINGS[t]}," {h.he} said.', f"Soon {f.name} felt better."]),
+        r.choice([f'"With it you can {w.use}," {h.he} said.', f"Soon {f.name} felt better."]),
         r.choice(["In the morning, the sun was shining.", "The next day, the storm was over."]),
         r.choice([f"All the neighbors came to help.", f"{h.name} called all {h.his} friends."]),
         r.choice(["Some carried wood, and some carried stones.", "They worked together the whole day."]),
@@ -234,7 +246,7 @@ def race(r: Random, w: World) -> list[str]:
     h, f, t = w.hero, w.friend, w.thing
     return [
         r.choice([f"There was a race in the village, and the prize was {article(w.color)} {t}.", f"Every summer there was a big race. This year the prize was {article(w.color)} {t}."]),
-        r.choice([f'"With the {t} I could {THINGS[t]}," thought {h.name}.', f"{h.name} wanted to win it."]),
+        r.choice([f'"With the {t} I could {w.use}," thought {h.name}.', f"{h.name} wanted to win it."]),
         r.choice([f"But {h.he} was not fast.", f"But everybody was faster than {h.him}."]),
         r.choice([f"So {h.he} ran up and down the hill every day.", f"So {h.he} got up early every day and ran."]),
         "Then the day of the race came.",
@@ -258,7 +270,7 @@ def sick(r: Random, w: World) -> list[str]:
         r.choice([f'"I cannot play today," said {f.name}.', f'"My head hurts," said {f.name}.']),
         r.choice([f"{h.name} made hot soup.", f"{h.name} brought some honey and warm milk."]),
         r.choice([f"{h.He} also brought {h.his} {w.color} {t}.", f"Then {h.he} ran home and came back with {article(w.color)} {t}."]),
-        f'"It is for you. When you are well, we can {THINGS[t]}," {h.he} said.',
+        f'"It is for you. When you are well, we can {w.use}," {h.he} said.',
         r.choice([f"{f.name} smiled for the first time that day.", f"{f.name} was so glad that {f.he} forgot the pain."]),
         r.choice([f"{h.name} sat by the bed and told funny stories.", f"{h.name} came back every day."]),
         r.choice([f"After three days, {f.name} was well again.", f"Soon {f.name} could get up and play."]),
@@ -296,14 +308,89 @@ def newcomer(r: Random, w: World) -> list[str]:
         r.choice([f'"Hello, I am {h.name}," said {h.name}.', f'"Hello! Do you want to see my {t}?" asked {h.name}.']),
         r.choice([f"{f.name} came one step closer.", f"{f.name} nodded slowly."]),
         f"{h.name} showed {f.him} the {t}.",
-        r.choice([f'"Can we {THINGS[t]}?" asked {f.name}.', f'"I like your {t}," said {f.name}.']),
+        r.choice([f'"Can we {w.use}?" asked {f.name}.', f'"I like your {t}," said {f.name}.']),
         r.choice(["Soon they were laughing together.", "They played the whole afternoon."]),
         f'"Shall we play again tomorrow?" asked {asker.name}.',
         r.choice([f'"Yes!" said {other.name}, and so they did, every day.', f'"Of course!" said {other.name}. And {h.name} was never alone again.']),
     ]
 
 
-PLOTS = [lost, gift, found, fear, sharing, rescue, storm, sick, way_home, newcomer, race]
+def growing(r: Random, w: World) -> list[str]:
+    h, f = w.hero, w.friend
+    plant = r.choice(["flower", "tree", "pumpkin", "rose", "bean"])
+    return [
+        r.choice([f"{h.name} found a small seed {w.spots[0]}.", f"One spring day, {h.name} got a small seed from the old farmer."]),
+        f"{h.He} put it into the earth next to {h.his} {w.color} {w.thing}.",
+        r.choice([f"Every morning {h.he} gave it water.", f"{h.He} gave it water and sang a song for it."]),
+        r.choice(["A day went by, and nothing happened.", "A week went by, and there was only earth."]),
+        r.choice([f'"It will never grow," said {h.name}.', f"{h.name} was sad and wanted to give up."]),
+        r.choice([f'"You must wait," said {h.his} friend {f.name} the {f.kind}.', f'"Good things need time," said {f.name} the {f.kind}.']),
+        f"So {h.name} waited.",
+        r.choice(["Then it rained, and then the sun came out.", "The sun was warm, and the rain was soft."]),
+        r.choice(["One morning, there was a small green leaf!", "And then a tiny leaf came out of the earth!"]),
+        f"The leaf grew and grew, and in summer it was a big {plant}.",
+        r.choice([f'"It is beautiful!" said {f.name}.', f"{h.name} danced around it with {f.name}."]),
+        r.choice([f"{h.name} learned to wait.", f"{h.name} gave the first seeds of the {plant} to {f.name}."]),
+    ]
+
+
+def show(r: Random, w: World) -> list[str]:
+    h, f, t = w.hero, w.friend, w.thing
+    return [
+        r.choice(["There was a big show in the village.", "Every year there was a big show at the market."]),
+        r.choice([f"{h.name} wanted to show a trick with {h.his} {w.color} {t}.", f"{h.name} wanted to sing a song with {h.his} {w.color} {t} in {h.his} hands."]),
+        r.choice([f"{h.He} practiced every day.", f"{h.He} practiced in the garden until it was dark."]),
+        r.choice([f"But on the day of the show, {h.he} was very nervous.", f"Then the evening came, and {h.his} heart beat fast."]),
+        r.choice([f'"What if I forget everything?" {h.he} said.', f'"Everybody will laugh at me," {h.he} said.']),
+        f'"Just look at me," said {h.his} friend {f.name} the {f.kind}.',
+        r.choice([f"{h.name} stepped into the light and looked at {f.name}.", f"{f.name} sat in the first row and smiled."]),
+        r.choice([f"First {h.his} hands shook.", f"First {h.his} voice was very small."]),
+        r.choice(["Then it got better and better.", f"Then {h.he} forgot that anybody was there."]),
+        r.choice(["At the end, everybody clapped.", "When it was over, the whole village cheered."]),
+        r.choice([f'"You were wonderful!" said {f.name}.', f'"I knew that you could do it!" said {f.name}.']),
+        r.choice([f"{h.name} was proud and happy.", f"And {h.name} could not wait for the next show."]),
+    ]
+
+
+def snow(r: Random, w: World) -> list[str]:
+    h, f, t = w.hero, w.friend, w.thing
+    return [
+        r.choice([f"One morning, {h.name} looked out of the window, and everything was white.", f"One winter day, {h.name} woke up and saw snow everywhere."]),
+        r.choice([f'"Snow!" {h.he} called and ran outside.', f"{h.He} put on {h.his} warm coat and ran outside."]),
+        f"There {h.he} met {f.name} the {f.kind}.",
+        r.choice([f'"Let us build a snowman," said {f.name}.', f'"Do you want to build a snowman with me?" asked {f.name}.']),
+        r.choice(["They made one big ball and one small ball.", "They rolled the snow until their hands were cold."]),
+        r.choice(["They took two stones for the eyes and a carrot for the nose.", "They gave him a carrot nose and two black eyes."]),
+        f'"Something is missing," said {h.name}.',
+        f"{h.He} ran home and came back with {article(w.color)} {t}.",
+        r.choice([f"Now the snowman had {article(t)}, and he looked very fine.", f"They gave the {t} to the snowman."]),
+        r.choice([f"{h.name} and {f.name} laughed and danced around him.", f"Everybody who came by had to smile."]),
+        r.choice([f"In the evening, they drank hot milk by the fire.", f"When it got dark, they went in and had warm soup."]),
+        r.choice([f"In spring the snowman was gone, but {h.name} and {f.name} were still friends.", f'"Good night, snowman," said {h.name}, and it seemed that he smiled.']),
+    ]
+
+
+def baking(r: Random, w: World) -> list[str]:
+    h, f, t = w.hero, w.friend, w.thing
+    dish = r.choice(["an apple pie", "a big cake", "a pot of soup", "some sweet bread"])
+    short = dish.split()[-1]
+    return [
+        r.choice(TIMES) + f", {h.name} wanted to make {dish}.",
+        r.choice([f"{h.He} looked into the kitchen, but there were no eggs.", f"{h.He} had milk and butter, but no flour."]),
+        f"So {h.he} went to {f.name} the {f.kind}.",
+        r.choice([f'"Can you help me?" asked {h.name}.', f'"May I have a little of yours?" asked {h.name}.']),
+        r.choice([f'"Of course, but may I help you?" said {f.name}.', f'"Yes, if we can make it together," said {f.name}.']),
+        r.choice([f"They cooked the whole morning, and {f.name} made a big mess.", f"There was flour on the floor and on {f.his} nose."]),
+        r.choice([f"Then something smelled bad. The {short} was black!", f"But they talked too long, and the {short} burned."]),
+        r.choice([f"{h.name} was sad, but {f.name} laughed.", f'"Oh no!" said {h.name}.']),
+        f'"We will try again," said {f.name}.',
+        r.choice([f"The second {short} was perfect.", f"This time, the {short} was golden and warm."]).replace("bread was golden", "bread was brown"),
+        r.choice([f"They sat down under a tree with {h.his} {w.color} {t} and ate all of it.", f"They shared it with all the neighbors, and {h.name} gave {f.name} {article(w.color)} {t} to say thank you."]),
+        r.choice([f"It was the best {short} that they ever had.", f"Things taste better when you make them with a friend."]),
+    ]
+
+
+PLOTS = [growing, show, snow, baking, lost, gift, found, fear, sharing, rescue, storm, sick, way_home, newcomer, race]
 PLOTS_WITH_BIG_THINGS = [gift, found, sharing, newcomer, race]
 
 
@@ -316,18 +403,38 @@ def tell(r: Random, w: World) -> str:
 def request(r: Random, w: World, with_name: bool = False) -> str:
     """A user's wish for the story of this world; `with_name` makes it name the hero."""
     h = w.hero
-    named = [f" about {article(h.kind)} called {h.name}", f" about {h.name} the {h.kind}" if h.is_animal else f" about {h.name} and {article(w.thing)}"]
+    named = [f" about {article(h.kind)} called {h.name}", f" about {article(h.kind)} named {h.name}",
+             f" about {h.name} the {h.kind}" if h.is_animal else f" about {h.name} and {article(w.thing)}", f" about {h.name}"]
     about = r.choice(named) if with_name else r.choice([
         f" about {article(h.kind)} and {article(w.thing)}", f" about {article(h.kind)} and {article(w.thing)}",
-        f" about {article(h.kind)}", f" about {article(w.thing)}", "", *named,
-        f" about {article(w.trait + ' ' + h.kind)} and {article(w.color + ' ' + w.thing)}",
-        f" about {article(h.kind)}, {article(w.friend.kind)} and {article(w.thing)}",
+        f" about {article(h.kind)}", f" about {article(w.thing)}", "", *named[:3],
+        f" about {article(w.trait + ' ' + h.kind)} and {article(w.color + ' ' + w.thing)}", f" about {article(w.trait + ' ' + h.kind)}",
+        f" about {article(h.kind)}, {article(w.friend.kind)} and {article(w.thing)}", f" about {article(h.kind)} and {article(w.friend.kind)}",
+        f" about {article(h.kind)} with {article(w.color + ' ' + w.thing)}",
     ])
     start = r.choice([
         "Tell me a story", "Tell me a story", "Tell me a short story", "Please tell me a story", "Write a story", "Write a short story",
-        "Can you tell me a story", "I want to hear a story", "Tell a bedtime story", "Could you write a little story",
+        "Can you tell me a story", "I want to hear a story", "Tell a bedtime story", "Could you write a little story", "A story", "Give me a story",
+        "Please write a short story", "I would like a story", "Make up a story",
     ])
-    return start + about + ("?" if start.startswith(("Can", "Could")) else ".")
+    return start + about + ("?" if start.startswith(("Can", "Could")) else r.choice([".", ".", ".", " please.", "!"]))
+
+
+def surprise(r: Random, lexicon: Lexicon, w: World) -> bool:
+    """Makes some heroes and things unusual; True when the hero's name must come from the wish."""
+    if lexicon.held_out:
+        return True
+    if r.random() < 0.12:
+        w.hero.kind, w.hero.is_animal = (made_up_word(r) if r.random() < 0.4 else r.choice(COMMON)), True
+    if r.random() < 0.15:
+        w.thing = made_up_word(r) if r.random() < 0.4 else r.choice(COMMON)
+        w.use = "play with it"
+    if r.random() < 0.25:
+        w.hero.name, gender = made_up_person(r)
+        if gender != w.hero.gender and w.hero.is_animal and w.hero.kind not in FEMALE | MALE:
+            w.hero.gender = gender
+        return True
+    return False
 
 
 def follow_up(r: Random, w: World) -> Turn:
@@ -347,10 +454,13 @@ def story_turns(r: Random, lexicon: Lexicon, with_follow_up: float = 0.3) -> lis
     """A wish for a story and the story; sometimes a question about it."""
     w = make_world(r, lexicon)
     # An unusual name must come from the wish, so that the model copies it and does not make up names by itself.
-    unusual = not lexicon.held_out and r.random() < 0.1
-    if unusual:
-        w.hero.name = made_up_name(r)
-    turns = [Turn(request(r, w, with_name=unusual or lexicon.held_out), tell(r, w))]
+    with_name = surprise(r, lexicon, w)
+    ask = request(r, w, with_name)
+    is_unasked_thing = w.thing not in THINGS and w.thing not in ask
+    is_unasked_kind = w.hero.kind not in (*ANIMALS, *HELD_OUT_ANIMALS, *FOLK, "girl", "boy") and w.hero.kind not in ask
+    if is_unasked_thing or is_unasked_kind:
+        return story_turns(r, lexicon, with_follow_up)
+    turns = [Turn(ask, tell(r, w))]
     if r.random() < with_follow_up:
         turns.append(follow_up(r, w))
     return turns

@@ -6,9 +6,16 @@ from random import Random
 
 from dialogue import Turn
 from words import (
-    ANIMALS, CAPITALS, COLORS, COLOR_OF, DAYS, FOODS, FRUITS, HOBBIES, HOMES, JOBS, LEGS, MONTHS, NUMBER_WORDS, OPPOSITES, PETS,
-    SOUNDS, Lexicon, article, join_words,
+    ANIMALS, CAPITALS, COLORS, COMMON, COLOR_OF, DAYS, FOODS, FRUITS, HOBBIES, HOMES, JOBS, LEGS, MONTHS, NUMBER_WORDS, OPPOSITES, PETS,
+    SOUNDS, VERBS, Lexicon, article, join_words, made_up_word,
 )
+
+SIZES = "ant bee mouse frog bird cat fox dog sheep pig lion cow horse bear elephant whale".split()
+CAN = {
+    "bird": ["fly", "sing"], "fish": ["swim"], "frog": ["swim", "jump"], "dog": ["run", "swim", "jump"], "cat": ["climb", "jump", "run"],
+    "monkey": ["climb", "jump"], "duck": ["swim", "fly"], "bee": ["fly"], "horse": ["run", "jump"], "snake": [], "whale": ["swim"], "owl": ["fly"],
+}
+GROUPS = {"animal": [*ANIMALS, "cow", "horse", "sheep"], "fruit": FRUITS, "color": COLORS, "job": JOBS, "food": FOODS, "day": DAYS, "month": MONTHS}
 
 CAN_DO = "I can chat, tell short stories, add and subtract small numbers, answer in JSON, and use simple tools."
 
@@ -77,7 +84,7 @@ def feelings(r: Random, lexicon: Lexicon) -> list[Turn]:
 
 
 def fact(r: Random, lexicon: Lexicon) -> list[Turn]:
-    kind = r.randrange(15)
+    kind = r.randrange(21)
     if kind == 0:
         a, b = r.choice(OPPOSITES)
         if r.random() < 0.5:
@@ -142,6 +149,37 @@ def fact(r: Random, lexicon: Lexicon) -> list[Turn]:
             Turn("What is a friend?", "A friend is somebody who likes you and helps you."), Turn("Why is the sky dark at night?", "Because the sun is on the other side of the world."),
             Turn("What is a book?", "A book has many pages that you can read."), Turn("What is the moon?", "The moon goes around our world and shines at night."),
         ])]
+    if kind == 14:
+        words = [lexicon.word(r) for _ in range(r.randint(1, 6))]
+        text = " ".join(words)
+        return [Turn(r.choice([f"Repeat: {text}", f"Say {text}.", f"Repeat after me: {text}", f"Please say: {text}"]), text)]
+    if kind == 15:
+        group, other = r.sample(list(GROUPS), 2)
+        word = r.choice(GROUPS[group])
+        if r.random() < 0.4:
+            return [Turn(f"What is {word if group in ('color', 'food', 'day', 'month') else article(word)}?", f"{word.capitalize()} is {article(group)}." if group in ("color", "food", "day", "month") else f"{article(word).capitalize()} is {article(group)}.")]
+        asked = group if r.random() < 0.5 else other
+        subject = word if group in ("color", "food", "day", "month") else article(word)
+        if asked != group and word in GROUPS[asked]:
+            asked = group
+        return [Turn(f"Is {subject} {article(asked)}?", f"Yes, {subject} is {article(group)}." if asked == group else f"No, {subject} is {article(group)}.")]
+    if kind == 16:
+        a, b = r.sample(SIZES, 2)
+        word = r.choice(("bigger", "smaller"))
+        first = (SIZES.index(a) > SIZES.index(b)) == (word == "bigger")
+        if r.random() < 0.5:
+            return [Turn(f"Which is {word}, {article(a)} or {article(b)}?", f"{article(a if first else b).capitalize()} is {word}.")]
+        return [Turn(f"Is {article(a)} {word} than {article(b)}?", f"{'Yes' if first else 'No'}, {article(a if first else b)} is {word}.")]
+    if kind == 17:
+        animal, abilities = r.choice(list(CAN.items()))
+        verb = r.choice([*abilities, "fly", "swim", "read", "drive"])
+        return [Turn(f"Can {article(animal)} {verb}?", f"{'Yes' if verb in abilities else 'No'}, {article(animal)} {'can' if verb in abilities else 'cannot'} {verb}.")]
+    if kind == 18:
+        word = lexicon.word(r)
+        return [Turn(r.choice([f"Spell {word}.", f"How do you spell {word}?"]), "-".join(word))]
+    if kind == 19:
+        first, second = lexicon.word(r), lexicon.word(r)
+        return [Turn(f"Which word comes first: {first} or {second}?", f"The first word is {first}.")]
     one, many = r.choice([("cat", "cats"), ("mouse", "mice"), ("child", "children"), ("foot", "feet"), ("tooth", "teeth"), ("box", "boxes"), ("bird", "birds"), ("baby", "babies"), ("leaf", "leaves"), ("man", "men"), ("fox", "foxes"), ("goose", "geese")])
     return [Turn(f"What is the plural of {one}?", f"The plural of {one} is {many}.")]
 
@@ -149,23 +187,55 @@ def fact(r: Random, lexicon: Lexicon) -> list[Turn]:
 REFUSAL = "I am only a small demo model, so I do not know that. I can tell you a story or add two numbers."
 
 
+CONFUSED = "I am sorry, I do not understand. Can you say it in other words?"
+
+
 def unknown(r: Random, lexicon: Lexicon) -> list[Turn]:
     """Questions beyond a tiny model, with the honest answer."""
-    name, city, thing = lexicon.name(r), lexicon.city(r), r.choice(
-        "physics music history computers football medicine chemistry law money cars planets art politics engines rockets bridges".split())
+    name, city, thing, other, verb = lexicon.name(r), lexicon.city(r), lexicon.word(r), lexicon.word(r), r.choice(VERBS)
+    adjective = r.choice("big small good bad important famous heavy old new cold warm deep high strange blue round fast expensive".split())
     return [Turn(r.choice([
         f"Who was {name}?", f"How far is it from {city} to {lexicon.city(r)}?", f"Explain {thing} to me.", f"What is the history of {city}?",
-        f"Who won the game in {r.randint(1950, 2025)}?", f"Write a program that sorts {thing}.", f"How do {thing} work?", f"What do you think about {thing}?",
-        f"How many people live in {city}?", f"Who wrote the song about {city}?", f"Translate {thing} into French.", f"What happened in {r.randint(1000, 2025)}?",
-        f"What is the square root of {r.randint(2, 999)}?", f"Why is {thing} important?", f"Who is the president of {r.choice(list(CAPITALS))}?",
-        f"When was {name} born?", f"Give me advice about {thing}.", f"Write a poem about {thing}.", f"What is the best book about {thing}?",
+        f"Who won the {thing} in {r.randint(1950, 2025)}?", f"Write a program that sorts {thing}.", f"How does {article(thing)} work?", f"What do you think about {thing}?",
+        f"How many people live in {city}?", f"Who wrote {thing} and {other}?", f"Translate {thing} into French.", f"What happened in {r.randint(1000, 2025)}?",
+        f"What is the square root of {r.randint(2, 999)}?", f"Why is the {thing} {adjective}?", f"Who is the president of {r.choice(list(CAPITALS))}?",
+        f"When was {name} born?", f"Give me advice about {thing}.", f"Write a poem about {thing}.", f"What is the best {thing}?", f"Why are {thing}s {adjective}?",
+        f"How do I {verb} the {thing}?", f"Why do people {verb}?", f"Where can I buy {article(thing)}?", f"Do you know {name}?", f"What is the price of {article(thing)}?",
+        f"How old is {name}?", f"Who won the {thing} {other}?", f"What does {thing} mean?", f"Tell me about {thing}.", f"Tell me something about {city}.",
+        f"How {adjective} is the {thing}?", f"Which {thing} is the most {adjective}?", f"Should I {verb} with {article(thing)}?", f"Where is my {thing}?",
     ]), REFUSAL)]
+
+
+def about_doing(r: Random, lexicon: Lexicon) -> list[Turn]:
+    verb = r.choice(VERBS)
+    return [Turn(r.choice([f"Can you {verb}?", f"Do you {verb}?", f"Do you like to {verb}?", f"Can you {verb} with me?"]), f"No, I cannot {verb}. I am only a small language model.")]
+
+
+def confused(r: Random, lexicon: Lexicon) -> list[Turn]:
+    """Words without a sense."""
+    words = [made_up_word(r) if r.random() < 0.5 else r.choice([*COMMON, *VERBS]) for _ in range(r.randint(1, 7))]
+    return [Turn(" ".join(words) + r.choice(["", "", ".", "?", "!"]), CONFUSED)]
+
+
+def stranger(r: Random, lexicon: Lexicon) -> list[Turn]:
+    """Questions about the user that nothing in the conversation answers."""
+    return [r.choice([
+        Turn(r.choice(["What is my name?", "Who am I?", "Do you know my name?"]), "I do not know your name. What is it?"),
+        Turn("Where do I live?", "I do not know. Where do you live?"), Turn("What do I like?", "I do not know. What do you like?"),
+        Turn("How old am I?", "I do not know. How old are you?"), Turn("What is my job?", "I do not know. What is your job?"),
+    ])]
 
 
 def talk_turns(r: Random, lexicon: Lexicon) -> list[Turn]:
     pick = r.random()
-    for share, kind in ((0.14, greeting), (0.12, about_me), (0.08, thanks), (0.16, feelings), (0.08, unknown)):
+    kinds = ((0.12, greeting), (0.1, about_me), (0.06, thanks), (0.13, feelings), (0.12, unknown), (0.03, about_doing), (0.04, confused))
+    for share, kind in kinds:
         if pick < share:
             return kind(r, lexicon)
         pick -= share
     return fact(r, lexicon)
+
+
+def opening_turns(r: Random, lexicon: Lexicon) -> list[Turn]:
+    """As `talk_turns`, for the beginning of a conversation."""
+    return stranger(r, lexicon) if r.random() < 0.03 else talk_turns(r, lexicon)

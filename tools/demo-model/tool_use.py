@@ -14,7 +14,7 @@ from arithmetic import arithmetic_turn
 from dialogue import Conversation, ToolUse, Turn
 from stories import story_turns
 from talk import fact, greeting
-from words import Lexicon
+from words import COMMON, VERBS, Lexicon
 
 GET_WEATHER: dict[str, Any] = {
     "type": "function",
@@ -124,8 +124,32 @@ def calculate_turn(r: Random, key: str) -> Turn:
     return Turn(ask, f"{expression} = {result}", uses=[ToolUse("calculate", {key: expression}, response)], weight=2.0)
 
 
+def any_tool(r: Random, lexicon: Lexicon) -> Conversation:
+    """A tool that the model never saw, called as the user says."""
+    keys = [key for key in dict.fromkeys(r.choice([*COMMON, "query", "text", "id", "date", "name"]) for _ in range(r.randint(1, 3)))]
+    name = f"{r.choice([*VERBS, 'get', 'find', 'send', 'set', 'make', 'open'])}_{r.choice(COMMON)}"
+    kinds = {key: r.choice(["string", "string", "integer", "boolean"]) for key in keys}
+    values: dict[str, Any] = {
+        key: r.randint(0, 99) if kind == "integer" else r.random() < 0.5 if kind == "boolean" else lexicon.word(r) if r.random() < 0.6 else lexicon.name(r)
+        for key, kind in kinds.items()
+    }
+    tool = {"type": "function", "function": {
+        "name": name, "description": r.choice([f"{name.replace('_', ' ').capitalize()}.", f"Works with the {name.split('_')[1]}.", "A tool"]),
+        "parameters": {"type": "object", "properties": {key: {"type": kind} for key, kind in kinds.items()}, "required": keys},
+    }}
+    listed = ", ".join(f"{key} {str(item).lower() if isinstance(item, bool) else item}" for key, item in values.items())
+    asked = r.choice([f"Call {name} with {listed}.", f"Use {name} with {listed}.", f"Please call {name} with {listed}."])
+    outcome = r.choice([{"result": lexicon.word(r)}, {"result": r.randint(0, 99)}, {"status": "ok"}, {"done": True}])
+    result = next(iter(outcome.values()))
+    answer = "It is done." if result == "ok" or result is True else f"The result is {result}."
+    others = [declare(r, GET_WEATHER)[0]] if r.random() < 0.3 else []
+    return Conversation([Turn(asked, answer, uses=[ToolUse(name, values, outcome)], weight=2.0)], tools=[*others, tool])
+
+
 def tool_use(r: Random, lexicon: Lexicon) -> Conversation:
     """One to three turns with one or both tools declared; one turn in eight needs no tool."""
+    if r.random() < 0.12:
+        return any_tool(r, lexicon)
     weather, city_key = declare(r, GET_WEATHER)
     calculator, expression_key = declare(r, CALCULATE)
     which = r.random()

@@ -27,7 +27,7 @@ import corpus
 from model import TextModel, check_forward, make_model, store
 
 SEED = 20261129
-BATCH_ROWS = 64
+BATCH_ROWS = 32
 STEPS_PER_SHARD = corpus.ROWS_PER_SHARD // BATCH_ROWS
 PEAK, WARMUP = 2e-3, 300
 LIMIT_BYTES = 15_000_000
@@ -115,7 +115,7 @@ def main() -> None:
     parser.add_argument("--until", type=int, default=10**9)
     parser.add_argument("--decay", type=int, default=1500)
     parser.add_argument("--decay-minutes", type=float, default=1e9)
-    parser.add_argument("--workers", type=int, default=8)
+    parser.add_argument("--workers", type=int, default=12)
     parser.add_argument("--plain", action="store_true", help="without torch.compile")
     arguments = parser.parse_args()
     began = time.time()

@@ -38,13 +38,15 @@ COUNTABLES = (
 ).split()
 HELD_OUT_COUNTABLES = "lemons ribbons feathers plates tickets".split()
 
-# kind of hero -> sounds, home
 ANIMALS = (
     "fox rabbit bear mouse owl cat dog frog duck squirrel hedgehog turtle pony lamb goat bird beaver badger otter deer "
     "kitten puppy hen penguin elephant lion monkey pig"
 ).split()
 
-# thing -> (what one does with it, where it belongs)
+HELD_OUT_ANIMALS = "wolf koala zebra seal panda crow".split()
+FOLK = "dragon wizard robot king queen prince princess pirate witch giant ghost unicorn fairy knight wizard dinosaur elf snowman".split()
+
+# thing -> what one does with it
 THINGS = {
     "lantern": "light the way at night",
     "kite": "fly it in the wind",
@@ -82,6 +84,20 @@ THINGS = {
     "whistle": "blow it to call friends",
     "sled": "slide down the snowy hill",
     "teddy": "hug it at bedtime",
+    "guitar": "play happy songs on it",
+    "train": "let it run around the room",
+    "puzzle": "put it together on the floor",
+    "stick": "draw pictures in the sand with it",
+    "broom": "sweep the floor with it",
+    "pencil": "draw funny faces with it",
+    "doll": "take it along everywhere",
+    "robot": "make it walk and talk",
+    "crown": "wear it like a king",
+    "cake": "share it with everybody",
+    "rope": "jump over it in the yard",
+    "camera": "take pictures with it",
+    "telescope": "look at the stars with it",
+    "violin": "play slow songs on it",
 }
 
 OPPOSITES = [
@@ -120,33 +136,80 @@ DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 MONTHS = "January February March April May June July August September October November December".split()
 NUMBER_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
 
-_ONSETS = "b d f g h k l m n p r s t v z br dr fr gr kl st tr sh th".split()
-_VOWELS = "a e i o u a e i o ai ee".split()
-_CODAS = ["", "", "", "n", "r", "l", "s", "m", "t", "k", "nd"]
+COMMON = (
+    "air arm art bag bank bath beach bean bed bench bone bottle bowl branch bread breakfast bridge broom brush building bus butter camera car "
+    "card castle chair chalk cheek city class cloth cloud coat coffee cook corner country cow crown curtain dance desk dinner dirt door "
+    "dragon dream dress drink dust ear earth engine evening eye face fair family farm father field finger fire floor flower foot forest "
+    "fork friend game garage gate ghost giant gift glass glove gold grain grandfather grandmother hair hall hammer hand head heart hill "
+    "hole holiday horse hospital hotel hour house island jacket juice jungle king kitchen knee knife lake lamp language leaf letter "
+    "library lip lunch machine magic market meadow meat message metal milk mill minute money monster moon morning mother mountain mouth "
+    "museum nail needle neck nest night noise nose ocean office oven page pan paper park party path pencil pepper person phone photo "
+    "piano picture pillow pirate plane plant plate pocket poem police pond pool potato prince princess problem queen question radio "
+    "rain rice river road robot rocket roof room rope rose sail salt sand school sea season secret shadow sheep ship shirt shoe shop "
+    "silver sister sky smile smoke snow soap sock soil song sound square stairs stamp station stone storm story street student sugar "
+    "summer sun table tail tea teacher team ticket tiger tooth tower town toy train tree truck uncle valley village voice wall watch "
+    "water wave wheel wind window wing winter wizard wolf wood wool word work world yard year"
+).split()
+VERBS = (
+    "swim fly run jump drive cook sing dance read write paint climb sleep eat drink laugh cry walk ride draw dream fish dig build clean "
+    "wash play learn teach count hear see smell taste speak whisper shout draw hop skate ski sew knit bake hide"
+).split()
+
+_ONSETS = ["", "", *"b c d f g h j k l m n p qu r s t v w y z bl br ch cl cr dr fl fr gl gr kl pl pr sc sh sl sp st str sw th tr wh".split()]
+_VOWELS = "a e i o u a e i o ai au ea ee ei ie oa oo ou".split()
+_CODAS = ["", "", "", "", *"n r l s m t k d p g nd nt rt ll ss ck ng st x ff rn lk".split()]
+
+_KNOWN_WORDS = [*ANIMALS, *COMMON, *FRUITS, *COLORS, *(name.lower() for name in (*GIRLS, *BOYS, *CITIES))]
 
 
-def made_up_name(r: Random) -> str:
-    """A pronounceable name of two or three syllables: it teaches the model to copy names that it never saw."""
-    syllables = [r.choice(_ONSETS) + r.choice(_VOWELS) + r.choice(_CODAS) for _ in range(r.choice((2, 2, 3)))]
-    name = "".join(syllables)
-    if r.random() < 0.06:
-        # Letters beyond the vocabulary become byte tokens, which so are trained, too.
+def _syllables(r: Random) -> str:
+    return "".join(r.choice(_ONSETS) + r.choice(_VOWELS) + r.choice(_CODAS) for _ in range(r.choice((1, 2, 2, 2, 3))))
+
+
+def made_up_word(r: Random) -> str:
+    """A word that nobody knows: it teaches the model to copy what it never saw.
+
+    Syllables, two halves of different words, or a word with a letter changed; now and then with a letter that is not in
+    the vocabulary, so that byte tokens are trained, too.
+    """
+    words = _KNOWN_WORDS
+    form = r.random()
+    if form < 0.45:
+        word = _syllables(r)
+    elif form < 0.8:
+        first, second = r.choice(words), r.choice(words)
+        word = first[: r.randint(1, len(first))] + second[r.randint(0, len(second) - 1) :]
+    else:
+        word = r.choice(words)
+        at = r.randrange(len(word))
+        word = word[:at] + r.choice("abcdefghijklmnopqrstuvwxyz") + word[at + r.randint(0, 1) :]
+    if r.random() < 0.04:
         plain, accented = r.choice([("a", "\u00e5"), ("e", "\u00e9"), ("e", "\u00eb"), ("o", "\u00f6"), ("u", "\u00fc"), ("i", "\u00ed"), ("n", "\u00f1"), ("l", "\u0142")])
-        name = name.replace(plain, accented)
-    return name.capitalize()
+        word = word.replace(plain, accented)
+    return word if len(word) > 1 else _syllables(r) + r.choice("aeiou")
+
+
+def made_up_person(r: Random) -> tuple[str, str]:
+    """A made-up name and a gender that mostly follows its ending."""
+    name = made_up_word(r).capitalize()
+    likely = "f" if name[-1] in "aei" else "m"
+    return name, likely if r.random() < 0.9 else r.choice("fm")
 
 
 class Lexicon:
-    """Draws words for one split: `held_out` takes names, cities and countables from the lists that training never uses."""
+    """Draws words for one split.
 
-    def __init__(self, held_out: bool) -> None:
-        self.held_out = held_out
-        self.countables = HELD_OUT_COUNTABLES if held_out else COUNTABLES
+    `held_out` takes names, cities, animals and countables from the lists that training never uses. Otherwise many are
+    made up, so that the model learns to copy, unless `plain` is set: what the model has to invent is always plain.
+    """
+
+    def __init__(self, held_out: bool, plain: bool = False) -> None:
+        self.held_out, self.plain = held_out, plain
 
     def person(self, r: Random) -> tuple[str, str]:
         """A first name and its gender, 'f' or 'm'."""
-        if not self.held_out and r.random() < 0.25:
-            return made_up_name(r), r.choice("fm")
+        if not self.held_out and not self.plain and r.random() < 0.45:
+            return made_up_person(r)
         return self.known_person(r)
 
     def known_person(self, r: Random) -> tuple[str, str]:
@@ -162,12 +225,31 @@ class Lexicon:
     def city(self, r: Random) -> str:
         if self.held_out:
             return r.choice(HELD_OUT_CITIES)
-        return made_up_name(r) if r.random() < 0.25 else r.choice(CITIES)
+        pick = 0.5 if self.plain else r.random()
+        if pick < 0.4:
+            return made_up_word(r).capitalize()
+        city = r.choice(CITIES)
+        return city if pick < 0.9 else r.choice(["New ", "San ", "Port ", "Saint ", "North "]) + city
+
+    def animal(self, r: Random) -> str:
+        return r.choice(HELD_OUT_ANIMALS if self.held_out else ANIMALS)
+
+    def countable(self, r: Random) -> str:
+        """Things in the plural that can be counted."""
+        if self.held_out:
+            return r.choice(HELD_OUT_COUNTABLES)
+        pick = r.random()
+        return r.choice(COUNTABLES) if pick < 0.5 else (made_up_word(r) if pick < 0.75 else r.choice(COMMON)) + "s"
+
+    def word(self, r: Random) -> str:
+        """Any noun, also a made-up one."""
+        return made_up_word(r) if not self.held_out and not self.plain and r.random() < 0.4 else r.choice(COMMON)
 
 
 def article(noun: str) -> str:
     """The noun with its indefinite article: `an owl`."""
-    return ("an " if noun[0] in "aeiou" else "a ") + noun
+    sounds_like_consonant = noun.startswith(("uni", "one", "eu"))
+    return ("an " if noun[0] in "aeiou" and not sounds_like_consonant else "a ") + noun
 
 
 def join_words(words: list[str]) -> str:

@@ -41,7 +41,10 @@ export function addDeviceFlags(command: Command, precision: DeviceFlags['precisi
     )
     .option('--threads <n>', 'threads of the CPU backend (default: all cores)', integer(1, 256))
     .addOption(
-      new Option('--precision <mode>', 'high: float32 everywhere; fast: reduced where the device gains from it')
+      new Option(
+        '--precision <mode>',
+        'high: float32 everywhere; fast: reduced where the device gains from it',
+      )
         .choices(['high', 'fast'])
         .default(precision),
     );

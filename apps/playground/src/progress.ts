@@ -5,24 +5,28 @@ const REDRAW_MS = 100;
 /** Shows how far a long task is. */
 export interface Progress {
   /** @param note what is being worked on now */
-  update(doneBytes: number, totalBytes: number, note?: string): void;
+  update(done: number, total: number, note?: string): void;
   /** Clears the line. */
   finish(): void;
 }
 
-/** One line on standard error that is redrawn in place; silent unless standard error is a terminal. */
-export function startProgress(title: string): Progress {
+/**
+ * One line on standard error that is redrawn in place; silent unless standard error is a terminal.
+ *
+ * @param format how amounts are written; default: as bytes
+ */
+export function startProgress(title: string, format: (amount: number) => string = formatBytes): Progress {
   const stream = process.stderr;
   if (!stream.isTTY) return { update: () => {}, finish: () => {} };
   let drawnAt = Number.NEGATIVE_INFINITY;
   return {
-    update(doneBytes, totalBytes, note = '') {
+    update(done, total, note = '') {
       const now = performance.now();
-      if (now - drawnAt < REDRAW_MS && doneBytes < totalBytes) return;
+      if (now - drawnAt < REDRAW_MS && done < total) return;
       drawnAt = now;
-      const percent = totalBytes > 0 ? Math.floor((100 * doneBytes) / totalBytes) : 100;
-      const line = `${title} ${percent}% (${formatBytes(doneBytes)} of ${formatBytes(totalBytes)}) ${note}`;
-      stream.write(`\r\x1b[K${line.slice(0, Math.max(20, (stream.columns ?? 80) - 1))}`);
+      const percent = total > 0 ? Math.floor((100 * done) / total) : 100;
+      const line = `${title} ${percent}% (${format(done)} of ${format(total)}) ${note}`;
+      stream.write(`\r\x1b[K${line.slice(0, Math.max(20, (stream.columns || 80) - 1))}`);
     },
     finish() {
       stream.write('\r\x1b[K');

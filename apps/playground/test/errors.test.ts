@@ -15,13 +15,29 @@ test.each([
   ['an unknown command', ['generat'], /unknown command 'generat'.*generate/],
   ['an unknown option', ['doctor', '--jsn'], /unknown option '--jsn'.*--json/],
   ['a missing option', ['synth', '--variant', 'e2b'], /'--out <dir>' not specified/],
-  ['a wrong choice', ['synth', '--variant', 'e3b', '--out', 'x'], /'e3b' is invalid.*e2b, e4b, 12b, 26b-a4b, 31b/],
-  ['a word instead of a number', ['synth', '--variant', 'e2b', '--out', 'x', '--seed', 'one'], /'one' is invalid/],
-  ['a number out of range', ['synth', '--variant', 'e2b', '--out', 'x', '--layers', '0'], /at least 1|from 1 to/],
+  [
+    'a wrong choice',
+    ['synth', '--variant', 'e3b', '--out', 'x'],
+    /'e3b' is invalid.*e2b, e4b, 12b, 26b-a4b, 31b/,
+  ],
+  [
+    'a word instead of a number',
+    ['synth', '--variant', 'e2b', '--out', 'x', '--seed', 'one'],
+    /'one' is invalid/,
+  ],
+  [
+    'a number out of range',
+    ['synth', '--variant', 'e2b', '--out', 'x', '--layers', '0'],
+    /at least 1|from 1 to/,
+  ],
   ['a missing folder', ['inspect', '/no/such/folder'], /\/no\/such\/folder: there is no such folder/],
   ['a missing file', ['inspect', '/no/such/file.safetensors'], /\/no\/such\/file\.safetensors/],
   ['a rule that is none', ['quantize', 'a', 'b', '--rule', '*=7'], /--rule: expected glob=bits.*\*=7/],
-  ['a folder that cannot be made', ['synth', '--variant', 'e2b', '--tiny', '--out', '/dev/null/x'], /\/dev\/null/],
+  [
+    'a folder that cannot be made',
+    ['synth', '--variant', 'e2b', '--tiny', '--out', '/dev/null/x'],
+    /\/dev\/null/,
+  ],
 ])('%s', async (_, args, message) => {
   expectUserError(await markbase(args), message);
 });

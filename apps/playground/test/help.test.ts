@@ -2,9 +2,29 @@ import { expect, test } from 'vitest';
 import { markbase } from './run-markbase.js';
 
 const COMMANDS = {
-  generate: ['--model', '--prompt', '--system', '--raw', '--tools', '--image', '--max-tokens', '--seed', '--json'],
+  generate: [
+    '--model',
+    '--prompt',
+    '--system',
+    '--raw',
+    '--tools',
+    '--image',
+    '--max-tokens',
+    '--seed',
+    '--json',
+  ],
   verify: ['--device', '--precision', '--json'],
-  bench: ['--model', '--prompt', '--generate', '--batch', '--reps', '--plan', '--variant', '--rows', '--json'],
+  bench: [
+    '--model',
+    '--prompt',
+    '--generate',
+    '--batch',
+    '--reps',
+    '--plan',
+    '--variant',
+    '--rows',
+    '--json',
+  ],
   inspect: ['--tensors', '--json'],
   synth: ['--variant', '--bits', '--out', '--seed', '--tiny', '--layers', '--group-size', '--json'],
   quantize: ['--bits', '--group-size', '--rule', '--towers', '--json'],

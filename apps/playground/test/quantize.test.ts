@@ -15,7 +15,11 @@ test('quantize follows its rules', async () => {
   const { weights, quantization } = await openCheckpoint(target);
   expect(quantization).toMatchObject({ bits: 4, groupSize: 64 });
   const module = (name: string) => `language_model.layers.${name}`;
-  expect(weights.matrix(module('0.mlp.gate_proj'), EXPECTED)).toMatchObject({ kind: 'affine', bits: 4, groupSize: 64 });
+  expect(weights.matrix(module('0.mlp.gate_proj'), EXPECTED)).toMatchObject({
+    kind: 'affine',
+    bits: 4,
+    groupSize: 64,
+  });
   expect(weights.matrix(module('0.mlp.up_proj'), EXPECTED)).toMatchObject({ kind: 'plain' });
   expect(weights.matrix(module('1.mlp.up_proj'), EXPECTED)).toMatchObject({ kind: 'affine', bits: 4 });
   expect(weights.matrix(module('1.mlp.down_proj'), { rows: 64, columns: 192 })).toMatchObject({

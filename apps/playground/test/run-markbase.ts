@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,13 +17,16 @@ export interface Outcome {
 }
 
 /** Runs the built command as a user would, with pipes instead of a terminal. */
-export async function markbase(args: readonly string[], options: { interruptOn?: RegExp } = {}): Promise<Outcome> {
+export async function markbase(
+  args: readonly string[],
+  options: { interruptOn?: RegExp } = {},
+): Promise<Outcome> {
   const child = spawn(process.execPath, [CLI, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const output = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const) {
     child[stream].setEncoding('utf8').on('data', (text: string) => {
       output[stream] += text;
-      if (options.interruptOn?.test(output[stream])) child.kill('SIGINT');
+      if (!child.killed && options.interruptOn?.test(output[stream])) child.kill('SIGINT');
     });
   }
   const status = await new Promise<number | null>((resolve, reject) => {
@@ -52,6 +55,16 @@ export async function temporaryFolder(): Promise<string> {
 /** Path of a checkpoint among the fixtures. */
 export function fixture(name: string): string {
   return join(process.env.MARKBASE_FIXTURES ?? join(REPOSITORY, 'fixtures'), name);
+}
+
+/** A tiny checkpoint with random weights that can talk: it has the demo model's vocabulary. */
+export async function talkingModel(): Promise<string> {
+  const folder = await temporaryFolder();
+  await markbaseJson(['synth', '--variant', 'e2b', '--tiny', '--out', folder]);
+  for (const name of ['tokenizer.json', 'tokenizer_config.json']) {
+    await copyFile(join(DEMO_MODEL, name), join(folder, name));
+  }
+  return folder;
 }
 
 /** The demo model of the repository. */

@@ -91,6 +91,8 @@ export interface NativeAddon {
   readonly abi: number;
   /** CPU instruction sets that this build and this processor have, best last. */
   listIsas(): string[];
+  /** Makes running steps of this environment stop at their next command, and later ones fail. */
+  shutDown(): void;
   openDevice(options: { kind: string; threads: number; isa: string }): NativeDevice;
   /** Bytes per second that `threads` threads read from memory. */
   measureReadBandwidth(threads: number): Promise<number>;
@@ -115,6 +117,8 @@ export function nativeAddon(): NativeAddon {
     try {
       const addon = require(candidate) as NativeAddon;
       if (addon.abi === ABI) {
+        // The process waits for native work before it ends: let a long step not hold it up.
+        process.once('exit', () => addon.shutDown());
         loaded = addon;
         return addon;
       }

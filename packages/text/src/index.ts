@@ -1,1 +1,30 @@
-export {};
+export * from './chat/index.js';
+export type { Choice } from './engine/choice.js';
+export type { DecodeRow, StepOptions } from './engine/decode-queue.js';
+export type { PrefillJob } from './engine/prefill-step.js';
+export type { MediaSpan, PositionKey, Prompt, PromptRows } from './engine/prompt.js';
+export type { Sequence } from './engine/sequence.js';
+export type { TextModelOptions, TextModelSettings } from './engine/text-model-options.js';
+export type {
+  Finish,
+  FinishReason,
+  GeneratedToken,
+  GeneratedToolCall,
+  GenerateEvent,
+  GenerateResult,
+  Timings,
+  Usage,
+} from './generation/events.js';
+export { expandMedia, type SoftTokensPart, type VideoPart } from './generation/expand-media.js';
+export { type BatchEvent, generate, generateBatch, stream, streamBatch } from './generation/generate.js';
+export type { GenerateOptions } from './generation/generate-options.js';
+export { Session, type SessionOptions, type TurnOptions } from './generation/session.js';
+export type { SamplingOptions, TokenOptions } from './generation/token-options.js';
+export { type Language, loadLanguage } from './language.js';
+export { loadTextModel } from './load-text-model.js';
+export { type DecoderConfig, decoderConfig, type PlaceholderIds } from './model/config.js';
+export type { FeedForwardFactory, FeedForwardRequest } from './model/feed-forward-factory.js';
+export { type PrefillOptions, TextModel } from './text-model.js';
+export * from './tokenizer/index.js';
+export type { VerifyReport, VerifySection } from './verify/report.js';
+export { type VerifyOptions, verifyCheckpoint } from './verify.js';

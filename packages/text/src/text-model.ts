@@ -1,44 +1,27 @@
 import { ContextLengthError, DisposedError, InvalidArgumentError } from '@markbase/core';
 import type { Checkpoint } from '@markbase/loader';
-import type { Device, Program, SamplingParams, StepInput, StepResult } from '@markbase/metal-runtime';
+import type { Device, Program, StepInput, StepResult } from '@markbase/metal-runtime';
+import { checkInteger } from './check.js';
+import type { Choice } from './engine/choice.js';
+import { DecodeQueue, type DecodeRow, type StepOptions } from './engine/decode-queue.js';
 import { nextParts, type PrefillJob, prefillStep } from './engine/prefill-step.js';
 import { Programs } from './engine/programs.js';
 import { type Prompt, type PromptRows, promptRows } from './engine/prompt.js';
 import type { Sequence } from './engine/sequence.js';
 import { SequencePool } from './engine/sequence-pool.js';
 import { StepLock } from './engine/step-lock.js';
-import { checkedSettings, type TextModelOptions, type TextModelSettings } from './engine/text-model-options.js';
+import {
+  checkedSettings,
+  type TextModelOptions,
+  type TextModelSettings,
+} from './engine/text-model-options.js';
+import { type Language, loadLanguage } from './language.js';
 import { allocateCaches, type Caches } from './model/caches.js';
 import { type DecoderConfig, decoderConfig } from './model/config.js';
 import { LOGITS_OUTPUT } from './model/decoder.js';
 import type { Decoder } from './model/layer.js';
 import { uploadRopeFrequencies } from './model/rope-frequencies.js';
 import { loadDecoder } from './model/weights.js';
-
-/** The token that a step chose for one sequence. */
-export interface Choice {
-  readonly token: number;
-  /** Natural log-probability. */
-  readonly logprob: number;
-  /** Best first; as many as `topLogprobs` asked for. */
-  readonly topLogprobs: readonly { readonly token: number; readonly logprob: number }[];
-  /** [V], when asked for: soft-capped, before penalties. */
-  readonly logits?: Float32Array;
-}
-
-/** One row of a decode step: a token to add to its sequence, and how the next one is chosen. */
-export interface DecodeRow {
-  readonly sequence: Sequence;
-  readonly token: number;
-  readonly sampling?: SamplingParams;
-}
-
-/** Options of a single step or of the steps of a prefill. */
-export interface StepOptions {
-  readonly signal?: AbortSignal;
-  /** Reads the logits back to the host. */
-  readonly withLogits?: boolean;
-}
 
 /** Options of a prefill. */
 export interface PrefillOptions extends StepOptions {
@@ -62,7 +45,9 @@ export class TextModel {
   readonly #pool: SequencePool;
   readonly #programs: Programs;
   readonly #lock = new StepLock();
+  readonly #decodeQueue: DecodeQueue;
   readonly #release: () => void;
+  #language: Promise<Language> | null;
   #isDisposed = false;
 
   private constructor(parts: {
@@ -72,6 +57,7 @@ export class TextModel {
     settings: TextModelSettings;
     decoder: Decoder;
     caches: Caches;
+    language: Promise<Language> | null;
     release: () => void;
   }) {
     const { device, config, settings, decoder } = parts;
@@ -80,6 +66,7 @@ export class TextModel {
     this.config = config;
     this.settings = settings;
     this.decoder = decoder;
+    this.#language = parts.language;
     this.#release = parts.release;
     this.#pool = new SequencePool(settings.maxSequences, {
       contextTokens: settings.contextTokens,
@@ -92,6 +79,12 @@ export class TextModel {
       decoder,
       suppressed: suppressedIds(config, this.checkpoint),
     });
+    this.#decodeQueue = new DecodeQueue({
+      lock: this.#lock,
+      maxRows: settings.maxSequences,
+      busySequences: () => this.#pool.busyCount,
+      step: (rows, options) => this.#decodeStep(rows, options),
+    });
   }
 
   /**
@@ -101,7 +94,11 @@ export class TextModel {
    * @throws WeightMapError when tensors are missing, wrong or superfluous
    * @throws InvalidArgumentError for options out of range
    */
-  static async load(checkpoint: Checkpoint, device: Device, options: TextModelOptions = {}): Promise<TextModel> {
+  static async load(
+    checkpoint: Checkpoint,
+    device: Device,
+    options: TextModelOptions = {},
+  ): Promise<TextModel> {
     options.signal?.throwIfAborted();
     const config = decoderConfig(checkpoint);
     const settings = checkedSettings(config, options);
@@ -117,18 +114,34 @@ export class TextModel {
       rope.dispose();
     };
     try {
-      const { feedForward } = options;
+      const { feedForward, language = null } = options;
       const loaded = await loadDecoder({ checkpoint, device, config, caches, rope, feedForward });
       options.signal?.throwIfAborted();
       const release = () => {
         loaded.dispose();
         releaseBuffers();
       };
-      return new TextModel({ checkpoint, device, config, settings, decoder: loaded.decoder, caches, release });
+      const { decoder } = loaded;
+      return new TextModel({ checkpoint, device, config, settings, decoder, caches, language, release });
     } catch (error) {
       releaseBuffers();
       throw error;
     }
+  }
+
+  /**
+   * The checkpoint's tokenizer and chat template, loaded when first asked for.
+   *
+   * @throws InvalidArgumentError when the checkpoint has no tokenizer.json
+   */
+  async language(): Promise<Language> {
+    this.#check('language');
+    this.#language ??= loadLanguage(this.checkpoint).catch((error) => {
+      // A failure, such as a file that is not there yet, must not stick to the model.
+      this.#language = null;
+      throw error;
+    });
+    return this.#language;
   }
 
   /** Sequences that can be had without waiting. */
@@ -178,8 +191,11 @@ export class TextModel {
    * A step that fails or is aborted leaves the sequences at the end of the last step that succeeded.
    */
   async prefill(jobs: readonly PrefillJob[], options: PrefillOptions = {}): Promise<Choice[]> {
+    this.#check('prefill');
     const { prefillChunk } = this.settings;
-    const chunkTokens = Math.min(options.chunkTokens ?? prefillChunk, prefillChunk);
+    const { chunkTokens = prefillChunk } = options;
+    checkInteger('chunkTokens', chunkTokens, 1, prefillChunk);
+    for (const job of jobs) checkJob(job);
     const remaining = () => jobs.reduce((sum, { rows, sequence }) => sum + rows.end - sequence.length, 0);
     const totalTokens = remaining();
     const choices = new Map<PrefillJob, Choice>();
@@ -188,50 +204,30 @@ export class TextModel {
       if (parts.length === 0) break;
       const step = prefillStep(parts, this.config.hiddenWidth);
       const program = this.#programs.prefill(step.tokens.length, step.softIndex !== undefined);
-      const spans = parts.map(({ job, begin, end }) => ({ sequence: job.sequence, rows: job.rows, begin, end }));
-      const result = await this.#run(program, step, spans, options);
+      const spans = parts.map(({ job, begin, end }) => ({ ...job, begin, end }));
+      const result = await this.#lock.run(() => this.#run(program, step, spans, options));
       const ended = parts.filter(({ job, end }) => end === job.rows.end);
       for (const [index, { job }] of ended.entries()) choices.set(job, this.#choice(result, index));
       options.onProgress?.({ doneTokens: totalTokens - remaining(), totalTokens });
     }
-    return jobs.map((job) => {
-      const choice = choices.get(job);
-      if (choice) return choice;
-      throw new InvalidArgumentError({
-        argument: 'rows',
-        expected: 'a prompt that ends after what its sequence holds',
-        received: `a prompt of ${job.rows.end} tokens for a sequence of ${job.sequence.length}`,
-      });
-    });
+    return jobs.map((job) => choices.get(job)!);
   }
 
   /**
-   * Adds one token to each of several sequences, in one step, and chooses the next one of each.
+   * Adds one token to each of several sequences, and chooses the next one of each. Rows of other callers that wait at the
+   * same time run in the same step.
    *
    * @throws ContextLengthError when a sequence is full
    */
   async decode(rows: readonly DecodeRow[], options: StepOptions = {}): Promise<Choice[]> {
-    const { contextTokens } = this.settings;
-    const positions = Int32Array.from(rows, ({ sequence }) => sequence.length);
-    for (const position of positions) {
-      if (position >= contextTokens) {
-        throw new ContextLengthError({ promptTokens: position + 1, maxTokens: contextTokens });
-      }
+    this.#check('decode');
+    const { contextTokens, maxSequences } = this.settings;
+    checkInteger('rows.length', rows.length, 1, maxSequences);
+    for (const { sequence } of rows) {
+      if (sequence.length < contextTokens) continue;
+      throw new ContextLengthError({ promptTokens: sequence.length + 1, maxTokens: contextTokens });
     }
-    const step: StepInput = {
-      tokens: Int32Array.from(rows, ({ token }) => token),
-      positions,
-      slots: Int32Array.from(rows, ({ sequence }) => sequence.slot),
-      outputRows: Int32Array.from(rows, (_, index) => index),
-      sampling: rows.map(({ sampling }) => sampling ?? {}),
-    };
-    const spans = rows.map(({ sequence, token }) => {
-      const begin = sequence.length;
-      const keys = { keys: [token], visibleEnd: Int32Array.of(begin), begin };
-      return { sequence, rows: keys, begin, end: begin + 1 };
-    });
-    const result = await this.#run(this.#programs.decode(rows.length), step, spans, options);
-    return rows.map((_, index) => this.#choice(result, index));
+    return this.#decodeQueue.decode(rows, options);
   }
 
   /**
@@ -249,16 +245,18 @@ export class TextModel {
     const outputRows = Int32Array.from(tokens, (_, index) => index);
     const everyRow = { ...step, tokens, softIndex, outputRows, sampling: undefined };
     const spans = [{ sequence, rows, begin: sequence.length, end: rows.end }];
-    return (await this.#run(program, everyRow, spans, options, names)).outputs;
+    const result = await this.#lock.run(() => this.#run(program, everyRow, spans, options, names));
+    return result.outputs;
   }
 
   /** Runs a step of a program that was recorded on this model's decoder, in turn with the model's own steps. */
-  runStep(program: Program, step: StepInput, read: readonly string[], signal?: AbortSignal): Promise<StepResult> {
-    this.#check('runStep');
-    return this.#lock.run(() => {
-      signal?.throwIfAborted();
-      return program.run(step, { read, ...(signal && { signal }) });
-    });
+  runStep(
+    program: Program,
+    step: StepInput,
+    read: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<StepResult> {
+    return this.#lock.run(() => this.#runProgram(program, step, read, signal));
   }
 
   /** Frees programs, caches and mapped weights. The device stays open. */
@@ -271,6 +269,26 @@ export class TextModel {
 
   [Symbol.dispose](): void {
     this.dispose();
+  }
+
+  #decodeStep(rows: readonly DecodeRow[], options: StepOptions): Promise<Choice[]> {
+    const positions = Int32Array.from(rows, ({ sequence }) => sequence.length);
+    const step: StepInput = {
+      tokens: Int32Array.from(rows, ({ token }) => token),
+      positions,
+      slots: Int32Array.from(rows, ({ sequence }) => sequence.slot),
+      outputRows: Int32Array.from(rows, (_, index) => index),
+      sampling: rows.map(({ sampling }) => sampling ?? {}),
+    };
+    const spans = rows.map(({ sequence, token }, index) => {
+      const begin = positions[index]!;
+      const row = { keys: [token], visibleEnd: Int32Array.of(begin), begin };
+      return { sequence, rows: row, begin, end: begin + 1 };
+    });
+    const program = this.#programs.decode(rows.length);
+    return this.#run(program, step, spans, options).then((result) =>
+      rows.map((_, index) => this.#choice(result, index)),
+    );
   }
 
   async #run(
@@ -286,7 +304,7 @@ export class TextModel {
     read: readonly string[] = withLogits ? [LOGITS_OUTPUT] : [],
   ): Promise<StepResult> {
     for (const { sequence, end } of spans) sequence.markWritten(end);
-    const result = await this.runStep(program, step, read, signal);
+    const result = await this.#runProgram(program, step, read, signal);
     for (const { sequence, rows, begin, end } of spans) {
       for (let position = begin; position < end; position++) {
         sequence.push(rows.keys[position - rows.begin]!, rows.visibleEnd[position - rows.begin]!);
@@ -295,9 +313,23 @@ export class TextModel {
     return result;
   }
 
+  #runProgram(
+    program: Program,
+    step: StepInput,
+    read: readonly string[],
+    signal: AbortSignal | undefined,
+  ): Promise<StepResult> {
+    this.#check('step');
+    signal?.throwIfAborted();
+    return program.run(step, { read, ...(signal && { signal }) });
+  }
+
   #choice(result: StepResult, index: number): Choice {
     const { vocabularySize } = this.config;
-    const logits = result.outputs[LOGITS_OUTPUT]?.subarray(index * vocabularySize, (index + 1) * vocabularySize);
+    const logits = result.outputs[LOGITS_OUTPUT]?.subarray(
+      index * vocabularySize,
+      (index + 1) * vocabularySize,
+    );
     return {
       token: result.tokens[index]!,
       logprob: result.logprobs[index]!,
@@ -309,6 +341,15 @@ export class TextModel {
   #check(operation: string): void {
     if (this.#isDisposed) throw new DisposedError({ resource: 'text model', operation });
   }
+}
+
+function checkJob({ rows, sequence }: PrefillJob): void {
+  if (rows.begin <= sequence.length && sequence.length < rows.end) return;
+  throw new InvalidArgumentError({
+    argument: 'rows',
+    expected: `a prompt that begins at or before position ${sequence.length} of its sequence and ends after it`,
+    received: `positions ${rows.begin} to ${rows.end - 1}`,
+  });
 }
 
 /** Placeholders and their delimiters have trained rows in the tied head, but are no text (spec 8.6). */

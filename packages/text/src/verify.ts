@@ -35,7 +35,8 @@ export async function verifyCheckpoint(
   options: VerifyOptions = {},
 ): Promise<VerifyReport> {
   const { precision = 'high', signal } = options;
-  const checkpoint = typeof source === 'string' ? await openCheckpoint(source, { ...(signal && { signal }) }) : source;
+  const checkpoint =
+    typeof source === 'string' ? await openCheckpoint(source, { ...(signal && { signal }) }) : source;
   const report = (sections: VerifySection[]) => reportOf(checkpoint.directory, precision, sections);
   const { config } = checkpoint;
   if (config.family === 'gemma4_assistant') {
@@ -71,7 +72,9 @@ export async function verifyCheckpoint(
 }
 
 async function longestPrompt(reference: Reference): Promise<number> {
-  const names = ['text.input_ids', 'image.input_ids', 'audio.input_ids'].filter((name) => reference.has(name));
+  const names = ['text.input_ids', 'image.input_ids', 'audio.input_ids'].filter((name) =>
+    reference.has(name),
+  );
   const prompts = await Promise.all(names.map((name) => reference.integers(name)));
   const prompt = await reference.integers('generate.prompt');
   const tokens = await reference.integers('generate.tokens');

@@ -1,6 +1,7 @@
 import { openCheckpoint } from '@markbase/loader';
 import { type Device, measureReadBandwidth } from '@markbase/metal-runtime';
 import { TextModel } from '@markbase/text';
+import { PlanRecorder } from './plan-recorder.js';
 import { randomTokens } from './random-tokens.js';
 import { type Spread, spread } from './spread.js';
 
@@ -30,7 +31,8 @@ export async function measureModel(directory: string, device: Device, workload: 
   workload.onStage('loading');
   const start = performance.now();
   const checkpoint = await openCheckpoint(directory, { signal });
-  const model = await TextModel.load(checkpoint, device, {
+  const recorder = new PlanRecorder(device, { isDry: false });
+  const model = await TextModel.load(checkpoint, recorder, {
     precision,
     contextTokens: Math.max(...workload.prompts, DECODE_DEPTH) + workload.generatedTokens + 1,
     maxSequences: Math.max(1, ...workload.batches),
@@ -41,6 +43,8 @@ export async function measureModel(directory: string, device: Device, workload: 
     const tokens = randomTokens(checkpoint.config, SEED);
     const firstPrompt = workload.prompts[0] ?? DECODE_DEPTH;
     const firstTokenMs = 1000 * (await timePrefill(model, tokens(firstPrompt), signal));
+    await timeDecode(model, { batch: 1, steps: 1, tokens, signal });
+    const bytesPerToken = recorder.lastPlan?.weightBytes ?? 0;
 
     const prefill = [];
     for (const promptTokens of workload.prompts) {
@@ -55,9 +59,15 @@ export async function measureModel(directory: string, device: Device, workload: 
         timeDecode(model, { batch, steps: workload.generatedTokens, tokens, signal }),
       );
       const tokensPerSecond = rates(batch * workload.generatedTokens, times);
-      decode.push({ batch, depthTokens: DECODE_DEPTH, generatedTokens: workload.generatedTokens, tokensPerSecond });
+      decode.push({
+        batch,
+        depthTokens: DECODE_DEPTH,
+        generatedTokens: workload.generatedTokens,
+        tokensPerSecond,
+      });
     }
-    const bytesPerToken = model.plan({ kind: 'decode', rows: 1 }).weightBytes;
+    // Kilobytes on every platform; taken before the bandwidth is measured, which needs a large buffer.
+    const peakRssBytes = process.resourceUsage().maxRSS * 1024;
     workload.onStage('read bandwidth');
     const { bytesPerSecond } = await measureReadBandwidth(device.info.threads);
     const single = decode.find(({ batch }) => batch === 1)?.tokensPerSecond.median;
@@ -70,8 +80,7 @@ export async function measureModel(directory: string, device: Device, workload: 
       firstToken: { promptTokens: firstPrompt, ms: firstTokenMs },
       prefill,
       decode,
-      // Kilobytes on every platform.
-      peakRssBytes: process.resourceUsage().maxRSS * 1024,
+      peakRssBytes,
       bytesPerToken,
       readBandwidthBytesPerSecond: bytesPerSecond,
       decodeBytesPerSecond,
@@ -103,7 +112,10 @@ async function timeDecode(
   const { batch, steps, tokens, signal } = run;
   const sequences = await model.acquire(new Array(batch).fill(null), signal);
   try {
-    const jobs = sequences.map((sequence) => ({ sequence, rows: model.layOut({ ids: tokens(DECODE_DEPTH) }) }));
+    const jobs = sequences.map((sequence) => ({
+      sequence,
+      rows: model.layOut({ ids: tokens(DECODE_DEPTH) }),
+    }));
     let choices = await model.prefill(jobs, { signal });
     const start = performance.now();
     for (let step = 0; step < steps; step += 1) {

@@ -2,11 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openCheckpoint } from '@markbase/loader';
-import { type Device, type ProgramPlan } from '@markbase/metal-runtime';
+import type { Device, ProgramPlan } from '@markbase/metal-runtime';
 import { TextModel } from '@markbase/text';
 import { planCheckpoint } from '../synth/plan-checkpoint.js';
 import { textShape, type VariantName } from '../synth/shape.js';
 import { writeSparseCheckpoint } from '../synth/write-checkpoint.js';
+import { PlanRecorder } from './plan-recorder.js';
 
 /** What is counted of a lowered program. */
 export interface PlanOptions {
@@ -32,17 +33,25 @@ export async function planModel(device: Device, options: PlanOptions) {
   const { variant, isTiny, layerCount, rows, precision, signal } = options;
   const directory = await mkdtemp(join(tmpdir(), 'markbase-plan-'));
   try {
-    await writeSparseCheckpoint(directory, planCheckpoint(textShape(variant, { isTiny, layerCount }), STORAGE, 1));
+    await writeSparseCheckpoint(
+      directory,
+      planCheckpoint(textShape(variant, { isTiny, layerCount }), STORAGE, 1),
+    );
     const checkpoint = await openCheckpoint(directory, { signal });
-    const model = await TextModel.load(checkpoint, device, {
+    const recorder = new PlanRecorder(device, { isDry: true });
+    const model = await TextModel.load(checkpoint, recorder, {
       precision,
       contextTokens: CONTEXT_TOKENS,
       maxSequences: rows,
       signal,
     });
     try {
-      const counts = countCommands(model.plan({ kind: 'decode', rows }));
-      return { variant, rows, precision, layerCount: model.config.layers.length, ...counts };
+      const sequences = await model.acquire(new Array(rows).fill(null), signal);
+      await model.decode(
+        sequences.map((sequence) => ({ sequence, token: checkpoint.config.text.bosTokenId })),
+      );
+      const layerCount = model.config.layers.length;
+      return { variant, rows, precision, layerCount, ...countCommands(recorder.lastPlan) };
     } finally {
       model.dispose();
     }
@@ -52,22 +61,23 @@ export async function planModel(device: Device, options: PlanOptions) {
 }
 
 /** Counts of a plan: in all, by kernel, and by the scope that a command was recorded in. */
-export function countCommands(plan: ProgramPlan) {
+export function countCommands(plan: ProgramPlan | null) {
+  const { commands, arenaBytes, weightBytes } = plan ?? { commands: [], arenaBytes: 0, weightBytes: 0 };
   const byKernel = new Map<string, number>();
   const byScope = new Map<string, number>();
-  for (const { kernel, label } of plan.commands) {
+  for (const { kernel, label } of commands) {
     count(byKernel, kernel);
     count(byScope, label.split(' / ')[0] ?? label);
   }
   const layers = [...byScope].filter(([scope]) => scope.startsWith('layer '));
   return {
-    commandCount: plan.commands.length,
-    phaseCount: plan.commands.reduce((sum, command) => sum + command.phases, 0),
+    commandCount: commands.length,
+    phaseCount: commands.reduce((sum, command) => sum + command.phases, 0),
     commandsByKernel: Object.fromEntries([...byKernel].sort(([, a], [, b]) => b - a)),
     commandsByScope: Object.fromEntries(byScope),
     commandsPerLayer: layers.reduce((sum, [, commands]) => sum + commands, 0) / Math.max(1, layers.length),
-    arenaBytes: plan.arenaBytes,
-    weightBytesPerStep: plan.weightBytes,
+    arenaBytes,
+    weightBytesPerStep: weightBytes,
   };
 }
 

@@ -32,7 +32,12 @@ export function benchCommand(): Command {
         'or count the commands of a lowered decode step with --plan.',
     )
     .option('--model <dir>', 'folder of the checkpoint to measure')
-    .option('--prompt <n,...>', 'prompt lengths whose prefill is timed', integerList(1, 1_000_000), [128, 512])
+    .option(
+      '--prompt <n,...>',
+      'prompt lengths whose prefill is timed',
+      integerList(1, 1_000_000),
+      [128, 512],
+    )
     .option('--generate <n>', 'decode steps of one measurement', integer(1, 1_000_000), 64)
     .option('--batch <n,...>', 'numbers of sequences that decode together', integerList(1, 1024), [1, 4])
     .option('--reps <n>', 'measurements of each kind', integer(1, 1000), 5)
@@ -120,8 +125,25 @@ function planLines(result: Awaited<ReturnType<typeof planModel>>): string[] {
       `${result.commandCount} commands, ${result.commandsPerLayer.toFixed(1)} a layer`,
     `activations: ${formatBytes(result.arenaBytes)}; weights read: ${formatBytes(result.weightBytesPerStep)} a step`,
     ...counts('kernel', result.commandsByKernel),
-    ...counts('part', result.commandsByScope),
+    ...counts('part', mergeLayers(result.commandsByScope)),
   ];
+}
+
+/** Neighbouring layers with equally many commands become one line. */
+function mergeLayers(byScope: Readonly<Record<string, number>>): Record<string, number> {
+  const merged: { first: string; last: string; commands: number }[] = [];
+  for (const [scope, commands] of Object.entries(byScope)) {
+    const run = merged.at(-1);
+    const isNextLayer = scope.startsWith('layer ') && run?.last.startsWith('layer ');
+    if (run && isNextLayer && run.commands === commands) run.last = scope;
+    else merged.push({ first: scope, last: scope, commands });
+  }
+  return Object.fromEntries(
+    merged.map(({ first, last, commands }) => [
+      first === last ? first : `${first} to ${last.slice('layer '.length)}, each`,
+      commands,
+    ]),
+  );
 }
 
 function rateRow(name: string, { median, min, max }: Spread): string[] {

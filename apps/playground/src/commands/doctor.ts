@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { availableParallelism, cpus, freemem, totalmem } from 'node:os';
-import { MarkBaseError } from '@markbase/core';
+import { dirname, join } from 'node:path';
+import { hasErrorCode } from '@markbase/core';
 import { Command } from 'commander';
 import { formatBytes, printJson, printLines } from '../output.js';
 
@@ -45,7 +46,7 @@ async function examine() {
         : { kind, available: false as const, reason: found.reason };
     }),
   );
-  const isas = await tryTo(async () => valueOf(runtime).listIsas());
+  const isas = await tryTo(async () => requireValue(runtime).listIsas());
   const demo = await tryTo(demoModelPath);
   const checks = [nodeCheck(), deviceCheck(devices), memoryCheck(), demoCheck(demo)];
   return {
@@ -71,7 +72,7 @@ async function examine() {
 }
 
 async function openInfo(runtime: Outcome<Runtime>, kind: (typeof DEVICE_KINDS)[number]) {
-  const device = await valueOf(runtime).openDevice({ kind });
+  const device = await requireValue(runtime).openDevice({ kind });
   try {
     const { name, isa, threads, totalMemoryBytes } = device.info;
     return { name, isa, threads, totalMemoryBytes };
@@ -118,16 +119,17 @@ function demoCheck(demo: Outcome<string>): Check {
   return {
     name: 'demo model',
     ok: true,
-    detail: 'value' in demo ? demo.value : `not found: ${demo.reason}`,
-    advice: 'value' in demo ? null : 'install @markbase/demo-model, or give a checkpoint of your own with --model',
+    detail: 'value' in demo ? demo.value : 'not installed',
+    advice:
+      'value' in demo ? null : 'install @markbase/demo-model, or give a checkpoint of your own with --model',
   };
 }
 
 async function demoModelPath(): Promise<string> {
-  const { modelDirectory } = (await import('@markbase/demo-model')) as { modelDirectory?: string };
-  if (modelDirectory === undefined) return Promise.reject(new TypeError('the package has no model'));
-  await stat(modelDirectory);
-  return modelDirectory;
+  const manifest = createRequire(import.meta.url).resolve('@markbase/demo-model/package.json');
+  const directory = join(dirname(manifest), 'model');
+  await stat(join(directory, 'config.json'));
+  return directory;
 }
 
 function reportLines(report: Report): string[] {
@@ -144,8 +146,8 @@ function reportLines(report: Report): string[] {
     ),
     '',
     ...report.checks.map(
-      (check) =>
-        `${check.ok ? 'ok' : 'MISSING'}  ${check.name}: ${check.detail}${check.advice ? `; ${check.advice}` : ''}`,
+      ({ name, ok, detail, advice }) =>
+        `${ok ? (advice ? 'note' : 'ok') : 'MISSING'}: ${name}: ${detail}${advice ? `; ${advice}` : ''}`,
     ),
   ];
 }
@@ -157,12 +159,16 @@ async function tryTo<Value>(work: () => Promise<Value>): Promise<Outcome<Value>>
   try {
     return { value: await work() };
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    return { reason: MarkBaseError.isInstance(error) ? text : (text.split('\n')[0] ?? text), error };
+    return { reason: reasonOf(error), error };
   }
 }
 
-function valueOf<Value>(outcome: Outcome<Value>): Value {
+function reasonOf(error: unknown): string {
+  if (hasErrorCode(error, 'DEVICE_UNAVAILABLE') && 'reason' in error) return String(error.reason);
+  return error instanceof Error ? error.message : String(error);
+}
+
+function requireValue<Value>(outcome: Outcome<Value>): Value {
   if ('value' in outcome) return outcome.value;
   throw outcome.error;
 }

@@ -108,7 +108,11 @@ function reportLines(report: Omit<CheckpointReport, 'tensors'>): string[] {
         String(layer.headDim),
         String(layer.kvHeadCount),
         String(layer.intermediateSize),
-        layer.kvSource === null ? (layer.keyIsValue ? 'own, value = key' : 'own') : `of layer ${layer.kvSource}`,
+        layer.kvSource === null
+          ? layer.keyIsValue
+            ? 'own, value = key'
+            : 'own'
+          : `of layer ${layer.kvSource}`,
       ]),
     ]),
     '',
@@ -117,7 +121,9 @@ function reportLines(report: Omit<CheckpointReport, 'tensors'>): string[] {
       ...report.modules.map((module) => [
         module.kind,
         String(module.moduleCount),
-        module.bits === null ? module.dtype : `${module.bits} bits, group ${module.groupSize}, ${module.dtype}`,
+        module.bits === null
+          ? module.dtype
+          : `${module.bits} bits, group ${module.groupSize}, ${module.dtype}`,
         formatBytes(module.sizeBytes),
       ]),
     ]),

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from '@markbase/core';
-import { quantizeCheckpoint } from '@markbase/loader';
+import { type QuantizeReport, type QuantizeRule, quantizeCheckpoint } from '@markbase/loader';
 import { Command, Option } from 'commander';
 import { withInterrupt } from '../interrupt.js';
 import { repeated } from '../options.js';
-import { printJson, printLines } from '../output.js';
+import { formatBytes, printJson, printLines } from '../output.js';
 import { startProgress } from '../progress.js';
 
 interface QuantizeFlags {
@@ -15,17 +15,12 @@ interface QuantizeFlags {
   readonly json: boolean;
 }
 
-interface Rule {
-  readonly match: string;
-  readonly bits?: number;
-  readonly groupSize?: number;
-  readonly skip?: boolean;
-}
-
 /** `markbase quantize`: makes an MLX checkpoint of a Hugging Face one. */
 export function quantizeCommand(): Command {
   return new Command('quantize')
-    .description('Convert a bfloat16 checkpoint (Hugging Face or MLX layout) to a quantised one in MLX layout.')
+    .description(
+      'Convert a bfloat16 checkpoint (Hugging Face or MLX layout) to a quantised one in MLX layout.',
+    )
     .argument('<source>', 'folder of the checkpoint to read')
     .argument('<target>', 'folder to write')
     .addOption(
@@ -52,8 +47,8 @@ export function quantizeCommand(): Command {
       try {
         const report = await withInterrupt((signal) =>
           quantizeCheckpoint(resolve(source), resolve(target), {
-            bits: Number(flags.bits) as 4,
-            groupSize: Number(flags.groupSize) as 64,
+            bits: Number(flags.bits),
+            groupSize: Number(flags.groupSize),
             rules,
             towers: flags.towers,
             signal,
@@ -61,21 +56,33 @@ export function quantizeCommand(): Command {
           }),
         );
         progress.finish();
-        if (flags.json) printJson({ source: resolve(source), target: resolve(target), ...report });
-        else printLines([`${resolve(target)}: done`]);
+        if (flags.json) printJson(report);
+        else printLines(reportLines(report));
       } finally {
         progress.finish();
       }
     });
 }
 
+function reportLines(report: QuantizeReport): string[] {
+  const before = formatBytes(report.sourceBytes);
+  const after = formatBytes(report.targetBytes);
+  return [
+    `${report.directory}: ${before} became ${after}; ${report.quantized.length} modules quantised, ` +
+      `${report.plain.length} matrices copied as they are, ${report.dropped.length} tensors left out`,
+  ];
+}
+
 /** Reads `glob=bits`, `glob=bits:group` or `glob=skip`. */
-function parseRule(text: string): Rule {
-  const parts = /^(?<match>[^=]+)=(?:(?<skip>skip)|(?<bits>[234568])(?::(?<group>32|64|128))?)$/.exec(text)?.groups;
+function parseRule(text: string): QuantizeRule {
+  const parts = /^(?<match>[^=]+)=(?:(?<skip>skip)|(?<bits>[234568])(?::(?<group>32|64|128))?)$/.exec(
+    text,
+  )?.groups;
   if (!parts?.match) {
     throw new InvalidArgumentError({
       argument: '--rule',
-      expected: 'glob=bits, glob=bits:group or glob=skip, with bits 2, 3, 4, 5, 6 or 8 and groups of 32, 64 or 128',
+      expected:
+        'glob=bits, glob=bits:group or glob=skip, with bits 2, 3, 4, 5, 6 or 8 and groups of 32, 64 or 128',
       received: text,
     });
   }

@@ -43,9 +43,10 @@ function reportLines(report: VerifyReport): string[] {
 }
 
 function sectionRow(section: VerifySection): string[] {
-  if (section.skipped !== undefined) return ['skipped', section.name, section.skipped];
+  if (section.skipped !== undefined) return ['skipped', section.name, '', '', '', section.skipped];
   const figure = (value: number | null | undefined) => (value == null ? '-' : value.toExponential(1));
-  const tokens = section.tokensEqual === undefined ? '' : section.tokensEqual ? 'tokens equal' : 'tokens differ';
+  const tokens =
+    section.tokensEqual === undefined ? '' : section.tokensEqual ? 'tokens equal' : 'tokens differ';
   return [
     section.pass ? 'ok' : 'FAILED',
     section.name,

@@ -55,7 +55,9 @@ function hasReleasedSize(variant: VariantName | null, text: ModelConfig['text'])
   if (variant === null) return false;
   const { hiddenSize, layerCount, intermediateSize } = textShape(variant);
   return (
-    hiddenSize === text.hiddenSize && layerCount === text.layerCount && intermediateSize === text.intermediateSize
+    hiddenSize === text.hiddenSize &&
+    layerCount === text.layerCount &&
+    intermediateSize === text.intermediateSize
   );
 }
 

@@ -67,7 +67,8 @@ export function moduleStorages(
     found.set(key, {
       ...storage,
       moduleCount: (before?.moduleCount ?? 0) + 1,
-      sizeBytes: (before?.sizeBytes ?? 0) + arrays.reduce((sum, array) => sum + (array?.range.sizeBytes ?? 0), 0),
+      sizeBytes:
+        (before?.sizeBytes ?? 0) + arrays.reduce((sum, array) => sum + (array?.range.sizeBytes ?? 0), 0),
     });
   }
   return [...found.values()];

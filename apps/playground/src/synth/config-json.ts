@@ -21,7 +21,9 @@ const RELEASED_TOKENS = {
 export function configJson(shape: TextShape): Record<string, unknown> {
   return {
     architectures: [
-      shape.modelType === 'gemma4' ? 'Gemma4ForConditionalGeneration' : 'Gemma4UnifiedForConditionalGeneration',
+      shape.modelType === 'gemma4'
+        ? 'Gemma4ForConditionalGeneration'
+        : 'Gemma4UnifiedForConditionalGeneration',
     ],
     model_type: shape.modelType,
     dtype: 'bfloat16',

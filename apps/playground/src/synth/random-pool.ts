@@ -1,7 +1,7 @@
 import { fromFloat32 } from '@markbase/loader';
 
 const POOL_WORDS = 1 << 22;
-const PAIR_COUNT = 1 << 19;
+const PAIR_COUNT = 1 << 17;
 const PIECE_BYTES = 4 << 20;
 
 /**
@@ -46,7 +46,11 @@ export class RandomPool {
   *uniform(name: string, count: number, spread: { mean: number; deviation: number }): Generator<Uint8Array> {
     const { mean, deviation } = spread;
     const pool = this.#cached(`uniform ${mean} ${deviation}`, () =>
-      fill(PAIR_COUNT, hash(this.#seed, 'uniform'), (random) => mean + deviation * Math.sqrt(12) * (random() - 0.5)),
+      fill(
+        PAIR_COUNT,
+        hash(this.#seed, 'uniform'),
+        (random) => mean + deviation * Math.sqrt(12) * (random() - 0.5),
+      ),
     );
     yield* pieces(pool, 2, 2 * count, xorshift(hash(this.#seed, name)));
   }

@@ -20,7 +20,11 @@ export interface TextShape {
   readonly sharedKvLayerCount: number;
   readonly windowTokens: number;
   readonly maxPositions: number;
-  readonly experts: { readonly count: number; readonly topK: number; readonly intermediateSize: number } | null;
+  readonly experts: {
+    readonly count: number;
+    readonly topK: number;
+    readonly intermediateSize: number;
+  } | null;
 }
 
 const RELEASED = {
@@ -32,7 +36,13 @@ const RELEASED = {
   experts: null,
 } as const;
 
-const SMALL = { ...RELEASED, globalKvHeadCount: null, windowTokens: 512, perLayerSize: 256, maxPositions: 131072 };
+const SMALL = {
+  ...RELEASED,
+  globalKvHeadCount: null,
+  windowTokens: 512,
+  perLayerSize: 256,
+  maxPositions: 131072,
+};
 
 const LARGE = {
   ...RELEASED,
@@ -121,7 +131,7 @@ export function textShape(
 function tinyShape(shape: TextShape): TextShape {
   return {
     ...shape,
-    vocabSize: 1024,
+    vocabSize: 2048,
     hiddenSize: 128,
     headCount: 4,
     kvHeadCount: Math.min(2, shape.kvHeadCount),
@@ -141,6 +151,6 @@ function sharedLayers(released: TextShape, layerCount: number): number {
   if (released.sharedKvLayerCount === 0) return 0;
   const owningShare = 1 - released.sharedKvLayerCount / released.layerCount;
   const period = released.fullEvery;
-  const owning = Math.ceil(Math.round(layerCount * owningShare) / period) * period;
+  const owning = Math.round((layerCount * owningShare) / period) * period;
   return Math.max(0, layerCount - Math.max(period, owning));
 }

@@ -16,7 +16,10 @@ const MAX_SHARD_BYTES = 4.5e9;
 export async function writeCheckpoint(
   directory: string,
   plan: CheckpointPlan,
-  options: { signal?: AbortSignal; onProgress?(progress: { writtenBytes: number; totalBytes: number }): void },
+  options: {
+    signal?: AbortSignal;
+    onProgress?(progress: { writtenBytes: number; totalBytes: number }): void;
+  },
 ): Promise<void> {
   await createEmptyFolder(directory);
   await checkSpace(directory, plan.tensors);

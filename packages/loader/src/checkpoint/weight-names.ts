@@ -21,7 +21,7 @@ export function canonicalName(name: string): string {
  * the Hugging Face layout, `model.x`.
  */
 export function mlxName(canonical: string, isAssistant: boolean): string {
-  if (canonical.startsWith('lm_head.')) return isAssistant ? canonical : `language_model.${canonical}`;
+  if (/^lm_head(\.|$)/.test(canonical)) return isAssistant ? canonical : `${TEXT_PREFIX}${canonical}`;
   if (!canonical.startsWith(TEXT_PREFIX)) return canonical;
   return `${isAssistant ? 'model.' : 'language_model.model.'}${canonical.slice(TEXT_PREFIX.length)}`;
 }

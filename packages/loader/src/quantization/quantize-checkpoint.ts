@@ -181,8 +181,7 @@ function planMatrix(
   const { module, source, tensor } = mlx;
   const parameters = rules(module);
   const isQuantizable = isFloatDType(tensor.dtype) && source.rows > 0 && source.columns > 0;
-  // The trailing point makes a module that is a root name of its own, such as lm_head, one like any other.
-  const name = mlxName(`${module}.`, isAssistant).slice(0, -1);
+  const name = mlxName(module, isAssistant);
   if (parameters === null || !isQuantizable || source.columns % parameters.groupSize !== 0) {
     plan.plain.push(module);
     plan.groups.push(copiedGroup(`${name}.weight`, mlx));
@@ -204,8 +203,7 @@ async function quantizedConfig(
   const quantization: Record<string, unknown> = { group_size: groupSize, bits, mode: 'affine' };
   for (const own of plan.quantized) {
     if (own.bits === bits && own.groupSize === groupSize) continue;
-    const name = mlxName(`${own.module}.`, isAssistant).slice(0, -1);
-    quantization[name] = { group_size: own.groupSize, bits: own.bits };
+    quantization[mlxName(own.module, isAssistant)] = { group_size: own.groupSize, bits: own.bits };
   }
   return { ...json, quantization, quantization_config: quantization };
 }

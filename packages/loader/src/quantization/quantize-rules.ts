@@ -49,7 +49,7 @@ export function compileRules(
 ): RuleTable {
   const usual = checkedParameters(general, 'options');
   const compiled = rules.map((rule) => ({
-    pattern: compilePattern(rule.match),
+    pattern: canonicalName(rule.match).split('.'),
     parameters:
       rule.skip === true
         ? null
@@ -59,7 +59,7 @@ export function compileRules(
           ),
   }));
   return (module) => {
-    const found = compiled.find(({ pattern }) => pattern.test(module));
+    const found = compiled.find(({ pattern }) => matches(pattern, module));
     return found === undefined ? usual : found.parameters;
   };
 }
@@ -76,14 +76,39 @@ function checkedParameters(
   });
 }
 
-/** Turns a pattern into an anchored expression that cannot backtrack across segments. */
-function compilePattern(match: string): RegExp {
-  const segments = canonicalName(match).split('.');
-  const parts = segments.map((segment, index) => {
-    const isLast = index === segments.length - 1;
-    if (segment === '**') return isLast ? '[^.]+(?:\\.[^.]+)*' : '(?:[^.]+\\.)*';
-    const escaped = segment.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replace(/\*+/g, '[^.]*');
-    return isLast ? escaped : `${escaped}\\.`;
-  });
-  return new RegExp(`^${parts.join('')}$`);
+/** Compares a pattern with a module path, segment by segment. */
+function matches(pattern: readonly string[], module: string): boolean {
+  return matchesWithStars(pattern, module.split('.'), '**', (part, segment) =>
+    matchesWithStars([...part], [...segment], '*', (a, b) => a === b),
+  );
+}
+
+/**
+ * Compares a list with a pattern in which `star` stands for any number of items.
+ *
+ * Only the last star is ever widened, which suffices and keeps the time at the product of the lengths.
+ */
+function matchesWithStars(
+  pattern: readonly string[],
+  items: readonly string[],
+  star: string,
+  isSame: (part: string, item: string) => boolean,
+): boolean {
+  let part = 0;
+  let item = 0;
+  let lastStar = -1;
+  let retryAt = 0;
+  while (item < items.length) {
+    if (pattern[part] === star) {
+      lastStar = part++;
+      retryAt = item;
+    } else if (part < pattern.length && isSame(pattern[part]!, items[item]!)) {
+      part++;
+      item++;
+    } else if (lastStar >= 0) {
+      part = lastStar + 1;
+      item = ++retryAt;
+    } else return false;
+  }
+  return pattern.slice(part).every((rest) => rest === star);
 }

@@ -25,6 +25,8 @@ Napi::Value open(const Napi::CallbackInfo& info) {
   return DeviceObject::open(info.Env(), info[0].As<Napi::Object>());
 }
 
+void shut_down(const Napi::CallbackInfo& info) { AddonData::of(info.Env()).shut_down(); }
+
 Napi::Value measure_read_bandwidth(const Napi::CallbackInfo& info) {
   const uint32_t threads = std::max(1u, info[0].As<Napi::Number>().Uint32Value());
   auto result = std::make_shared<double>(0);
@@ -49,6 +51,7 @@ Napi::Object init_addon(Napi::Env env, Napi::Object exports) {
   exports.Set("abi", kAbi);
   exports.Set("listIsas", Napi::Function::New<list_isas>(env));
   exports.Set("openDevice", Napi::Function::New<open>(env));
+  exports.Set("shutDown", Napi::Function::New<shut_down>(env));
   exports.Set("measureReadBandwidth", Napi::Function::New<measure_read_bandwidth>(env));
   return exports;
 }

@@ -1,6 +1,6 @@
 // Speed of the matrix products beside the read bandwidth and the integer dot product peak of this machine.
 //   linear_core_bench [threads [isa [seconds per figure [d|b|p|h...]]]]
-// d: decode, b: a few rows, p: prefill, h: `high`.
+// d: decode, b: a few rows, c: a few rows with the weights in the cache, p: prefill, h: `high`.
 // Decode figures count the bytes of weights, scales and biases once per call; the weights cycle through a pool that is
 // larger than the last-level cache. "of read" is the part of the bandwidth that was measured in turn with the product.
 // Rates are work per second of processor time, added up over the threads, best of several short rounds: other programs
@@ -55,10 +55,11 @@ double rate_on_threads(uint32_t threads, Work work) {
 }
 
 /** Bytes per second of a plain sum over a part of the pool. */
-double read_bandwidth(const std::vector<uint64_t>& pool, const Options& options, uint32_t round) {
+double read_bandwidth(const std::vector<uint64_t>& pool, const Options& options, size_t touched) {
   std::atomic<uint64_t> sink{0};
-  const size_t slice = size_t{2} << 20;  // words per thread
-  const size_t first = round * slice * options.threads % (pool.size() - slice * options.threads);
+  const size_t slice = size_t{1} << 18;  // words per thread
+  // Half a pool away from what the product touched last.
+  const size_t first = (touched + pool.size() / 2) % (pool.size() - slice * options.threads);
   const double rate = rate_on_threads(options.threads, [&](uint32_t t) {
     const uint64_t* data = pool.data() + first / 32 * 32 + t * slice;
     uint64_t sums[32] = {};
@@ -131,11 +132,11 @@ Rates measure(const LinearCore& core, const std::vector<uint64_t>& pool, const M
     return rate * count / options.threads;  // every thread did its part of each product
   };
   const double once = 1 / calls(1);
-  constexpr int kRounds = 12;
+  constexpr int kRounds = 60;
   const auto count = static_cast<uint32_t>(options.seconds / kRounds / once) + 1;
   Rates best = {0, 0};
-  for (uint32_t round = 0; round < kRounds; ++round) {
-    if (rows <= 8) best.bandwidth = std::max(best.bandwidth, read_bandwidth(pool, options, round));
+  for (int round = 0; round < kRounds; ++round) {
+    if (rows <= 8) best.bandwidth = std::max(best.bandwidth, read_bandwidth(pool, options, m.bytes * (first % m.copies) / 8));
     best.calls = std::max(best.calls, calls(count));
   }
   std::free(prepared);
@@ -180,7 +181,7 @@ int run(const LinearCore& core, const Options& options, const char* only) {
   };
   if (strstr(only, "d")) {
     for (const uint32_t bits : {4u, 8u}) report(core, pool, options, affine(bits, 64, 12288, 1536), true, 1);
-    for (const uint32_t bits : {2u, 3u, 5u, 6u}) report(core, pool, options, affine(bits, 64, 12288, 1536), true, 1);
+    if (!strstr(only, "q")) for (const uint32_t bits : {2u, 3u, 5u, 6u}) report(core, pool, options, affine(bits, 64, 12288, 1536), true, 1);
     for (const uint32_t group : {32u, 128u}) report(core, pool, options, affine(4, group, 12288, 1536), true, 1);
     for (const uint32_t group : {32u, 128u}) report(core, pool, options, affine(8, group, 12288, 1536), true, 1);
     report(core, pool, options, affine(4, 64, 1536, 12288), true, 1);
@@ -199,6 +200,13 @@ int run(const LinearCore& core, const Options& options, const char* only) {
     for (const uint32_t group : {32u, 128u}) report(core, pool, options, affine(4, group, 6144, 1536), true, 128);
     report(core, pool, options, affine(4, 64, 1536, 6144), true, 128);
     report(core, pool, options, matrix(pool, kWeightBf16, 0, 0, 6144, 1536), true, 128);
+  }
+  if (strstr(only, "c")) {
+    for (const uint32_t bits : {4u, 8u, 3u}) {
+      Matrix cached = affine(bits, 64, 512, 1536);
+      cached.copies = 1;
+      for (const uint32_t rows : {1u, 2u, 4u}) report(core, pool, options, cached, true, rows);
+    }
   }
   if (strstr(only, "h")) {
     for (const uint32_t bits : {4u, 8u, 6u}) {

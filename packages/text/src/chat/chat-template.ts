@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Template } from '@huggingface/jinja';
 import { CorruptFileError, FileAccessError } from '@markbase/core';
 import { ChatTemplateError } from './chat-template-error.js';
+import { needsFoldedTools } from './fold-tool-messages.js';
 
 /** What a template sees: names as Hugging Face templates spell them. */
 export interface TemplateInput {
@@ -29,6 +30,7 @@ export class ChatTemplate {
   readonly bosToken: string;
   readonly #eosToken: string;
   readonly #template: Template;
+  #needsFoldedTools: boolean | null = null;
 
   /** Errors: ChatTemplateError when `source` is not valid Jinja. */
   constructor(source: string, options: { path?: string; bosToken?: string; eosToken?: string } = {}) {
@@ -44,6 +46,12 @@ export class ChatTemplate {
     return this.#guard(() =>
       this.#template.render({ ...input, bos_token: this.bosToken, eos_token: this.#eosToken }),
     );
+  }
+
+  /** True when results of tools have to be part of the message that made the calls. */
+  get needsFoldedTools(): boolean {
+    this.#needsFoldedTools ??= needsFoldedTools(this);
+    return this.#needsFoldedTools;
   }
 
   #guard<T>(action: () => T): T {

@@ -102,7 +102,10 @@ describe('the renders of the specification', () => {
   });
 
   it('opens a thought after a tool result, and says so', () => {
-    const messages: ChatMessage[] = [...calling, { role: 'tool', toolCallId: 'call_1', content: '15 degrees' }];
+    const messages: ChatMessage[] = [
+      ...calling,
+      { role: 'tool', toolCallId: 'call_1', content: '15 degrees' },
+    ];
     expect(rendered(small, messages, { enableThinking: true })).toMatch(
       /response:get_weather\{value:<\|"\|>15 degrees<\|"\|>\}<tool_response\|><\|channel>thought\n$/,
     );
@@ -204,7 +207,13 @@ describe('control tokens', () => {
 describe('media', () => {
   it('gives one place per part, in order', () => {
     const messages: ChatMessage[] = [
-      { role: 'user', content: [{ type: 'image', url: 'a' }, { type: 'text', text: 'What <|image|> is this?' }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'image', url: 'a' },
+          { type: 'text', text: 'What <|image|> is this?' },
+        ],
+      },
       { role: 'assistant', content: 'A cat.' },
       { role: 'user', content: [{ type: 'audio' }, { type: 'video' }, { type: 'text', text: 'And this?' }] },
     ];

@@ -2,6 +2,7 @@ import { InvalidArgumentError } from '@markbase/core';
 import type { Tokenizer } from '../tokenizer/index.js';
 import type { ChatMessage, ChatOptions, MediaKind } from './chat-message.js';
 import type { ChatTemplate } from './chat-template.js';
+import { foldToolMessages } from './fold-tool-messages.js';
 import { normalizeMessages } from './normalize-messages.js';
 import { normalizeTools } from './normalize-tools.js';
 import { TextMarker } from './text-marker.js';
@@ -48,9 +49,12 @@ export function renderChat(
 ): ChatSegment[] {
   const normalized = normalizeMessages(messages);
   const tools = normalizeTools(options.tools);
-  const marker = new TextMarker([normalized.messages, tools], tokenizer.specialFirstCharacters);
+  const conversation = template.needsFoldedTools
+    ? foldToolMessages(normalized.messages)
+    : normalized.messages;
+  const marker = new TextMarker([conversation, tools], tokenizer.specialFirstCharacters);
   const rendered = template.render({
-    messages: marker.apply(normalized.messages),
+    messages: marker.apply(conversation),
     tools: marker.apply(tools),
     add_generation_prompt: options.addGenerationPrompt ?? true,
     enable_thinking: options.enableThinking ?? false,

@@ -4,6 +4,13 @@ import type { ChatMessage, ContentPart, MediaKind, ToolCall } from './chat-messa
 const ROLES = ['user', 'assistant', 'system', 'developer', 'tool'];
 const MEDIA_KINDS = ['image', 'audio', 'video'];
 
+/** Roles whose text parts are joined to one string, and what goes between the parts. */
+const SEPARATOR_OF_STRING_ROLES: ReadonlyMap<string, string> = new Map([
+  ['tool', ''],
+  ['system', ' '],
+  ['developer', ' '],
+]);
+
 /** What a template sees of a message; names as Hugging Face templates spell them. */
 export interface TemplateMessage {
   readonly role: string;
@@ -78,9 +85,10 @@ function normalizeContent(
     media.push(part.type as MediaKind);
     return { type: part.type };
   });
-  // Older templates take nothing but a string from a tool.
-  const isText = parts.every((part) => part.type === 'text');
-  return message.role === 'tool' && isText ? parts.map((part) => part.text ?? '').join('') : parts;
+  // Older templates take nothing but a string here. Newer ones put a space between the parts of a system message.
+  const separator = SEPARATOR_OF_STRING_ROLES.get(message.role);
+  if (separator === undefined || parts.some((part) => part.type !== 'text')) return parts;
+  return parts.map((part) => part.text ?? '').join(separator);
 }
 
 function normalizeCall(call: ToolCall, where: string): Record<string, unknown> {

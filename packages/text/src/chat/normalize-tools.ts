@@ -87,7 +87,8 @@ class SchemaNormalizer {
     if (!isObject(value)) return { type: 'string' };
     if (typeof value.$ref === 'string') {
       const { $ref: reference, ...siblings } = value;
-      if (references.includes(reference)) return { ...withoutNulls(siblings), type: 'object' };
+      if (references.includes(reference))
+        return { ...withoutNulls(siblings), type: 'object', properties: {} };
       const target = this.#resolve(reference);
       return this.normalize({ ...target, ...siblings }, [...references, reference], depth + 1);
     }
@@ -126,7 +127,8 @@ class SchemaNormalizer {
       schema.properties = Object.fromEntries(
         properties.map(([key, property]) => [key, this.normalize(property, references, depth + 1)]),
       );
-    } else delete schema.properties;
+    } else if (schema.type === 'object') schema.properties = {};
+    else delete schema.properties;
     if (value.items !== undefined) schema.items = this.normalize(value.items, references, depth + 1);
     if (Array.isArray(value.required))
       schema.required = value.required.filter((key) => typeof key === 'string');

@@ -1,4 +1,4 @@
-import { createTextDecoder, type TextDecoder, type Tokenizer } from '../tokenizer/index.js';
+import { createTextDecoder, type Tokenizer, type TokenTextDecoder } from '../tokenizer/index.js';
 import { ReasoningText } from './reasoning-text.js';
 import { parseToolCall } from './tool-call-syntax.js';
 import { QUOTE } from './tool-value-reader.js';
@@ -39,7 +39,7 @@ const ACTIONS: readonly (readonly [string, Action])[] = [
 export class ResponseParser {
   readonly #tokenizer: Tokenizer;
   readonly #actionOfId: ReadonlyMap<number, Action>;
-  readonly #decoder: TextDecoder;
+  readonly #decoder: TokenTextDecoder;
   #state: 'text' | 'reasoning' | 'call' | 'ended' = 'text';
   #reasoning: ReasoningText;
   #call = '';

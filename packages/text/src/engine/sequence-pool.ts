@@ -24,6 +24,11 @@ export class SequencePool {
     return this.#waiters.length > 0 ? 0 : this.#idle.length;
   }
 
+  /** Sequences that are handed out. */
+  get busyCount(): number {
+    return this.size - this.#idle.length;
+  }
+
   /**
    * Takes one sequence per entry, all at once, first come first served.
    *

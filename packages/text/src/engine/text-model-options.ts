@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '@markbase/core';
 import { checkInteger } from '../check.js';
+import type { Language } from '../language.js';
 import type { DecoderConfig } from '../model/config.js';
 import type { FeedForwardFactory } from '../model/feed-forward-factory.js';
 
@@ -19,6 +20,8 @@ export interface TextModelOptions {
   readonly checkFinite?: boolean;
   /** Fusions that the recorder leaves out, false for all; for tests and measurements. */
   readonly fusions?: false | { readonly without: readonly string[] };
+  /** Tokenizer and chat template on their way; default: loaded when first needed. */
+  readonly language?: Promise<Language>;
   readonly signal?: AbortSignal;
 }
 
@@ -49,7 +52,11 @@ export function checkedSettings(config: DecoderConfig, options: TextModelOptions
     fusions,
   } = options;
   if (precision !== 'high' && precision !== 'fast') {
-    throw new InvalidArgumentError({ argument: 'precision', expected: "'high' or 'fast'", received: precision });
+    throw new InvalidArgumentError({
+      argument: 'precision',
+      expected: "'high' or 'fast'",
+      received: precision,
+    });
   }
   checkInteger('contextTokens', contextTokens, 2, config.maxPositions);
   checkInteger('maxSequences', maxSequences, 1, 1024);

@@ -1,5 +1,6 @@
+import type { Choice } from '../engine/choice.js';
 import type { Sequence } from '../engine/sequence.js';
-import type { Choice, TextModel } from '../text-model.js';
+import type { TextModel } from '../text-model.js';
 import type { TokenRun } from './token-run.js';
 
 /** A token of one of several answers. */
@@ -83,7 +84,10 @@ async function start(
     run.cachedTokens = sequence.length;
     return { sequence, rows: run.prompt, sampling: run.sampling };
   });
-  const choices = await model.prefill(jobs, { ...(signal && { signal }), ...(onPrefill && { onProgress: onPrefill }) });
+  const choices = await model.prefill(jobs, {
+    ...(signal && { signal }),
+    ...(onPrefill && { onProgress: onPrefill }),
+  });
   return choices.map((choice, index) => {
     const run = runs[index]!;
     run.accept(choice);

@@ -1,6 +1,7 @@
 import type { SamplingParams } from '@markbase/metal-runtime';
+import type { Choice } from '../engine/choice.js';
 import type { PromptRows } from '../engine/prompt.js';
-import type { Choice, TextModel } from '../text-model.js';
+import type { TextModel } from '../text-model.js';
 import type { TokenSettings } from './token-options.js';
 
 /** Why an answer of tokens ended: at a stop token or a caller's stop, or because there was no more room. */

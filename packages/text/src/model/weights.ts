@@ -5,7 +5,14 @@ import type { Caches } from './caches.js';
 import type { DecoderConfig } from './config.js';
 import { denseFeedForward } from './dense-feed-forward.js';
 import type { FeedForwardFactory } from './feed-forward-factory.js';
-import type { AttentionWeights, Decoder, KeyValueWeights, Layer, PerLayerTable, PerLayerWeights } from './layer.js';
+import type {
+  AttentionWeights,
+  Decoder,
+  KeyValueWeights,
+  Layer,
+  PerLayerTable,
+  PerLayerWeights,
+} from './layer.js';
 import type { RopeFrequencies } from './rope-frequencies.js';
 import { floatTypeOf, type StoredWeights, storedWeights } from './stored-weights.js';
 

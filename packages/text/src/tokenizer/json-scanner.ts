@@ -1,60 +1,90 @@
 import { CorruptFileError } from '@markbase/core';
 import { hashByte } from './byte-hash.js';
+import { readEscape, writeUtf8 } from './json-escape.js';
 
 /** Deepest nesting of JSON values that is accepted; tokenizer files have about six levels. */
 const MAX_DEPTH = 64;
+
+/** Bytes of the file that are held at a time, and the most that one value may take. */
+const WINDOW_BYTES = 256 * 1024;
+const MAX_VALUE_BYTES = 64 * 1024 * 1024;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
+/** Where a scanner gets its bytes from. */
+export interface ByteSource {
+  readonly sizeBytes: number;
+  /** Reads bytes from `offset` on into `target`; returns how many, 0 at the end. */
+  read(target: Uint8Array, offset: number): number;
+}
+
 /**
- * Reads JSON straight from UTF-8 bytes, one piece at a time. Strings stay bytes (`stringSource`, `stringBegin`,
- * `stringEnd`) and are hashed on the way, so that a file with a million strings creates none.
- * Every violation is a CorruptFileError with the byte it was found at.
+ * Reads JSON straight from UTF-8 bytes, one piece at a time, through a small window onto the file. Strings stay
+ * bytes (`stringSource`, `stringBegin`, `stringEnd`; valid until the next string) and are hashed on the way, so
+ * that a file with a million strings creates none. Every violation is a CorruptFileError with its place.
  */
 export class JsonScanner {
-  position = 0;
-  /** Where the bytes of the last scanned string are: the file, or a scratch buffer when it had escapes. */
+  /** Where the bytes of the last scanned string are: the window, or a scratch buffer when it had escapes. */
   stringSource: Uint8Array;
   stringBegin = 0;
   stringEnd = 0;
   stringHash = 0;
-  readonly #bytes: Uint8Array;
+  readonly #source: ByteSource;
   readonly #path: string;
+  #window = new Uint8Array(WINDOW_BYTES);
+  // Place of the window in the file, how much of it is filled, and how far it was scanned.
+  #windowOffset = 0;
+  #end = 0;
+  #position = 0;
+  // Bytes from here on have to stay in the window; -1 when a value is not being collected.
+  #valueBegin = -1;
   #scratch = new Uint8Array(256);
 
-  constructor(bytes: Uint8Array, path: string) {
-    this.#bytes = bytes;
+  constructor(source: ByteSource, path: string) {
+    this.#source = source;
     this.#path = path;
-    this.stringSource = bytes;
+    this.stringSource = this.#window;
   }
 
   /** Size of the whole file. */
   get sizeBytes(): number {
-    return this.#bytes.length;
+    return this.#source.sizeBytes;
+  }
+
+  /** Place in the file of the next byte. Setting it goes back or forward. */
+  get offset(): number {
+    return this.#windowOffset + this.#position;
+  }
+
+  set offset(offset: number) {
+    this.#windowOffset = offset;
+    this.#position = 0;
+    this.#end = 0;
   }
 
   /** The next byte that is not white space, without taking it; -1 at the end. */
   peek(): number {
-    const bytes = this.#bytes;
-    let position = this.position;
-    while (position < bytes.length) {
-      const byte = bytes[position]!;
-      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) {
-        this.position = position;
-        return byte;
+    do {
+      const window = this.#window;
+      const end = this.#end;
+      for (let position = this.#position; position < end; position++) {
+        const byte = window[position]!;
+        if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) {
+          this.#position = position;
+          return byte;
+        }
       }
-      position++;
-    }
-    this.position = position;
+      this.#position = end;
+    } while (this.#fill());
     return -1;
   }
 
   /** Takes the next byte when it is `character`. */
   accept(character: string): boolean {
     if (this.peek() !== character.charCodeAt(0)) return false;
-    this.position++;
+    this.#position++;
     return true;
   }
 
@@ -66,24 +96,31 @@ export class JsonScanner {
   /** Scans a string; its bytes without quotes and escapes are then in the `string…` fields. */
   scanString(): void {
     this.expect('"');
-    const bytes = this.#bytes;
-    const begin = this.position;
+    this.stringSource = this.#window;
+    this.stringBegin = this.#position;
     let hash = 0;
-    let position = begin;
-    for (; position < bytes.length; position++) {
-      const byte = bytes[position]!;
-      if (byte === QUOTE) {
-        this.stringSource = bytes;
-        this.stringBegin = begin;
-        this.stringEnd = position;
-        this.stringHash = hash;
-        this.position = position + 1;
-        return;
+    for (;;) {
+      const window = this.#window;
+      const end = this.#end;
+      for (let position = this.#position; position < end; position++) {
+        const byte = window[position]!;
+        if (byte === QUOTE) {
+          this.stringEnd = position;
+          this.stringHash = hash;
+          this.#position = position + 1;
+          return;
+        }
+        if (byte === BACKSLASH || byte < 0x20) {
+          this.#position = position;
+          this.#scanEscapedString(hash);
+          return;
+        }
+        hash = hashByte(hash, byte);
       }
-      if (byte === BACKSLASH || byte < 0x20) break;
-      hash = hashByte(hash, byte);
+      this.#position = end;
+      this.stringEnd = end;
+      if (!this.#fill()) this.fail('the file ends inside of a string');
     }
-    this.#scanEscapedString(begin, position, hash);
   }
 
   /** The last scanned string as text. */
@@ -93,16 +130,15 @@ export class JsonScanner {
 
   /** Scans an integer from 0 to `maximum`. */
   scanInteger(maximum: number): number {
-    this.peek();
-    const begin = this.position;
+    let digit = this.peek() - 0x30;
+    if (digit < 0 || digit > 9) this.fail('expected an integer');
     let value = 0;
-    for (; this.position < this.#bytes.length; this.position++) {
-      const digit = this.#bytes[this.position]! - 0x30;
-      if (digit < 0 || digit > 9) break;
+    while (digit >= 0 && digit <= 9) {
       value = value * 10 + digit;
       if (value > maximum) this.fail(`expected an integer up to ${maximum}`);
+      this.#position++;
+      digit = this.#byte() - 0x30;
     }
-    if (this.position === begin) this.fail('expected an integer');
     return value;
   }
 
@@ -124,46 +160,56 @@ export class JsonScanner {
         this.#skipLiteral();
         return;
       }
-      this.position++;
+      this.#position++;
     } while (depth > 0);
   }
 
   /** Reads one value of any kind into JavaScript objects. */
   readValue(): unknown {
     this.peek();
-    const begin = this.position;
+    const { offset } = this;
+    this.#valueBegin = this.#position;
     this.skipValue();
+    const text = decoder.decode(this.#window.subarray(this.#valueBegin, this.#position));
+    this.#valueBegin = -1;
     try {
-      return JSON.parse(decoder.decode(this.#bytes.subarray(begin, this.position)));
+      return JSON.parse(text);
     } catch (cause) {
+      const reason = 'a value is not valid JSON';
       throw new CorruptFileError({
         rule: 'InvalidJson',
         path: this.#path,
-        reason: 'a value is not valid JSON',
-        offsetBytes: begin,
+        reason,
+        offsetBytes: offset,
         cause,
       });
     }
   }
 
-  /** Throws a CorruptFileError at the current position. */
+  /** Throws a CorruptFileError at the current place. */
   fail(reason: string): never {
     throw new CorruptFileError({
       rule: 'InvalidJson',
       path: this.#path,
       reason,
-      offsetBytes: this.position,
+      offsetBytes: this.offset,
     });
   }
 
-  #skipLiteral(): void {
-    const begin = this.position;
-    while (this.position < this.#bytes.length && isLiteralByte(this.#bytes[this.position]!)) this.position++;
-    if (this.position === begin) this.fail('expected a value');
+  /** The byte at the position, or -1 at the end of the file. */
+  #byte(): number {
+    if (this.#position === this.#end && !this.#fill()) return -1;
+    return this.#window[this.#position]!;
   }
 
-  #scanEscapedString(begin: number, firstEscape: number, hashSoFar: number): void {
-    const bytes = this.#bytes;
+  #skipLiteral(): void {
+    let length = 0;
+    for (; isLiteralByte(this.#byte()); length++) this.#position++;
+    if (length === 0) this.fail('expected a value');
+  }
+
+  /** Goes on with a string at its first escape; the bytes before it are in the `string…` fields. */
+  #scanEscapedString(hashSoFar: number): void {
     let hash = hashSoFar;
     let used = 0;
     const write = (byte: number): void => {
@@ -174,67 +220,51 @@ export class JsonScanner {
       }
       this.#scratch[used++] = byte;
     };
-    for (let index = begin; index < firstEscape; index++) write(bytes[index]!);
-    this.position = firstEscape;
-    while (this.position < bytes.length) {
-      const byte = bytes[this.position++]!;
-      if (byte === QUOTE) {
-        this.stringSource = this.#scratch;
-        this.stringBegin = 0;
-        this.stringEnd = used;
-        this.stringHash = hash;
-        return;
-      }
-      if (byte < 0x20) this.fail('a control character inside of a string');
+    for (let index = this.stringBegin; index < this.#position; index++) write(this.#window[index]!);
+    const take = (): number => {
+      const byte = this.#byte();
+      this.#position++;
+      return byte;
+    };
+    for (let byte = take(); byte !== QUOTE; byte = take()) {
+      if (byte < 0x20) this.fail('the end or a control character inside of a string');
       const before = used;
-      if (byte === BACKSLASH) writeUtf8(this.#scanEscape(), write);
+      if (byte === BACKSLASH) writeUtf8(readEscape(take) ?? this.fail('an invalid escape'), write);
       else write(byte);
       for (let index = before; index < used; index++) hash = hashByte(hash, this.#scratch[index]!);
     }
-    this.fail('the file ends inside of a string');
+    this.stringSource = this.#scratch;
+    this.stringBegin = 0;
+    this.stringEnd = used;
+    this.stringHash = hash;
   }
 
-  /** Scans what follows a backslash and returns the code point. */
-  #scanEscape(): number {
-    const byte = this.#bytes[this.position++] ?? -1;
-    if (byte !== 0x75) {
-      const plain = ESCAPES.get(byte);
-      return plain ?? this.fail('an unknown escape inside of a string');
+  /** Reads more of the file behind what is in the window; false at the end. Keeps what is still needed. */
+  #fill(): boolean {
+    const isStringHere = this.stringSource === this.#window;
+    let keep = this.#position;
+    if (isStringHere) keep = Math.min(keep, this.stringBegin);
+    if (this.#valueBegin !== -1) keep = Math.min(keep, this.#valueBegin);
+    const kept = this.#end - keep;
+    if (kept > MAX_VALUE_BYTES) this.fail(`a value has more than ${MAX_VALUE_BYTES} bytes`);
+    const window = kept > this.#window.length / 2 ? new Uint8Array(this.#window.length * 2) : this.#window;
+    window.set(this.#window.subarray(keep, this.#end));
+    this.#window = window;
+    this.#windowOffset += keep;
+    this.#position -= keep;
+    if (this.#valueBegin !== -1) this.#valueBegin -= keep;
+    if (isStringHere) {
+      this.stringSource = window;
+      this.stringBegin -= keep;
+      this.stringEnd -= keep;
     }
-    const unit = this.#scanHex();
-    if (unit < 0xd800 || unit > 0xdfff) return unit;
-    const isPaired =
-      unit < 0xdc00 &&
-      this.#bytes[this.position] === BACKSLASH &&
-      this.#bytes[this.position + 1] === 0x75 &&
-      this.position + 6 <= this.#bytes.length;
-    if (!isPaired) this.fail('half of a surrogate pair inside of a string');
-    this.position += 2;
-    const low = this.#scanHex();
-    if (low < 0xdc00 || low > 0xdfff) this.fail('half of a surrogate pair inside of a string');
-    return 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
-  }
-
-  #scanHex(): number {
-    const text = decoder.decode(this.#bytes.subarray(this.position, this.position + 4));
-    if (!/^[0-9a-fA-F]{4}$/.test(text)) this.fail('expected four hexadecimal digits');
-    this.position += 4;
-    return Number.parseInt(text, 16);
+    const count = this.#source.read(window.subarray(kept), this.#windowOffset + kept);
+    this.#end = kept + count;
+    return count > 0;
   }
 }
 
-const ESCAPES: ReadonlyMap<number, number> = new Map([
-  [QUOTE, QUOTE],
-  [BACKSLASH, BACKSLASH],
-  [0x2f, 0x2f],
-  [0x62, 0x08],
-  [0x66, 0x0c],
-  [0x6e, 0x0a],
-  [0x72, 0x0d],
-  [0x74, 0x09],
-]);
-
-/** Bytes of numbers, true, false and null; separators inside of objects and lists are passed over one by one. */
+/** Bytes of numbers, true, false and null. */
 function isLiteralByte(byte: number): boolean {
   return (
     (byte >= 0x30 && byte <= 0x39) ||
@@ -244,22 +274,4 @@ function isLiteralByte(byte: number): boolean {
     byte === 0x2d ||
     byte === 0x2e
   );
-}
-
-function writeUtf8(codePoint: number, write: (byte: number) => void): void {
-  if (codePoint < 0x80) {
-    write(codePoint);
-  } else if (codePoint < 0x800) {
-    write(0xc0 | (codePoint >> 6));
-    write(0x80 | (codePoint & 0x3f));
-  } else if (codePoint < 0x10000) {
-    write(0xe0 | (codePoint >> 12));
-    write(0x80 | ((codePoint >> 6) & 0x3f));
-    write(0x80 | (codePoint & 0x3f));
-  } else {
-    write(0xf0 | (codePoint >> 18));
-    write(0x80 | ((codePoint >> 12) & 0x3f));
-    write(0x80 | ((codePoint >> 6) & 0x3f));
-    write(0x80 | (codePoint & 0x3f));
-  }
 }

@@ -1,4 +1,4 @@
-import { combineHashes, hashBytes } from './byte-hash.js';
+import { hashBytes } from './byte-hash.js';
 import type { EventLoopSlice } from './event-loop-slice.js';
 import type { JsonScanner } from './json-scanner.js';
 import { MergeTable } from './merge-table.js';
@@ -24,9 +24,9 @@ export async function readVocabulary(scanner: JsonScanner, slice: EventLoopSlice
   const vocabulary = new Vocabulary(Math.ceil(scanner.sizeBytes / BYTES_PER_TOKEN));
   await readEntries(scanner, slice, '{', '}', () => {
     scanner.scanString();
-    const { stringSource, stringBegin, stringEnd, stringHash } = scanner;
     scanner.expect(':');
     const id = scanner.scanInteger(MAX_TOKEN_ID);
+    const { stringSource, stringBegin, stringEnd, stringHash } = scanner;
     if (!vocabulary.add(id, stringSource, stringBegin, stringEnd, stringHash)) {
       scanner.fail(`the vocabulary has a token or an id twice (id ${id})`);
     }
@@ -41,6 +41,7 @@ export async function readMerges(
   slice: EventLoopSlice,
 ): Promise<MergeTable> {
   const merges = new MergeTable(Math.ceil(scanner.sizeBytes / BYTES_PER_MERGE));
+  let lastMerged = -1;
   await readEntries(scanner, slice, '[', ']', () => {
     if (merges.count === MAX_MERGES) scanner.fail(`more than ${MAX_MERGES} merge rules`);
     let left: number;
@@ -60,10 +61,15 @@ export async function readMerges(
       left = vocabulary.find(source, begin, space, hashBytes(source, begin, space));
       right = vocabulary.find(source, space + 1, end, hashBytes(source, space + 1, end));
     }
-    const merged = left === -1 || right === -1 ? -1 : findMerged(vocabulary, left, right);
+    // Rules that make the same token tend to follow each other.
+    const merged = left === -1 || right === -1 ? -1 : vocabulary.findJoined(left, right, lastMerged);
     // A rule whose result is not in the vocabulary must never apply.
-    if (merged === -1) merges.skip();
-    else merges.add(left, right, merged);
+    if (merged === -1) {
+      merges.skip();
+      return;
+    }
+    merges.add(left, right, merged);
+    lastMerged = merged;
   });
   return merges;
 }
@@ -71,12 +77,6 @@ export async function readMerges(
 function scanToken(scanner: JsonScanner, vocabulary: Vocabulary): number {
   scanner.scanString();
   return vocabulary.find(scanner.stringSource, scanner.stringBegin, scanner.stringEnd, scanner.stringHash);
-}
-
-function findMerged(vocabulary: Vocabulary, left: number, right: number): number {
-  const rightLength = vocabulary.byteLength(right);
-  const hash = combineHashes(vocabulary.hashOf(left), vocabulary.hashOf(right), rightLength);
-  return vocabulary.findJoined(left, right, hash);
 }
 
 /** Reads a list or an object entry by entry, and lets the event loop run in between. */

@@ -2,7 +2,7 @@ import type { Tokenizer } from './tokenizer.js';
 import { Utf8Joiner } from './utf8-joiner.js';
 
 /** Turns token ids that arrive one by one into text that can be shown at once. */
-export interface TextDecoder {
+export interface TokenTextDecoder {
   /** Adds one id; returns the text that is certain now: complete characters only, possibly none. */
   push(id: number): string;
   /** Ends the text: one U+FFFD for each byte of a character that stayed incomplete. The decoder can be used again. */
@@ -18,7 +18,7 @@ export interface TextDecoder {
 export function createTextDecoder(
   tokenizer: Tokenizer,
   options: { skipSpecial?: boolean } = {},
-): TextDecoder {
+): TokenTextDecoder {
   const joiner = new Utf8Joiner();
   const skipsSpecial = options.skipSpecial ?? false;
   return {

@@ -1,6 +1,6 @@
 import { CorruptFileError } from '@markbase/core';
 import type { EventLoopSlice } from './event-loop-slice.js';
-import { JsonScanner } from './json-scanner.js';
+import { type ByteSource, JsonScanner } from './json-scanner.js';
 import type { MergeTable } from './merge-table.js';
 import { MAX_TOKEN_ID, readMerges, readVocabulary } from './read-vocabulary.js';
 import { UnsupportedTokenizerError } from './unsupported-tokenizer-error.js';
@@ -34,16 +34,16 @@ export interface TokenizerFile {
 }
 
 /**
- * Parses the bytes of a tokenizer.json. The vocabulary and the merge rules go straight from bytes to tables.
+ * Parses a tokenizer.json. The vocabulary and the merge rules go straight from bytes to tables.
  *
  * Errors: CorruptFileError when it is not the JSON it should be; UnsupportedTokenizerError for other models.
  */
 export async function parseTokenizerFile(
-  bytes: Uint8Array,
+  source: ByteSource,
   path: string,
   slice: EventLoopSlice,
 ): Promise<TokenizerFile> {
-  const scanner = new JsonScanner(bytes, path);
+  const scanner = new JsonScanner(source, path);
   const parts = new Map<string, unknown>();
   let model: ModelParts | null = null;
   for (const key of keysOf(scanner)) {
@@ -86,7 +86,7 @@ async function readModel(scanner: JsonScanner, path: string, slice: EventLoopSli
       merges = await readMerges(scanner, vocabulary, slice);
     } else if (key === 'merges') {
       scanner.peek();
-      mergesAt = scanner.position;
+      mergesAt = scanner.offset;
       scanner.skipValue();
     } else {
       options.set(key, scanner.readValue());
@@ -95,10 +95,10 @@ async function readModel(scanner: JsonScanner, path: string, slice: EventLoopSli
   }
   if (vocabulary === null) throw corrupt(path, 'MissingVocabulary', 'the model has no "vocab"');
   if (merges === null && mergesAt !== -1) {
-    const end = scanner.position;
-    scanner.position = mergesAt;
+    const end = scanner.offset;
+    scanner.offset = mergesAt;
     merges = await readMerges(scanner, vocabulary, slice);
-    scanner.position = end;
+    scanner.offset = end;
   }
   if (merges === null)
     throw unsupported(path, 'model', 'byte-pair encoding with "merges"', [...options.keys()]);

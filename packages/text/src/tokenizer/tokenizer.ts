@@ -33,7 +33,9 @@ export class Tokenizer {
   readonly #specialIds: ReadonlySet<number>;
   readonly #byteOfId: ReadonlyMap<number, number>;
   readonly #special: AddedTokenMatcher;
-  readonly #literals: { readonly all: Matchers; readonly ordinary: Matchers };
+  readonly #added: readonly AddedToken[];
+  readonly #ordinaryLiterals: Literals;
+  #allLiterals: Literals | null = null;
 
   /** Takes over the tables of `file`. */
   constructor(file: TokenizerFile) {
@@ -54,10 +56,8 @@ export class Tokenizer {
     });
     this.#words = new WordSplitter(vocabulary);
     this.#special = new AddedTokenMatcher(special);
-    this.#literals = {
-      all: this.#matchersOf(added),
-      ordinary: this.#matchersOf(added.filter((token) => !token.isSpecial)),
-    };
+    this.#added = added;
+    this.#ordinaryLiterals = this.#literalsOf(added.filter((token) => !token.isSpecial));
     this.#vocabulary = vocabulary;
     this.vocabSize = vocabulary.size;
   }
@@ -70,13 +70,15 @@ export class Tokenizer {
    *   all text that comes from users: they stay ordinary text.
    */
   encode(text: string, options: { parseSpecial?: boolean } = {}): Int32Array {
-    const matchers = options.parseSpecial ? this.#literals.all : this.#literals.ordinary;
+    // Prompts are cut at control tokens before they are encoded: few programs need all literals at once.
+    if (options.parseSpecial) this.#allLiterals ??= this.#literalsOf(this.#added);
+    const literals = (options.parseSpecial && this.#allLiterals) || this.#ordinaryLiterals;
     const ids: number[] = [];
-    forEachPiece(matchers.raw, toWellFormed(text), (id, piece) => {
+    forEachPiece(literals.raw, toWellFormed(text), (id, piece) => {
       if (id !== null) ids.push(id);
-      else this.#encodeRaw(piece, matchers.normalized, ids);
+      else this.#encodeRaw(piece, literals.normalized, ids);
     });
-    return Int32Array.from(ids);
+    return new Int32Array(ids);
   }
 
   /** Text of ids: all that a streaming decoder gives, put together. Ids without a token give nothing. */
@@ -137,7 +139,7 @@ export class Tokenizer {
     });
   }
 
-  #matchersOf(tokens: readonly AddedToken[]): Matchers {
+  #literalsOf(tokens: readonly AddedToken[]): Literals {
     const normalized = tokens.filter((token) => token.isNormalized);
     return {
       raw: new AddedTokenMatcher(tokens.filter((token) => !token.isNormalized)),
@@ -148,7 +150,7 @@ export class Tokenizer {
   }
 }
 
-interface Matchers {
+interface Literals {
   /** Literals that are searched for in the text as it is. */
   readonly raw: AddedTokenMatcher;
   /** Literals that are searched for after the normalizer. */

@@ -1,4 +1,4 @@
-import { hashBytes, spreadHash } from './byte-hash.js';
+import { combineHashes, hashBytes, spreadHash } from './byte-hash.js';
 
 // A byte order mark is a token like any other.
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -72,18 +72,28 @@ export class Vocabulary {
     return this.#slots[this.#locate(source, begin, end, hash) * 2]! - 1;
   }
 
-  /** Id of two tokens put together, or -1; `hash` is that of the whole. */
-  findJoined(left: number, right: number, hash: number): number {
+  /**
+   * Id of two tokens put together, or -1.
+   *
+   * @param guess an id that is likely, tried first; -1 for none
+   */
+  findJoined(left: number, right: number, guess = -1): number {
     const leftLength = this.byteLength(left);
-    const length = leftLength + this.byteLength(right);
+    const rightLength = this.byteLength(right);
+    const length = leftLength + rightLength;
+    if (guess !== -1 && this.byteLength(guess) === length) {
+      const begin = this.beginOf(guess);
+      if (this.#startsAt(begin, left) && this.#startsAt(begin + leftLength, right)) return guess;
+    }
+    const ids = this.#ids;
+    const hash = combineHashes(ids[left * ID_FIELDS + HASH]!, ids[right * ID_FIELDS + HASH]!, rightLength);
     const slots = this.#slots;
     for (let slot = spreadHash(hash) & this.#mask; ; slot = (slot + 1) & this.#mask) {
       const id = slots[slot * 2]! - 1;
       if (id < 0) return -1;
       if (slots[slot * 2 + 1] !== hash || this.byteLength(id) !== length) continue;
-      const begin = this.#ids[id * ID_FIELDS + BEGIN]!;
-      if (!this.#startsAt(begin, left)) continue;
-      if (this.#startsAt(begin + leftLength, right)) return id;
+      const begin = this.beginOf(id);
+      if (this.#startsAt(begin, left) && this.#startsAt(begin + leftLength, right)) return id;
     }
   }
 
@@ -100,7 +110,7 @@ export class Vocabulary {
 
   /** UTF-8 bytes of a token: a view, not a copy. */
   bytesOf(id: number): Uint8Array {
-    const begin = this.#ids[id * ID_FIELDS + BEGIN]!;
+    const begin = this.beginOf(id);
     return this.#bytes.subarray(begin, begin + this.byteLength(id));
   }
 
@@ -117,11 +127,6 @@ export class Vocabulary {
   /** Length of a token in bytes. */
   byteLength(id: number): number {
     return this.#ids[id * ID_FIELDS + LENGTH]! - 1;
-  }
-
-  /** Hash of the bytes of a token. */
-  hashOf(id: number): number {
-    return this.#ids[id * ID_FIELDS + HASH]!;
   }
 
   /** Gives back the memory that was reserved for more tokens. */
@@ -142,7 +147,7 @@ export class Vocabulary {
 
   #equals(id: number, source: Uint8Array, begin: number, end: number): boolean {
     const bytes = this.#bytes;
-    const own = this.#ids[id * ID_FIELDS + BEGIN]!;
+    const own = this.beginOf(id);
     if (this.byteLength(id) !== end - begin) return false;
     for (let index = begin; index < end; index++) {
       if (bytes[own + index - begin] !== source[index]) return false;
@@ -153,7 +158,7 @@ export class Vocabulary {
   /** True when the bytes of token `id` stand at `begin` among the bytes of all tokens. */
   #startsAt(begin: number, id: number): boolean {
     const bytes = this.#bytes;
-    const own = this.#ids[id * ID_FIELDS + BEGIN]!;
+    const own = this.beginOf(id);
     const length = this.byteLength(id);
     for (let index = 0; index < length; index++) {
       if (bytes[begin + index] !== bytes[own + index]) return false;

@@ -37,13 +37,10 @@ export class WordSplitter {
 /** Last UTF-16 units of the characters that come before `▁` inside of a token. */
 function unitsJoinedToSpace(vocabulary: Vocabulary): Set<number> {
   const units = new Set<number>();
+  const { allBytes } = vocabulary;
   for (let id = 0; id < vocabulary.size; id++) {
-    if (
-      !vocabulary.has(id) ||
-      !hasInnerMark(vocabulary.allBytes, vocabulary.beginOf(id), vocabulary.byteLength(id))
-    ) {
-      continue;
-    }
+    const begin = vocabulary.beginOf(id);
+    if (!hasInnerMark(allBytes, begin, begin + vocabulary.byteLength(id))) continue;
     const text = vocabulary.textOf(id)!;
     for (let at = text.indexOf('▁', 1); at !== -1; at = text.indexOf('▁', at + 1)) {
       units.add(text.charCodeAt(at - 1));
@@ -54,9 +51,10 @@ function unitsJoinedToSpace(vocabulary: Vocabulary): Set<number> {
 }
 
 /** True when some `▁` comes after another character. */
-function hasInnerMark(bytes: Uint8Array, begin: number, length: number): boolean {
-  for (let index = begin + 1; index + 2 < begin + length; index++) {
-    if (isMarkAt(bytes, index) && !(index >= begin + 3 && isMarkAt(bytes, index - 3))) return true;
+function hasInnerMark(bytes: Uint8Array, begin: number, end: number): boolean {
+  for (let index = begin + 1; index + 2 < end; index++) {
+    if (bytes[index] !== 0xe2 || !isMarkAt(bytes, index)) continue;
+    if (index < begin + 3 || !isMarkAt(bytes, index - 3)) return true;
   }
   return false;
 }

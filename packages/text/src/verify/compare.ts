@@ -5,7 +5,7 @@ export interface Difference {
   /** Largest absolute difference. */
   readonly maxAbs: number;
   /** False when a value is NaN or infinite. */
-  readonly isFinite: boolean;
+  readonly isAllFinite: boolean;
 }
 
 /** Compares two arrays of equal length. */
@@ -13,17 +13,21 @@ export function compare(actual: Float32Array, expected: Float32Array): Differenc
   let errorSum = 0;
   let referenceSum = 0;
   let maxAbs = actual.length === expected.length ? 0 : Number.POSITIVE_INFINITY;
-  let isFinite = true;
+  let isAllFinite = true;
   for (let index = 0; index < expected.length; index++) {
     const value = actual[index] ?? Number.NaN;
     const error = Math.abs(value - expected[index]!);
-    if (!Number.isFinite(value)) isFinite = false;
+    if (!Number.isFinite(value)) isAllFinite = false;
     errorSum += error * error;
     referenceSum += expected[index]! * expected[index]!;
     if (error > maxAbs) maxAbs = error;
   }
   const relRms = errorSum === 0 ? 0 : Math.sqrt(errorSum / referenceSum);
-  return { relRms: isFinite ? relRms : Number.NaN, maxAbs: isFinite ? maxAbs : Number.NaN, isFinite };
+  return {
+    relRms: isAllFinite ? relRms : Number.NaN,
+    maxAbs: isAllFinite ? maxAbs : Number.NaN,
+    isAllFinite,
+  };
 }
 
 /** Median of the rows' relative differences: a few rows that a rounding tipped over do not hide a good layer. */
@@ -34,7 +38,7 @@ export function compareRows(actual: Float32Array, expected: Float32Array, width:
     return compare(slice(actual), slice(expected)).relRms;
   });
   rows.sort((a, b) => a - b);
-  return { ...whole, relRms: whole.isFinite ? rows[Math.floor(rows.length / 2)]! : Number.NaN };
+  return { ...whole, relRms: whole.isAllFinite ? rows[Math.floor(rows.length / 2)]! : Number.NaN };
 }
 
 /** The worst of several differences. */
@@ -42,7 +46,7 @@ export function worst(differences: readonly Difference[]): Difference {
   return {
     relRms: Math.max(...differences.map((difference) => difference.relRms)),
     maxAbs: Math.max(...differences.map((difference) => difference.maxAbs)),
-    isFinite: differences.every((difference) => difference.isFinite),
+    isAllFinite: differences.every((difference) => difference.isAllFinite),
   };
 }
 

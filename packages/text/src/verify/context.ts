@@ -50,3 +50,13 @@ export function observePrompt(
     model.observe({ sequence: sequence!, rows: model.layOut(prompt) }, names, { ...(signal && { signal }) });
   return withSequences(model, 1, body, signal);
 }
+
+/** Logits [V] after a prompt. */
+export function prefillLogits(model: TextModel, prompt: Prompt, signal?: AbortSignal): Promise<Float32Array> {
+  const body = async ([sequence]: Sequence[]) => {
+    const jobs = [{ sequence: sequence!, rows: model.layOut(prompt) }];
+    const [choice] = await model.prefill(jobs, { withLogits: true, ...(signal && { signal }) });
+    return choice!.logits!;
+  };
+  return withSequences(model, 1, body, signal);
+}

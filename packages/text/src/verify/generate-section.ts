@@ -1,4 +1,4 @@
-import type { Choice } from '../text-model.js';
+import type { Choice } from '../engine/choice.js';
 import { argmax, compare } from './compare.js';
 import { HIGH_TOLERANCE, type VerifyContext, withSequences } from './context.js';
 import { judgedSection, type VerifySection } from './report.js';

@@ -1,7 +1,13 @@
 import { LOGITS_OUTPUT } from '../model/decoder.js';
 import type { TextModel } from '../text-model.js';
 import { compare, type Difference, worst } from './compare.js';
-import { observePrompt, VERIFY_SEQUENCES, type VerifyContext, withSequences } from './context.js';
+import {
+  observePrompt,
+  prefillLogits,
+  VERIFY_SEQUENCES,
+  type VerifyContext,
+  withSequences,
+} from './context.js';
 import { judgedSection, type VerifySection } from './report.js';
 
 /**
@@ -18,27 +24,13 @@ export async function verifyInvariance(context: VerifyContext): Promise<VerifySe
     observed[LOGITS_OUTPUT]!.subarray(position * vocabularySize, (position + 1) * vocabularySize);
   const last = rowOf(ids.length - 1);
 
-  const prefill = (model: TextModel) => withPrompt(model, ids, signal);
+  const prefill = (model: TextModel) => prefillLogits(model, { ids }, signal);
   return [
     judgedSection('prefill in one piece', compare(await prefill(whole), last), tolerance),
     judgedSection('prefill in chunks', compare(await prefill(chunked), last), tolerance),
     judgedSection('token by token', worst(await tokenByToken(chunked, ids, rowOf, signal)), tolerance),
     judgedSection('batched with others', worst(await batched(chunked, ids, rowOf, signal)), tolerance),
   ];
-}
-
-/** Logits [V] after a prompt. */
-async function withPrompt(model: TextModel, ids: readonly number[], signal?: AbortSignal): Promise<Float32Array> {
-  return withSequences(
-    model,
-    1,
-    async ([sequence]) => {
-      const jobs = [{ sequence: sequence!, rows: model.layOut({ ids }) }];
-      const [choice] = await model.prefill(jobs, { withLogits: true, ...(signal && { signal }) });
-      return choice!.logits!;
-    },
-    signal,
-  );
 }
 
 async function tokenByToken(

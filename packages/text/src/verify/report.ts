@@ -36,9 +36,9 @@ export function judgedSection(
   tolerance: number | null,
   tokensEqual?: boolean,
 ): VerifySection {
-  const { relRms, maxAbs, isFinite } = difference;
+  const { relRms, maxAbs, isAllFinite } = difference;
   const isClose = tolerance === null || (tolerance === 0 ? maxAbs === 0 : relRms <= tolerance);
-  const pass = isFinite && isClose && (tokensEqual ?? true);
+  const pass = isAllFinite && isClose && (tokensEqual ?? true);
   return { name, pass, relRms, maxAbs, tolerance, ...(tokensEqual !== undefined && { tokensEqual }) };
 }
 

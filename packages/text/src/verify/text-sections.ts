@@ -1,7 +1,13 @@
 import { hiddenOutput } from '../engine/programs.js';
 import { LOGITS_OUTPUT } from '../model/decoder.js';
 import { compare, compareRows, type Difference, worst } from './compare.js';
-import { FAST_TOLERANCE, HIGH_TOLERANCE, observePrompt, type VerifyContext, withSequences } from './context.js';
+import {
+  FAST_TOLERANCE,
+  HIGH_TOLERANCE,
+  observePrompt,
+  type VerifyContext,
+  withSequences,
+} from './context.js';
 import { runHead, runLayer } from './layer-runner.js';
 import { judgedSection, type VerifySection } from './report.js';
 

@@ -65,7 +65,7 @@ Status CpuProgram::run(const StepCall& step) {
   is_cancelled_.store(false);
   for (auto& next : next_item_) next.store(0, std::memory_order_relaxed);
   step_ = &step;
-  stop_phase_.store(kNeverStop);
+  stop_stage_.store(kNeverStop);
   non_finite_ = nullptr;
   copy_inputs(step);
 
@@ -82,7 +82,7 @@ Status CpuProgram::run(const StepCall& step) {
 
   step_ = nullptr;
   if (non_finite_) return Status::error(StatusCode::kNonFinite, non_finite_->command->label);
-  if (stop_phase_.load() != kNeverStop) return Status::error(StatusCode::kCancelled, description_.label);
+  if (stop_stage_.load() != kNeverStop) return Status::error(StatusCode::kCancelled, description_.label);
   if (Status status = damaged_file(); !status.ok()) return status;
   copy_outputs(step);
   return Status::good();
@@ -90,22 +90,22 @@ Status CpuProgram::run(const StepCall& step) {
 
 void CpuProgram::run_commands(uint32_t thread, Barrier* barrier) {
   size_t phase_index = 0;
+  size_t stage = 0;
+  // Every barrier is a stage. Thread 0 decides before it, all obey behind it, so that all leave at the same one.
+  const auto continues = [&](bool stops) {
+    if (stops) stop_stage_.store(stage, std::memory_order_relaxed);
+    barrier->wait();
+    return stop_stage_.load(std::memory_order_relaxed) > stage++;
+  };
   for (const BoundCommand& bound : commands_) {
-    for (uint32_t phase = 0; phase < bound.kernel->phases; ++phase, ++phase_index) {
-      run_phase(bound, phase, &next_item_[phase_index], thread);
-      if (thread == 0 && (is_cancelled_.load(std::memory_order_relaxed) || device_->is_shut_down())) {
-        stop_phase_.store(phase_index, std::memory_order_relaxed);
-      }
-      barrier->wait();
-      if (stop_phase_.load(std::memory_order_relaxed) <= phase_index) return;
+    for (uint32_t phase = 0; phase < bound.kernel->phases; ++phase) {
+      run_phase(bound, phase, &next_item_[phase_index++], thread);
+      if (!continues(thread == 0 && (is_cancelled_.load(std::memory_order_relaxed) || device_->is_shut_down()))) return;
     }
     if (!description_.check_finite) continue;
-    if (thread == 0 && has_non_finite_output(bound)) {
-      non_finite_ = &bound;
-      stop_phase_.store(phase_index - 1, std::memory_order_relaxed);
-    }
-    barrier->wait();
-    if (stop_phase_.load(std::memory_order_relaxed) < phase_index) return;
+    const bool is_bad = thread == 0 && has_non_finite_output(bound);
+    if (is_bad) non_finite_ = &bound;
+    if (!continues(is_bad)) return;
   }
 }
 

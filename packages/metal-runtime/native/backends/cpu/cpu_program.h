@@ -56,8 +56,8 @@ class CpuProgram : public Program {
 
   // Of the running step, set before the threads start and read by all of them.
   const StepCall* step_ = nullptr;
-  /** Phase after which all threads leave. A number, not a flag: a thread that is still one phase behind must not see it. */
-  std::atomic<size_t> stop_phase_{kNeverStop};
+  /** Barrier behind which all threads leave. A number, not a flag: a thread that is one behind must not see it. */
+  std::atomic<size_t> stop_stage_{kNeverStop};
   const BoundCommand* non_finite_ = nullptr;
 };
 

@@ -70,10 +70,21 @@ inline void give_buffers(Tile& tile, uint32_t width, float* memory) {
   tile.weights = tile.converted + size_t{kValueBlock} * padded_width(width);
 }
 
+/** Rows that are fetched ahead: heads of a position lie between them, so that the processor does not foresee them. */
+inline constexpr uint32_t kPrefetch = 8;
+
+template <ScalarType type>
+inline void prefetch(const KvHead& head, const void* cache, uint32_t position) {
+  const size_t element = type == kScalarF32 ? 4 : 2;
+  const char* at = static_cast<const char*>(cache) + (head.base + position % head.capacity * head.stride) * element;
+  for (size_t i = 0; i < head.width * element; i += 64) __builtin_prefetch(at + i);
+}
+
 /** The row of a position as padded float32: in place where it lies so, else converted into `to`. */
 template <ScalarType type>
 inline const float* cached_row(const KvHead& head, const void* cache, uint32_t position, float* to) {
   const size_t index = head.base + position % head.capacity * head.stride;
+  prefetch<type>(head, cache, position + kPrefetch);
   if (type == kScalarF32 && head.width == head.padded_width) return static_cast<const float*>(cache) + index;
   for_each_vector(head.width, [&](uint32_t i, uint32_t n) { store(to + i, load_as<type>(cache, index + i, n)); });
   return to;
@@ -170,7 +181,8 @@ inline void attend_partition(Tile& tile, const KvHead& head, uint32_t partition)
     for (; i + kQueryGroup <= tile.queries; i += kQueryGroup) {
       score<kQueryGroup>(tile.q + i, keys, width, tile.weights + i * kPartition + j);
     }
-    for (; i < tile.queries; ++i) score<1>(tile.q + i, keys, width, tile.weights + i * kPartition + j);
+    for (; i + 2 <= tile.queries; i += 2) score<2>(tile.q + i, keys, width, tile.weights + i * kPartition + j);
+    if (i < tile.queries) score<1>(tile.q + i, keys, width, tile.weights + i * kPartition + j);
   }
 
   for (uint32_t i = 0; i < tile.queries; ++i) {
@@ -194,6 +206,11 @@ inline void attend_partition(Tile& tile, const KvHead& head, uint32_t partition)
       if (alike == kQueryGroup) {
         accumulate<kQueryGroup>(weights + j, values, end - j, width, acc);
         i += kQueryGroup;
+        continue;
+      }
+      if (alike >= 2) {
+        accumulate<2>(weights + j, values, end - j, width, acc);
+        i += 2;
         continue;
       }
       // Positions that a query does not see are left out, not weighted with 0: they may hold anything.

@@ -32,7 +32,8 @@ typedef uint32_t U32 __attribute__((vector_size(kLanes * 4)));
 typedef uint16_t U16 __attribute__((vector_size(kLanes * 2)));
 typedef float F32x4 __attribute__((vector_size(16)));
 
-inline F32 splat(float value) { return F32{} + value; }
+/** Every lane `value`, also -0. */
+inline F32 splat(float value) { return value - F32{}; }
 
 inline F32 load(const float* from) {
   F32 v;

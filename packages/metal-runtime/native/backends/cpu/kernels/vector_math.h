@@ -50,7 +50,7 @@ inline float exp(float x) { return exp(splat(x))[0]; }
 
 /** tanh x = E / (E + 2), E = e^(2|x|) - 1; relative error below 2.5e-7, also near 0; NaN stays NaN. */
 inline F32 tanh(F32 x) {
-  const I32 sign = (I32)x & (I32)splat(-0.0f);
+  const I32 sign = (I32)x & INT32_MIN;
   const F32 magnitude = (F32)((I32)x ^ sign);
   // tanh rounds to 1 from 9.02 on.
   const F32 bounded = select(magnitude > 10.0f, splat(10.0f), magnitude);

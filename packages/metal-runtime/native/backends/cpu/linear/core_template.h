@@ -32,9 +32,7 @@ struct Core {
 
   static size_t scratch_bytes(const WeightView& weight, RowForm form, uint32_t rows) {
     if (form == RowForm::kFloat32) return sizeof(float) * FloatProduct<Simd>::scratch_floats(weight) + 64;
-    const size_t few = sizeof(float) * Int8Product<Simd>::scratch_floats(weight);
-    const size_t many = rows >= Batch::kMinRows ? Batch::scratch_bytes(weight, rows) : 0;
-    return (few > many ? few : many) + 64;
+    return (rows >= Batch::kMinRows ? Batch::scratch_bytes(weight, rows) : 0) + 64;
   }
 
   static void multiply(const WeightView& weight, RowForm form, const void* prepared, uint32_t rows, uint32_t begin,
@@ -47,7 +45,7 @@ struct Core {
     } else if (rows >= Batch::kMinRows) {
       Batch::run(weight, prepared, rows, begin, end, y, y_stride, floats);
     } else {
-      Int8Product<Simd>::run(weight, prepared, rows, begin, end, y, y_stride, floats);
+      Int8Product<Simd>::run(weight, prepared, rows, begin, end, y, y_stride);
     }
   }
 

@@ -9,17 +9,15 @@ namespace {
 /** Columns of the smallest piece that shares one weight scale and one activation scale. */
 constexpr int int8_unit(uint32_t group) { return group == 32 ? 32 : 64; }
 
-/** Writes scale and bias of weight row `row` per unit of columns; a group of 128 is two units with the same values. */
-template <class Simd, int Unit>
-inline void load_units(const WeightView& weight, uint32_t row, float* scale, float* bias) {
-  const uint32_t groups = weight.in / weight.group;
-  load_scalars<Simd>(weight.scale_type, weight.scales, size_t{row} * groups, groups, scale);
-  load_scalars<Simd>(weight.scale_type, weight.biases, size_t{row} * groups, groups, bias);
-  if (weight.group == Unit) return;
-  for (uint32_t g = groups; g-- > 0;) {
-    scale[2 * g] = scale[2 * g + 1] = scale[g];
-    bias[2 * g] = bias[2 * g + 1] = bias[g];
-  }
+/**
+ * One scalar per unit for kLanes units from `source` on, of which `count` exist; the other lanes are zero. With a group
+ * of 128 two units of 64 share a scalar.
+ */
+template <class Simd>
+inline typename Simd::Float load_units(ScalarType type, const uint8_t* source, bool is_shared, uint32_t count) {
+  if (is_shared) return Simd::repeat_lanes(Simd::load_scalars(type, source, smaller(count, Simd::kLanes) / 2));
+  if (count >= Simd::kLanes) return Simd::load_scalars(type, source);
+  return Simd::load_scalars(type, source, count);
 }
 
 /**
@@ -41,13 +39,8 @@ struct Int8Product {
   static constexpr uint32_t kLanes = Simd::kLanes;
   static constexpr uint32_t kMaxRows = 4;
 
-  /** Floats of scratch: scale and bias of one weight row, and scale products for each activation row. */
-  static size_t scratch_floats(const WeightView& weight) {
-    return size_t{2 + kMaxRows} * int8_row_units(weight.in, 32);
-  }
-
   static void run(const WeightView& weight, const void* prepared, uint32_t rows, uint32_t begin, uint32_t end, float* y,
-                  size_t y_stride, float* scratch) {
+                  size_t y_stride) {
     const size_t row_bytes = int8_row_bytes(weight.in);
     visit_bits(weight.bits, [&](auto tag) {
       constexpr int kBits = decltype(tag)::kBits;
@@ -55,9 +48,9 @@ struct Int8Product {
         const uint8_t* first = static_cast<const uint8_t*>(prepared) + r * row_bytes;
         const uint32_t count = smaller(rows - r, kMaxRows);
         if (int8_unit(weight.group) == 32) {
-          run_rows<kBits, 32>(weight, first, row_bytes, count, begin, end, y + r * y_stride, y_stride, scratch);
+          run_rows<kBits, 32>(weight, first, row_bytes, count, begin, end, y + r * y_stride, y_stride);
         } else {
-          run_rows<kBits, 64>(weight, first, row_bytes, count, begin, end, y + r * y_stride, y_stride, scratch);
+          run_rows<kBits, 64>(weight, first, row_bytes, count, begin, end, y + r * y_stride, y_stride);
         }
       }
     });
@@ -66,63 +59,79 @@ struct Int8Product {
  private:
   template <int Bits, int Unit>
   static void run_rows(const WeightView& weight, const uint8_t* prepared, size_t row_bytes, uint32_t rows, uint32_t begin,
-                       uint32_t end, float* y, size_t y_stride, float* scratch) {
+                       uint32_t end, float* y, size_t y_stride) {
     Int8Row x[kMaxRows];
     for (uint32_t r = 0; r < rows; ++r) x[r] = int8_row(prepared + r * row_bytes, weight.in);
     switch (rows) {
-      case 1: return run_outputs<Bits, Unit, 1>(weight, x, begin, end, y, y_stride, scratch);
-      case 2: return run_outputs<Bits, Unit, 2>(weight, x, begin, end, y, y_stride, scratch);
-      case 3: return run_outputs<Bits, Unit, 3>(weight, x, begin, end, y, y_stride, scratch);
-      default: return run_outputs<Bits, Unit, 4>(weight, x, begin, end, y, y_stride, scratch);
+      case 1: return run_outputs<Bits, Unit, 1>(weight, x, begin, end, y, y_stride);
+      case 2: return run_outputs<Bits, Unit, 2>(weight, x, begin, end, y, y_stride);
+      case 3: return run_outputs<Bits, Unit, 3>(weight, x, begin, end, y, y_stride);
+      default: return run_outputs<Bits, Unit, 4>(weight, x, begin, end, y, y_stride);
     }
   }
 
   template <int Bits, int Unit, uint32_t Rows>
   static void run_outputs(const WeightView& weight, const Int8Row* x, uint32_t begin, uint32_t end, float* y,
-                          size_t y_stride, float* scratch) {
+                          size_t y_stride) {
     using Step = typename Simd::template DotStep<Bits, Unit>;
     constexpr uint32_t kStepBytes = Step::kColumns * Bits / 8;
-    const uint32_t units = int8_row_units(weight.in, Unit);
-    const uint32_t steps = weight.in / Step::kColumns;
-    const uint32_t tail_bytes = weight.in % Step::kColumns * Bits / 8;
-    float* scale = scratch;
-    float* bias = scale + units;
-    float* product = bias + units;
-    memset(scratch, 0, sizeof(float) * 2 * units);  // the padding stays zero
+    constexpr uint32_t kUnitBytes = Unit * Bits / 8;
+    constexpr uint32_t kStepsPerChunk = kLanes / Step::kUnits;
+    const uint32_t units = weight.in / Unit;
+    const bool is_shared = weight.group != Unit;
+    const uint32_t scalar_size = scalar_bytes(weight.scale_type);
+    const size_t scales_stride = size_t{weight.in / weight.group} * scalar_size;
     for (uint32_t n = begin; n < end; ++n) {
-      load_units<Simd, Unit>(weight, n, scale, bias);
+      const uint8_t* codes = weight_row(weight, n);
+      const uint8_t* scales = static_cast<const uint8_t*>(weight.scales) + n * scales_stride;
+      const uint8_t* biases = static_cast<const uint8_t*>(weight.biases) + n * scales_stride;
       Float sum[Rows];
       for (uint32_t r = 0; r < Rows; ++r) sum[r] = Simd::zero();
       for (uint32_t u = 0; u < units; u += kLanes) {
-        const Float s = Simd::load(scale + u);
-        Float b = Simd::load(bias + u);
-        if constexpr (Step::kOffset != 0) b = Simd::fma(s, Simd::set(Step::kOffset), b);
+        // The scales of the next kLanes units, one a lane.
+        const size_t offset = size_t{is_shared ? u / 2 : u} * scalar_size;
+        Simd::prefetch_scales(scales + offset);
+        Simd::prefetch_scales(biases + offset);
+        const Float scale = load_units<Simd>(weight.scale_type, scales + offset, is_shared, units - u);
+        Float bias = load_units<Simd>(weight.scale_type, biases + offset, is_shared, units - u);
+        if constexpr (Step::kOffset != 0) bias = Simd::fma(scale, Simd::set(Step::kOffset), bias);
+        alignas(64) float product[Rows][kLanes];
         for (uint32_t r = 0; r < Rows; ++r) {
-          Simd::store(product + r * units + u, Simd::multiply(s, Simd::load(x[r].template scale<Unit>() + u)));
-          sum[r] = Simd::fma(b, Simd::load(x[r].template sum<Unit>() + u), sum[r]);
+          Simd::store(product[r], Simd::multiply(scale, Simd::load(x[r].template scale<Unit>() + u)));
+          sum[r] = Simd::fma(bias, Simd::load(x[r].template sum<Unit>() + u), sum[r]);
         }
-      }
-      const uint8_t* codes = weight_row(weight, n);
-      for (uint32_t step = 0; step < steps; ++step, codes += kStepBytes) {
-        Simd::prefetch(codes);
-        add_step<Step>(codes, step, x, product, units, sum);
-      }
-      if (tail_bytes != 0) {
-        alignas(64) uint8_t tail[kStepBytes] = {};
-        memcpy(tail, codes, tail_bytes);
-        add_step<Step>(tail, steps, x, product, units, sum);
+        const uint32_t column = u * Unit;
+        if (units - u >= kLanes) {
+          for (uint32_t step = 0; step < kStepsPerChunk; ++step, codes += kStepBytes) {
+            Simd::prefetch(codes);
+            add_step<Step>(codes, column, step, x, product, sum);
+          }
+          continue;
+        }
+        const uint32_t steps = (units - u) / Step::kUnits;
+        for (uint32_t step = 0; step < steps; ++step, codes += kStepBytes) {
+          Simd::prefetch(codes);
+          add_step<Step>(codes, column, step, x, product, sum);
+        }
+        const uint32_t tail_units = (units - u) % Step::kUnits;
+        if (tail_units != 0) {
+          alignas(64) uint8_t tail[kStepBytes] = {};
+          memcpy(tail, codes, tail_units * kUnitBytes);
+          add_step<Step>(tail, column, steps, x, product, sum);
+        }
       }
       for (uint32_t r = 0; r < Rows; ++r) y[r * y_stride + (n - begin)] = Simd::sum(sum[r]);
     }
   }
 
+  /** Adds step number `step` of the chunk that starts at `column`; `product` holds the chunk's scales. */
   template <class Step, uint32_t Rows>
-  static void add_step(const uint8_t* codes, uint32_t step, const Int8Row* x, const float* product, uint32_t units,
-                       Float (&sum)[Rows]) {
+  static void add_step(const uint8_t* codes, uint32_t column, uint32_t step, const Int8Row* x,
+                       const float (&product)[Rows][kLanes], Float (&sum)[Rows]) {
     const typename Step::Codes decoded = Step::decode(codes);
     for (uint32_t r = 0; r < Rows; ++r) {
-      const Float dot = Simd::to_float(Step::dot(decoded, x[r].codes + size_t{step} * Step::kColumns));
-      sum[r] = Simd::fma(dot, Step::spread(product + r * units + step * Step::kUnits), sum[r]);
+      const Float dot = Simd::to_float(Step::dot(decoded, x[r].codes + column + step * Step::kColumns));
+      sum[r] = Simd::fma(dot, Step::spread(product[r] + step * Step::kUnits), sum[r]);
     }
   }
 };

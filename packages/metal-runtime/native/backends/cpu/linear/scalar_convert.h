@@ -55,6 +55,11 @@ inline uint64_t read_bytes(const uint8_t* address) {
   if constexpr (Bytes == 8) return read_unaligned<uint64_t>(address);
 }
 
+/** An address to prefetch; it may lie beyond the end of the array, where a prefetch does nothing. */
+inline const char* ahead(const uint8_t* address, uintptr_t bytes) {
+  return reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(address) + bytes);
+}
+
 constexpr uint32_t round_up(uint32_t value, uint32_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 constexpr uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }

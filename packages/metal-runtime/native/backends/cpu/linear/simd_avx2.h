@@ -45,7 +45,18 @@ struct Avx2Simd {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(raw), 16));
   }
 
-  static void prefetch(const uint8_t* source) { _mm_prefetch(reinterpret_cast<const char*>(source) + 4096, _MM_HINT_T0); }
+  /** As load_scalars for the first `count` values; the other lanes are zero and their memory is not read. */
+  static Float load_scalars(ScalarType type, const uint8_t* source, uint32_t count) {
+    float lanes[kLanes] = {};
+    for (uint32_t l = 0; l < count; ++l) lanes[l] = scalar_to_float(type, source + l * scalar_bytes(type));
+    return load(lanes);
+  }
+
+  /** Every lane of the first half twice. */
+  static Float repeat_lanes(Float v) { return _mm256_permutevar8x32_ps(v, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3)); }
+
+  static void prefetch(const uint8_t* source) { _mm_prefetch(ahead(source, 2048), _MM_HINT_T0); }
+  static void prefetch_scales(const uint8_t* source) { _mm_prefetch(ahead(source, 512), _MM_HINT_T0); }
 
   template <int Bits>
   static void codes32(const uint8_t* source, Float (&codes)[4]) {

@@ -84,8 +84,14 @@ struct Avx512Simd {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(raw), 16));
   }
 
+  /** Every lane of the first half twice. */
+  static Float repeat_lanes(Float v) {
+    return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7), v);
+  }
+
   /** A distance that covers the latency of memory at the rate of one core: measured, flat from 2 to 6 KiB. */
-  static void prefetch(const uint8_t* source) { _mm_prefetch(reinterpret_cast<const char*>(source) + 4096, _MM_HINT_T0); }
+  static void prefetch(const uint8_t* source) { _mm_prefetch(ahead(source, 2048), _MM_HINT_T0); }
+  static void prefetch_scales(const uint8_t* source) { _mm_prefetch(ahead(source, 512), _MM_HINT_T0); }
 
   /** The first `Bytes` bytes (at most 64) at `source`, then zeros; nothing else is read. */
   template <int Bytes>
@@ -194,7 +200,8 @@ struct Avx512Simd {
     };
 
     static Codes decode(const uint8_t* source) {
-      const __m512i packed = _mm512_loadu_si512(source);
+      __m512i packed = _mm512_loadu_si512(source);
+      asm("" : "+v"(packed));  // rows are rarely aligned to cache lines: read them once, not once per use
       const __m512i low = _mm512_set1_epi8(15);
       return {_mm512_and_si512(packed, low), _mm512_and_si512(_mm512_srli_epi16(packed, 4), low)};
     }

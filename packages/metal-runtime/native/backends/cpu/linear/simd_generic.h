@@ -55,7 +55,19 @@ struct GenericSimd {
     for (uint32_t l = 0; l < kLanes; ++l) result.lane[l] = scalar_to_float(type, source + l * scalar_bytes(type));
     return result;
   }
+  /** As load_scalars for the first `count` values; the other lanes are zero and their memory is not read. */
+  static Float load_scalars(ScalarType type, const uint8_t* source, uint32_t count) {
+    float lanes[kLanes] = {};
+    for (uint32_t l = 0; l < count; ++l) lanes[l] = scalar_to_float(type, source + l * scalar_bytes(type));
+    return load(lanes);
+  }
+  /** Every lane of the first half twice. */
+  static Float repeat_lanes(Float v) {
+    for (uint32_t l = kLanes; l-- > 0;) v.lane[l] = v.lane[l / 2];
+    return v;
+  }
   static void prefetch(const uint8_t*) {}
+  static void prefetch_scales(const uint8_t*) {}
 
   template <int Bits>
   static void codes32(const uint8_t* source, Float (&codes)[4]) {

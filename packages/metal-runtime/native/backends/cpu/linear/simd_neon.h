@@ -55,7 +55,18 @@ struct NeonSimd {
     return vreinterpretq_f32_u32(vshll_n_u16(vreinterpret_u16_u8(raw), 16));
   }
 
-  static void prefetch(const uint8_t* source) { __builtin_prefetch(source + 2048); }
+  /** As load_scalars for the first `count` values; the other lanes are zero and their memory is not read. */
+  static Float load_scalars(ScalarType type, const uint8_t* source, uint32_t count) {
+    float lanes[kLanes] = {};
+    for (uint32_t l = 0; l < count; ++l) lanes[l] = scalar_to_float(type, source + l * scalar_bytes(type));
+    return load(lanes);
+  }
+
+  /** Every lane of the first half twice. */
+  static Float repeat_lanes(Float v) { return vzip1q_f32(v, v); }
+
+  static void prefetch(const uint8_t* source) { __builtin_prefetch(ahead(source, 2048)); }
+  static void prefetch_scales(const uint8_t* source) { __builtin_prefetch(ahead(source, 512)); }
 
   /** 16 codes as bytes in their natural order, from exactly 2 * Bits bytes. */
   template <int Bits>

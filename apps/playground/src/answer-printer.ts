@@ -1,0 +1,69 @@
+import type { GenerateEvent } from '@markbase/text';
+import { note } from './progress.js';
+
+const DIM = '\x1b[2m';
+const PLAIN = '\x1b[0m';
+
+/**
+ * Prints an answer as it is made: text and tool calls on standard output, so that a pipe gets the answer alone, and
+ * reasoning on standard error, dimmed on a terminal.
+ */
+export class AnswerPrinter {
+  #isReasoning = false;
+  #isLineOpen = false;
+
+  /** Shows one event at once. */
+  print(event: GenerateEvent): void {
+    if (event.type === 'reasoning') {
+      this.#reason(event.text);
+      return;
+    }
+    this.#endReasoning();
+    if (event.type === 'text') {
+      process.stdout.write(event.text);
+      this.#isLineOpen = !event.text.endsWith('\n');
+    } else if (event.type === 'tool-call') {
+      this.#endLine();
+      process.stdout.write(`[tool call] ${event.name} ${JSON.stringify(event.arguments)}\n`);
+    } else if (event.type === 'finish') {
+      this.end();
+      note(summary(event));
+    }
+  }
+
+  /** Ends open lines; also after an interruption. */
+  end(): void {
+    this.#endReasoning();
+    this.#endLine();
+  }
+
+  #reason(text: string): void {
+    if (!this.#isReasoning) {
+      this.#endLine();
+      process.stderr.write(process.stderr.isTTY ? `${DIM}[reasoning] ` : '[reasoning] ');
+    }
+    this.#isReasoning = true;
+    process.stderr.write(text);
+  }
+
+  #endReasoning(): void {
+    if (!this.#isReasoning) return;
+    this.#isReasoning = false;
+    process.stderr.write(process.stderr.isTTY ? `${PLAIN}\n` : '\n');
+  }
+
+  #endLine(): void {
+    if (!this.#isLineOpen) return;
+    this.#isLineOpen = false;
+    process.stdout.write('\n');
+  }
+}
+
+function summary({ usage, timings, reason }: Extract<GenerateEvent, { type: 'finish' }>): string {
+  const decodeSeconds = (timings.totalMs - timings.firstTokenMs) / 1000;
+  const rate = decodeSeconds > 0 ? (usage.completionTokens - 1) / decodeSeconds : 0;
+  return (
+    `${usage.promptTokens} tokens in, first token after ${timings.firstTokenMs.toFixed(0)} ms; ` +
+    `${usage.completionTokens} tokens out, ${rate.toFixed(1)} a second; ended by ${reason}`
+  );
+}

@@ -1,0 +1,201 @@
+import { readFile } from 'node:fs/promises';
+import { InvalidArgumentError } from '@markbase/core';
+import type {
+  ChatMessage,
+  GenerateEvent,
+  GenerateOptions,
+  GenerateResult,
+  TextModel,
+  ToolDefinition,
+} from '@markbase/text';
+import { Command } from 'commander';
+import { AnswerPrinter } from '../answer-printer.js';
+import { withInterrupt } from '../interrupt.js';
+import { addDeviceFlags, type DeviceFlags, integer, real, repeated } from '../options.js';
+import { printJson } from '../output.js';
+import { note, startProgress } from '../progress.js';
+import { withDevice } from '../with-device.js';
+
+interface GenerateFlags extends DeviceFlags {
+  readonly model: string;
+  readonly prompt: string;
+  readonly system?: string;
+  readonly raw: boolean;
+  readonly tools?: string;
+  readonly image: readonly string[];
+  readonly audio: readonly string[];
+  readonly video?: string;
+  readonly thinking: boolean;
+  readonly context?: number;
+  readonly maxTokens?: number;
+  readonly temperature?: number;
+  readonly topK?: number;
+  readonly topP?: number;
+  readonly minP?: number;
+  readonly repetitionPenalty?: number;
+  readonly presencePenalty?: number;
+  readonly frequencyPenalty?: number;
+  readonly stop: readonly string[];
+  readonly seed?: number;
+  readonly json: boolean;
+}
+
+/** `markbase generate`: answers one prompt. */
+export function generateCommand(): Command {
+  const command = new Command('generate')
+    .description(
+      'Answer a prompt. Text goes to standard output as it is made, reasoning to standard error. ' +
+        "What is not given is taken from the checkpoint's generation_config.json.",
+    )
+    .requiredOption('--model <dir>', 'folder of the checkpoint')
+    .requiredOption('--prompt <text>', 'what the user says')
+    .option('--system <text>', 'what the system says first')
+    .option('--raw', 'continue the prompt as plain text, without the chat template', false)
+    .option('--tools <file>', 'JSON list of tools that the model may call')
+    .option('--image <file>', 'image before the prompt; may be given several times', repeated, [])
+    .option('--audio <file>', 'sound before the prompt; may be given several times', repeated, [])
+    .option('--video <file>', 'video before the prompt')
+    .option('--thinking', 'let the model think first', false)
+    .option('--context <n>', 'most tokens of prompt and answer together', integer(2))
+    .option('--max-tokens <n>', 'most tokens of the answer', integer(1))
+    .option('--temperature <t>', '0 = always the likeliest token', real(0))
+    .option('--top-k <n>', 'choose among so many tokens; 0 = off', integer(0))
+    .option('--top-p <p>', 'choose among tokens of this probability together; 1 = off', real(0, 1))
+    .option('--min-p <p>', 'leave out tokens below this share of the likeliest; 0 = off', real(0, 1))
+    .option('--repetition-penalty <x>', 'makes what occurred less likely; 1 = off', real(0))
+    .option('--presence-penalty <x>', 'subtracted once from what was generated; 0 = off', real(-100, 100))
+    .option('--frequency-penalty <x>', 'subtracted for every occurrence; 0 = off', real(-100, 100))
+    .option('--stop <text>', 'ends the answer; may be given several times', repeated, [])
+    .option('--seed <n>', 'the same seed gives the same answer', integer(0))
+    .option('--json', 'print the whole answer as JSON', false)
+    .action(async (flags: GenerateFlags) => {
+      refuseMedia(flags);
+      const request = await requestOf(flags);
+      await withInterrupt((signal) => run(flags, { ...request, signal }));
+    });
+  return addDeviceFlags(command, 'fast');
+}
+
+async function run(flags: GenerateFlags, request: GenerateOptions): Promise<void> {
+  const { generate, loadTextModel, stream } = await import('@markbase/text');
+  await withDevice(flags, async (device) => {
+    note(`loading ${flags.model}`);
+    const { precision, context: contextTokens } = flags;
+    const model = await loadTextModel(flags.model, device, {
+      precision,
+      contextTokens,
+      signal: request.signal,
+    });
+    const progress = startProgress('reading the prompt', (tokens) => `${tokens} tokens`);
+    const options: GenerateOptions = {
+      ...request,
+      onPrefill: ({ doneTokens, totalTokens }) => {
+        if (doneTokens < totalTokens) progress.update(doneTokens, totalTokens);
+        else progress.finish();
+      },
+    };
+    try {
+      await checkTemplate(model, flags);
+      if (flags.json) printJson(answerJson(await generate(model, options)));
+      else await printAnswer(stream(model, options));
+    } finally {
+      progress.finish();
+      model.dispose();
+    }
+  });
+}
+
+async function printAnswer(events: AsyncIterable<GenerateEvent>): Promise<void> {
+  const printer = new AnswerPrinter();
+  try {
+    for await (const event of events) printer.print(event);
+  } finally {
+    printer.end();
+  }
+}
+
+/** Says in this command's terms what to do with a base model. */
+async function checkTemplate(model: TextModel, flags: GenerateFlags): Promise<void> {
+  if (flags.raw || model.checkpoint.files.tokenizer === null) return;
+  const { template } = await model.language();
+  if (template !== null) return;
+  throw new InvalidArgumentError({
+    argument: '--model',
+    expected: 'a checkpoint with a chat template',
+    received: flags.model,
+    hint: 'A base model continues plain text: add --raw',
+  });
+}
+
+async function requestOf(flags: GenerateFlags): Promise<GenerateOptions> {
+  const tools = flags.tools === undefined ? null : await readTools(flags.tools);
+  return {
+    ...conversationOf(flags, tools),
+    maxTokens: flags.maxTokens,
+    temperature: flags.temperature,
+    topK: flags.topK,
+    topP: flags.topP,
+    minP: flags.minP,
+    repetitionPenalty: flags.repetitionPenalty,
+    presencePenalty: flags.presencePenalty,
+    frequencyPenalty: flags.frequencyPenalty,
+    stop: flags.stop,
+    seed: flags.seed,
+  };
+}
+
+function conversationOf(flags: GenerateFlags, tools: readonly ToolDefinition[] | null): GenerateOptions {
+  if (!flags.raw) {
+    const user: ChatMessage = { role: 'user', content: flags.prompt };
+    const messages: ChatMessage[] =
+      flags.system === undefined ? [user] : [{ role: 'system', content: flags.system }, user];
+    return { messages, tools, enableThinking: flags.thinking };
+  }
+  for (const name of ['system', 'tools', 'thinking'] as const) {
+    if (!flags[name]) continue;
+    throw new InvalidArgumentError({
+      argument: `--${name}`,
+      expected: 'no --raw beside it: plain text has no chat template',
+      received: flags[name],
+    });
+  }
+  return { prompt: flags.prompt };
+}
+
+async function readTools(path: string): Promise<ToolDefinition[]> {
+  const text = await readFile(path, 'utf8');
+  const fail = (received: unknown, cause?: unknown): never => {
+    throw new InvalidArgumentError({
+      argument: '--tools',
+      expected:
+        'a file with a JSON list of tools: [{"type": "function", "function": {"name": …, "parameters": …}}]',
+      received,
+      cause,
+    });
+  };
+  let tools: unknown;
+  try {
+    tools = JSON.parse(text);
+  } catch (cause) {
+    return fail(text, cause);
+  }
+  return Array.isArray(tools) ? tools : fail(tools);
+}
+
+/** This build has the text decoder alone. */
+function refuseMedia(flags: GenerateFlags): void {
+  const given = { image: flags.image, audio: flags.audio, video: flags.video ? [flags.video] : [] };
+  for (const [kind, files] of Object.entries(given)) {
+    if (files.length === 0) continue;
+    throw new InvalidArgumentError({
+      argument: `--${kind}`,
+      expected: `a build with an encoder for ${kind}`,
+      received: files[0],
+      hint: `This build has no ${kind} encoder installed: leave the option out`,
+    });
+  }
+}
+
+function answerJson({ text, reasoning, toolCalls, usage, finishReason, timings, ...rest }: GenerateResult) {
+  return { text, reasoning, toolCalls, usage, finishReason, timings, stop: rest.stop, seed: rest.seed };
+}

@@ -1,0 +1,50 @@
+import { FileAccessError, InvalidArgumentError } from '@markbase/core';
+import { CommanderError } from 'commander';
+import { afterEach, expect, test, vi } from 'vitest';
+import { reportError } from './errors.js';
+
+const written: string[] = [];
+vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+  written.push(String(text));
+  return true;
+});
+
+afterEach(() => {
+  written.length = 0;
+  vi.unstubAllEnvs();
+});
+
+test('an error of a package is its message alone', () => {
+  const error = new InvalidArgumentError({ argument: '--seed', expected: 'a number', received: 'x' });
+  expect(reportError(error)).toBe(1);
+  expect(written.join('')).toBe(`error: ${error.message}\n`);
+});
+
+test('an error of the operating system says what failed and why', () => {
+  const error = Object.assign(new Error('ENOSPC: …'), {
+    code: 'ENOSPC',
+    syscall: 'write',
+    path: '/full/file',
+  });
+  expect(reportError(error)).toBe(1);
+  expect(written.join('')).toBe('error: cannot write /full/file: no space left on the device\n');
+});
+
+test('anything else asks for a report, and shows its stack only when asked to', () => {
+  const error = new TypeError('x is not a function');
+  expect(reportError(error)).toBe(1);
+  expect(written.join('')).toMatch(/^error: x is not a function\n.*please report it/);
+  expect(written.join('')).not.toContain('    at ');
+
+  vi.stubEnv('MARKBASE_DEBUG', '1');
+  reportError(new FileAccessError({ path: '/p', operation: 'open', reason: 'it does not exist' }));
+  expect(written.join('')).toContain('    at ');
+});
+
+test('an interruption is 130, and what commander printed is not repeated', () => {
+  expect(reportError(new DOMException('aborted', 'AbortError'))).toBe(130);
+  expect(written.join('')).toBe('interrupted\n');
+  written.length = 0;
+  expect(reportError(new CommanderError(0, 'commander.help', ''))).toBe(0);
+  expect(written).toEqual([]);
+});

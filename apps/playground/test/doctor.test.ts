@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { markbase, markbaseJson } from './run-markbase.js';
+
+interface Report {
+  ok: boolean;
+  versions: { node: string; runtime: string };
+  isas: string[];
+  devices: { kind: string; available: boolean; reason?: string; isa?: string }[];
+  checks: { name: string; ok: boolean }[];
+}
+
+test('says what this machine can run, and why not', async () => {
+  const report = await markbaseJson<Report>(['doctor']);
+  expect(report.ok).toBe(true);
+  expect(report.versions.node).toBe(process.versions.node);
+  const cpu = report.devices.find((device) => device.kind === 'cpu');
+  expect(cpu?.available).toBe(true);
+  expect(report.isas).toContain(cpu?.isa);
+  for (const device of report.devices) expect(device.available || device.reason).toBeTruthy();
+});
+
+test('prints the same for people', async () => {
+  const { status, stdout } = await markbase(['doctor']);
+  expect(status).toBe(0);
+  expect(stdout).toMatch(/^cpu: /m);
+  expect(stdout).toMatch(/^ok: device: .*cpu/m);
+});

@@ -1,0 +1,120 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  DEMO_MODEL,
+  hasDemoModel,
+  markbase,
+  markbaseJson,
+  talkingModel,
+  temporaryFolder,
+} from './run-markbase.js';
+
+interface Answer {
+  text: string;
+  reasoning: string;
+  toolCalls: unknown[];
+  usage: { promptTokens: number; completionTokens: number };
+  finishReason: string;
+  timings: { firstTokenMs: number; totalMs: number };
+}
+
+describe('with random weights', () => {
+  test('continues plain text, the same for the same seed', async () => {
+    const model = await talkingModel();
+    const args = ['generate', '--model', model, '--raw', '--prompt', 'Once upon', '--max-tokens', '8'];
+    const sampling = ['--temperature', '1', '--seed', '5'];
+    const [answer, again] = await Promise.all([
+      markbaseJson<Answer>([...args, ...sampling]),
+      markbaseJson<Answer>([...args, ...sampling]),
+    ]);
+    expect(answer).toMatchObject({
+      reasoning: '',
+      toolCalls: [],
+      usage: { completionTokens: 8 },
+      finishReason: 'length',
+    });
+    expect(answer.usage.promptTokens).toBeGreaterThan(1);
+    expect(answer.timings.totalMs).toBeGreaterThanOrEqual(answer.timings.firstTokenMs);
+    expect(answer.text).not.toBe('');
+    expect(again.text).toBe(answer.text);
+
+    const streamed = await markbase([...args, ...sampling]);
+    expect(streamed).toEqual({ status: 0, stdout: `${answer.text}\n`, stderr: '' });
+  });
+
+  test('says what is wrong with a request', async () => {
+    const model = await talkingModel();
+    const run = (...args: string[]) => markbase(['generate', '--model', model, '--prompt', 'Hello', ...args]);
+    expect(await run()).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringContaining('add --raw'),
+    });
+    expect(await run('--raw', '--system', 'Be brief.')).toMatchObject({ status: 1 });
+    expect(await run('--raw', '--context', '4', '--prompt', 'one two three four five')).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/the prompt has \d+ tokens, but the context holds 4/),
+    });
+    expect(await run('--image', 'cat.png')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('no image encoder installed'),
+    });
+    const tools = join(await temporaryFolder(), 'tools.json');
+    await writeFile(tools, '{}');
+    expect(await run('--tools', tools)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('JSON list of tools'),
+    });
+  });
+
+  test('Ctrl-C ends it with 130', async () => {
+    const model = await talkingModel();
+    const endless = ['--raw', '--temperature', '1', '--top-k', '0', '--top-p', '1', '--context', '4096'];
+    const args = ['generate', '--model', model, '--prompt', 'Hello', ...endless];
+    const { status, stdout, stderr } = await markbase(args, { interruptOn: /\S/ });
+    expect({ status, stderr }).toEqual({ status: 130, stderr: 'interrupted\n' });
+    expect(stdout).not.toBe('');
+  });
+});
+
+describe.skipIf(!hasDemoModel)('with the demo model', () => {
+  const chat = (prompt: string, ...args: string[]) => [
+    'generate',
+    ...['--model', DEMO_MODEL, '--prompt', prompt, '--temperature', '0', '--max-tokens', '200'],
+    ...args,
+  ];
+
+  test('answers a chat and stops by itself', async () => {
+    const answer = await markbaseJson<Answer>(chat('Hello'));
+    expect(answer).toMatchObject({ finishReason: 'stop', reasoning: '', toolCalls: [] });
+    expect(answer.text.trim()).not.toBe('');
+  });
+
+  test('keeps reasoning out of standard output', async () => {
+    const args = chat('What is 2 plus 3?', '--thinking');
+    const answer = await markbaseJson<Answer>(args);
+    expect(answer.reasoning).not.toBe('');
+    expect(await markbase(args)).toEqual({
+      status: 0,
+      stdout: `${answer.text}\n`,
+      stderr: `[reasoning] ${answer.reasoning}\n`,
+    });
+  });
+
+  test('shows calls of tools', async () => {
+    const tools = join(await temporaryFolder(), 'tools.json');
+    const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+    await writeFile(
+      tools,
+      JSON.stringify([{ type: 'function', function: { name: 'get_weather', parameters } }]),
+    );
+    const args = chat('What is the weather in Paris?', '--tools', tools);
+    const answer = await markbaseJson<Answer>(args);
+    expect(answer).toMatchObject({
+      finishReason: 'tool-calls',
+      toolCalls: [{ name: 'get_weather', arguments: { city: expect.any(String) } }],
+    });
+    expect((await markbase(args)).stdout).toMatch(/^\[tool call\] get_weather \{"city":/m);
+  });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { ConfigReader } from './config-reader.js';
+import { parametersOf, parseQuantization } from './quantization-config.js';
+
+const parse = (json: object) =>
+  parseQuantization(new ConfigReader({ model_type: 'gemma4', ...json }, '/config.json'));
+
+describe('parseQuantization', () => {
+  it('is null without one', () => {
+    expect(parse({})).toBeNull();
+    expect(parse({ quantization: null })).toBeNull();
+  });
+
+  it('takes overrides with and without the prefix, without a mode, and false', () => {
+    const quantization = parse({
+      quantization_config: {
+        group_size: 32,
+        bits: 4,
+        'language_model.model.layers.0.router.proj': { bits: 8, group_size: 64 },
+        'model.layers.1.mlp.up_proj': { mode: 'affine', bits: 3 },
+        'vision_tower.patch_embedder.input_proj': false,
+        embed_tokens: true,
+      },
+    })!;
+    expect(parametersOf(quantization, 'language_model.layers.0.router.proj')).toEqual({
+      bits: 8,
+      groupSize: 64,
+    });
+    // A missing group size is the default of the mode, not the general one.
+    expect(parametersOf(quantization, 'language_model.layers.1.mlp.up_proj')).toEqual({
+      bits: 3,
+      groupSize: 64,
+    });
+    expect(parametersOf(quantization, 'vision_tower.patch_embedder.input_proj')).toBeNull();
+    expect(parametersOf(quantization, 'embed_tokens')).toEqual({ bits: 4, groupSize: 32 });
+  });
+
+  it.each([{ quant_method: 'compressed-tensors' }, { mode: 'mxfp4' }, { 'model.norm': { mode: 'nvfp4' } }])(
+    'refuses the layout %j',
+    (quantization) => {
+      expect(() => parse({ quantization })).toThrow(
+        expect.objectContaining({ code: 'UNSUPPORTED_MODEL', modelType: 'gemma4' }),
+      );
+    },
+  );
+
+  it.each([
+    ['bits', 7],
+    ['group_size', 16],
+    ['mode', 4],
+  ])('refuses %s = %j', (key, value) => {
+    const expected = (path: string) => expect.objectContaining({ code: 'INVALID_CONFIG', key: path });
+    expect(() => parse({ quantization: { [key]: value } })).toThrow(expected(`quantization.${key}`));
+    expect(() => parse({ quantization: { m: { [key]: value } } })).toThrow(expected(`quantization.m.${key}`));
+  });
+});

@@ -1,0 +1,56 @@
+import { utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { rawSafetensors, writeTensors } from '../../test/raw-safetensors.js';
+import { temporaryFolder } from '../../test/temporary-folder.js';
+import { openSafetensors } from './open-safetensors.js';
+
+const folder = await temporaryFolder();
+
+async function view(name: string, shape: readonly number[]) {
+  const path = join(folder, `${name}.safetensors`);
+  await writeTensors(path, { first: [3], [name]: shape });
+  return (await openSafetensors(path)).tensors.get(name)!;
+}
+
+describe('TensorView', () => {
+  it('reads all, some rows, or pieces', async () => {
+    const tensor = await view('matrix', [4, 2]);
+    expect([...(await tensor.readFloat32())]).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
+    expect([...new Float32Array((await tensor.readRows(1, 3)).buffer)]).toEqual([5, 6, 7, 8]);
+    expect(await tensor.readRows(4, 4)).toHaveLength(0);
+    const pieces: number[] = [];
+    for await (const piece of tensor.chunks(12)) pieces.push(piece.length);
+    expect(pieces).toEqual([12, 12, 8]);
+  });
+
+  it('reads scalars and empty tensors', async () => {
+    expect([...(await (await view('scalar', [])).readFloat32())]).toEqual([3]);
+    expect(await (await view('empty', [2, 0])).read()).toHaveLength(0);
+  });
+
+  it('reads a tensor that is not aligned in its file', async () => {
+    const path = join(folder, 'odd.safetensors');
+    const header =
+      '{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"F32","shape":[1],"data_offsets":[1,5]}}';
+    await writeFile(path, rawSafetensors(header, Uint8Array.from([9, 0, 0, 0x80, 0x3f])));
+    expect([...(await (await openSafetensors(path)).tensors.get('b')!.readFloat32())]).toEqual([1]);
+  });
+
+  it.each([
+    [-1, 1],
+    [0, 5],
+    [2, 1],
+    [0.5, 1],
+  ])('refuses rows %d to %d of 4', async (begin, end) => {
+    const tensor = await view('rows', [4, 2]);
+    await expect(tensor.readRows(begin, end)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(tensor.readBytes(begin * 7, end * 7)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  it('notices that the file was changed', async () => {
+    const tensor = await view('changed', [2]);
+    await utimes(tensor.range.path, new Date(0), new Date(0));
+    await expect(tensor.read()).rejects.toMatchObject({ code: 'CORRUPT_FILE', rule: 'FileChanged' });
+  });
+});

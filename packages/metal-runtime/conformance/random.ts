@@ -1,0 +1,25 @@
+/** A reproducible generator of numbers in [0, 1): the mulberry32 generator. */
+export function randomSource(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t = (t + Math.imul(t ^ (t >>> 7), t | 61)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Normally distributed float32 numbers with standard deviation `scale`. */
+export function normalArray(seed: number, count: number, scale = 1): Float32Array {
+  const next = randomSource(seed);
+  return Float32Array.from({ length: count }, () => {
+    const radius = Math.sqrt(-2 * Math.log(1 - next()));
+    return scale * radius * Math.cos(2 * Math.PI * next());
+  });
+}
+
+/** Whole numbers in [0, limit). */
+export function integerArray(seed: number, count: number, limit: number): Int32Array {
+  const next = randomSource(seed);
+  return Int32Array.from({ length: count }, () => Math.floor(next() * limit));
+}

@@ -1,0 +1,103 @@
+import type { Device, RecordOptions, StepInput, StepResult } from '../src/index.js';
+import type { ConformanceCase, Results, Tolerance } from './conformance-case.js';
+
+/** How a case is recorded and cut. */
+export interface RunOptions {
+  readonly precision: RecordOptions['precision'];
+  readonly fusions?: RecordOptions['fusions'];
+  /** Rows a step; default: all in one. */
+  readonly chunk?: number;
+}
+
+/** Records a case on a device and runs its rows, in one step or in several; results are joined. */
+export async function runCase(device: Device, test: ConformanceCase, options: RunOptions): Promise<Results> {
+  const { precision, fusions, chunk = test.rows.count } = options;
+  const maxOutputs = Math.max(1, test.rows.outputRows?.length ?? 0);
+  using program = device.record({ label: test.name, maxRows: chunk, maxOutputs, precision, fusions }, (ops) =>
+    test.record(ops, device),
+  );
+  const read = test.outputs ?? ['y'];
+  const parts: Record<string, number[]>[] = [];
+  for (let begin = 0; begin < test.rows.count; begin += chunk) {
+    const step = cut(test, begin, Math.min(begin + chunk, test.rows.count));
+    parts.push(resultsOf(await program.run(step, { read })));
+  }
+  return Object.fromEntries(
+    Object.keys(parts[0]!).map((name) => [name, parts.flatMap((part) => part[name]!)]),
+  );
+}
+
+/** Rows [begin, end) of a case as a step. */
+function cut(test: ConformanceCase, begin: number, end: number): StepInput {
+  const { rows, inputs } = test;
+  const count = end - begin;
+  const slice = (array: Int32Array | undefined) => array?.slice(begin, end);
+  const outputRows = [...(rows.outputRows ?? [])];
+  const chosen = [...outputRows.keys()].filter((i) => outputRows[i]! >= begin && outputRows[i]! < end);
+  const dataOf = (input: (typeof inputs)[string]) => {
+    const { width, data } = input;
+    if (input.rows === 'S') return data;
+    if (input.rows === 'T') return data.slice(begin * width, end * width);
+    return Float32Array.from(chosen.flatMap((i) => [...data.subarray(i * width, (i + 1) * width)]));
+  };
+  return {
+    tokens: slice(rows.tokens) ?? new Int32Array(count),
+    positions: slice(rows.positions) ?? Int32Array.from({ length: count }, (_, i) => begin + i),
+    slots: slice(rows.slots) ?? new Int32Array(count),
+    layerTokens: slice(rows.layerTokens),
+    visibleEnd: slice(rows.visibleEnd),
+    softIndex: slice(rows.softIndex),
+    outputRows: Int32Array.from(chosen, (i) => outputRows[i]! - begin),
+    sampling: rows.sampling && chosen.map((i) => rows.sampling![i]!),
+    inputs: Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, dataOf(input)])),
+  };
+}
+
+function resultsOf(result: StepResult): Record<string, number[]> {
+  const outputs = Object.fromEntries(Object.entries(result.outputs).map(([name, data]) => [name, [...data]]));
+  if (result.tokens.length === 0) return outputs;
+  return {
+    ...outputs,
+    tokens: [...result.tokens],
+    logprobs: [...result.logprobs],
+    topTokens: result.topLogprobs.flatMap((row) => row.map((entry) => entry.token)),
+    topLogprobs: result.topLogprobs.flatMap((row) => row.map((entry) => entry.logprob)),
+  };
+}
+
+/** The first result that is off by more than the tolerance, in words; null when there is none. */
+export function findDifference(actual: Results, expected: Results, tolerance: Tolerance): string | null {
+  for (const name of Object.keys(expected)) {
+    const [got, wanted] = [actual[name], expected[name]!];
+    if (got?.length !== wanted.length) return `${name}: ${got?.length} numbers, expected ${wanted.length}`;
+    for (let i = 0; i < wanted.length; i++) {
+      const allowed = tolerance.absolute + tolerance.relative * Math.abs(wanted[i]!);
+      // Written so that NaN is a difference.
+      const isClose = got[i] === wanted[i] || Math.abs(got[i]! - wanted[i]!) <= allowed;
+      if (!isClose) return `${name}[${i}]: ${got[i]}, expected ${wanted[i]} within ${allowed}`;
+    }
+  }
+  return null;
+}
+
+/** The first result whose bits differ, in words; null when there is none. */
+export function findChangedBits(actual: Results, expected: Results): string | null {
+  for (const name of Object.keys(expected)) {
+    const [got, wanted] = [actual[name], expected[name]!];
+    if (got?.length !== wanted.length) return `${name}: ${got?.length} numbers, expected ${wanted.length}`;
+    for (let i = 0; i < wanted.length; i++) {
+      if (!Object.is(got[i], wanted[i])) return `${name}[${i}]: ${got[i]}, not ${wanted[i]}`;
+    }
+  }
+  return null;
+}
+
+/** Some rows of results that have `count` rows. */
+export function pickRows(results: Results, count: number, rows: readonly number[] | undefined): Results {
+  if (!rows) return results;
+  const pick = (data: ArrayLike<number>) => {
+    const width = data.length / count;
+    return rows.flatMap((row) => Array.from({ length: width }, (_, i) => data[row * width + i]!));
+  };
+  return Object.fromEntries(Object.entries(results).map(([name, data]) => [name, pick(data)]));
+}

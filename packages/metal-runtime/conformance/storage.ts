@@ -1,0 +1,126 @@
+import type { Axis, Device, FloatType, Matrix, Vector } from '../src/index.js';
+import { integerArray, normalArray, randomSource } from './random.js';
+
+/** A vector as it is stored, and the numbers that it stands for. */
+export interface StoredVector {
+  readonly values: Float64Array;
+  upload<A extends Axis>(device: Device): Vector<A>;
+}
+
+/** A matrix [rows, columns] as it is stored, and the numbers that it stands for. */
+export interface StoredMatrix {
+  readonly rows: number;
+  readonly columns: number;
+  readonly values: Float64Array;
+  upload<Out extends Axis, In extends Axis>(device: Device): Matrix<Out, In>;
+}
+
+/** How a quantised matrix is stored. */
+export interface AffineFormat {
+  readonly bits: 2 | 3 | 4 | 5 | 6 | 8;
+  readonly groupSize: 32 | 64 | 128;
+  readonly scaleDtype: FloatType;
+}
+
+/** The nearest number of a type, ties to even. */
+export function roundTo(dtype: FloatType, value: number): number {
+  if (dtype === 'F32') return Math.fround(value);
+  // Significant bits and smallest exponent: bf16 has 8 and that of float32, float16 11 and -14.
+  const [bits, lowest] = dtype === 'BF16' ? [8, -126] : [11, -14];
+  const single = Math.fround(value);
+  if (single === 0) return single;
+  const exponent = Math.max(Math.floor(Math.log2(Math.abs(single))), lowest);
+  const unit = 2 ** (exponent - bits + 1);
+  return roundHalfEven(single / unit) * unit;
+}
+
+/** The bytes of numbers in a type that they fit exactly. */
+export function encode(dtype: FloatType, values: ArrayLike<number>): Uint8Array {
+  const singles = Float32Array.from(values);
+  if (dtype === 'F32') return new Uint8Array(singles.buffer);
+  const words = new Uint32Array(singles.buffer);
+  const halves = Uint16Array.from(words, (word) => (dtype === 'BF16' ? word >>> 16 : toFloat16(word)));
+  return new Uint8Array(halves.buffer);
+}
+
+/** Numbers around 1, as norm gains are. */
+export function gain(seed: number, length: number, dtype: FloatType): StoredVector {
+  const values = Float64Array.from(normalArray(seed, length, 0.25), (x) => roundTo(dtype, 1 + x));
+  return {
+    values,
+    upload: (device) => ({ length, dtype, data: device.upload(encode(dtype, values), 'gain') }),
+  };
+}
+
+/** A float matrix whose products with numbers around 1 are around 1. */
+export function plainMatrix(seed: number, rows: number, columns: number, dtype: FloatType): StoredMatrix {
+  const random = normalArray(seed, rows * columns, 1 / Math.sqrt(columns));
+  const values = Float64Array.from(random, (x) => roundTo(dtype, x));
+  const upload = <Out extends Axis, In extends Axis>(device: Device): Matrix<Out, In> => {
+    const weight = device.upload(encode(dtype, values), 'weight');
+    return { kind: 'plain', dtype, rows, columns, weight };
+  };
+  return { rows, columns, values, upload };
+}
+
+/** A quantised matrix whose products with numbers around 1 are around 1. */
+export function affineMatrix(
+  seed: number,
+  rows: number,
+  columns: number,
+  format: AffineFormat,
+): StoredMatrix {
+  const { bits, groupSize, scaleDtype } = format;
+  const codes = integerArray(seed, rows * columns, 2 ** bits);
+  const next = randomSource(seed + 1);
+  const groups = (rows * columns) / groupSize;
+  const highest = 2 ** bits - 1;
+  const scales = Float64Array.from({ length: groups }, () =>
+    roundTo(scaleDtype, (2 + 2 * next()) / (highest * Math.sqrt(columns))),
+  );
+  const biases = Float64Array.from(scales, (scale) => roundTo(scaleDtype, (-scale * highest) / 2));
+  const values = Float64Array.from(codes, (code, i) => {
+    const group = Math.floor(i / groupSize);
+    return code * scales[group]! + biases[group]!;
+  });
+  const upload = <Out extends Axis, In extends Axis>(device: Device): Matrix<Out, In> => ({
+    kind: 'affine',
+    rows,
+    columns,
+    bits,
+    groupSize,
+    scaleDtype,
+    weight: device.upload(packCodes(codes, bits), 'codes'),
+    scales: device.upload(encode(scaleDtype, scales), 'scales'),
+    biases: device.upload(encode(scaleDtype, biases), 'biases'),
+  });
+  return { rows, columns, values, upload };
+}
+
+/** Element i in bits i·bits … of a little-endian stream. Rows are whole words, so one stream serves all. */
+function packCodes(codes: Int32Array, bits: number): Uint8Array {
+  const bytes = new Uint8Array((codes.length * bits) / 8);
+  codes.forEach((code, i) => {
+    for (let bit = 0; bit < bits; bit++) {
+      const at = i * bits + bit;
+      bytes[at >>> 3]! |= ((code >>> bit) & 1) << (at & 7);
+    }
+  });
+  return bytes;
+}
+
+function roundHalfEven(value: number): number {
+  const floor = Math.floor(value);
+  const rest = value - floor;
+  if (rest !== 0.5) return Math.round(value);
+  return floor % 2 === 0 ? floor : floor + 1;
+}
+
+/** The bits of a float16 from those of a float32 that it can hold exactly. */
+function toFloat16(word: number): number {
+  const sign = (word >>> 16) & 0x8000;
+  const exponent = ((word >>> 23) & 0xff) - 127;
+  const fraction = word & 0x7fffff;
+  if (exponent >= -14) return sign | ((exponent + 15) << 10) | (fraction >>> 13);
+  return exponent < -24 ? sign : sign | ((0x800000 | fraction) >>> (-1 - exponent));
+}

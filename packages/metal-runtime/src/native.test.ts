@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest';
+import { type NativeAddon, nativeAddon } from './native.js';
+
+describe('nativeAddon', () => {
+  it('exports what the contract says, and nothing else', () => {
+    const expected: Record<keyof NativeAddon, true> = {
+      abi: true,
+      listIsas: true,
+      openDevice: true,
+      shutDown: true,
+      measureReadBandwidth: true,
+    };
+    expect(Object.keys(nativeAddon()).sort()).toEqual(Object.keys(expected).sort());
+  });
+
+  it('lists instruction sets, the generic one among them', () => {
+    expect(nativeAddon().listIsas()).toContain('generic');
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { DecodeQueue, type DecodeRow } from './decode-queue.js';
+import { Sequence } from './sequence.js';
+import { StepLock } from './step-lock.js';
+
+const LIMITS = { contextTokens: 100, smallestCapacityTokens: 100, windowTokens: 8 };
+const row = (slot: number): DecodeRow => ({ sequence: new Sequence(slot, LIMITS), token: slot });
+
+/** A queue whose steps only note which rows ran together, and answer with token + 100. */
+function queueOf(maxRows: number, busy: number, fail?: Error) {
+  const steps: number[][] = [];
+  const lock = new StepLock();
+  const queue = new DecodeQueue({
+    lock,
+    maxRows,
+    busySequences: () => busy,
+    step: async (rows) => {
+      steps.push(rows.map(({ token }) => token));
+      if (fail) throw fail;
+      return rows.map(({ token }) => ({ token: token + 100, logprob: 0, topLogprobs: [] }));
+    },
+  });
+  return { queue, steps, lock };
+}
+
+describe('DecodeQueue', () => {
+  it('runs the rows of callers that keep coming back in common steps', async () => {
+    const { queue, steps } = queueOf(8, 3);
+    const caller = async (slot: number) => {
+      for (let count = 0; count < 4; count++) {
+        const [choice] = await queue.decode([row(slot)], {});
+        expect(choice!.token).toBe(slot + 100);
+      }
+    };
+    await Promise.all([caller(0), caller(1), caller(2)]);
+    expect(steps).toEqual(new Array(4).fill([0, 1, 2]));
+  });
+
+  it('fills steps in order and leaves the rest for the next', async () => {
+    const { queue, steps } = queueOf(3, 6);
+    const answers = await Promise.all([
+      queue.decode([row(0), row(1)], {}),
+      queue.decode([row(2), row(3)], {}),
+      queue.decode([row(4)], {}),
+    ]);
+    expect(steps).toEqual([
+      [0, 1],
+      [2, 3, 4],
+    ]);
+    expect(answers.map((choices) => choices.map(({ token }) => token))).toEqual([
+      [100, 101],
+      [102, 103],
+      [104],
+    ]);
+  });
+
+  it('takes no row of a caller that was aborted while it waited', async () => {
+    const { queue, steps, lock } = queueOf(8, 2);
+    let open: () => void = () => {};
+    const held = lock.run(() => new Promise<void>((resolve) => (open = resolve)));
+    const controller = new AbortController();
+    const aborted = queue.decode([row(0)], { signal: controller.signal });
+    const other = queue.decode([row(1)], {});
+    controller.abort('enough');
+    await Promise.resolve();
+    open();
+    await held;
+    await expect(aborted).rejects.toBe('enough');
+    await other;
+    expect(steps).toEqual([[1]]);
+  });
+
+  it('gives an error of the step to all of its callers, and goes on', async () => {
+    const error = new RangeError('broken');
+    const { queue, steps } = queueOf(8, 2, error);
+    const results = await Promise.allSettled([queue.decode([row(0)], {}), queue.decode([row(1)], {})]);
+    expect(results.map((result) => result.status === 'rejected' && result.reason)).toEqual([error, error]);
+    await expect(queue.decode([row(2)], {})).rejects.toBe(error);
+    expect(steps).toEqual([[0, 1], [2]]);
+  });
+});

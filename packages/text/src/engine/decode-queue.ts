@@ -1,0 +1,104 @@
+import { setImmediate } from 'node:timers/promises';
+import type { SamplingParams } from '@markbase/metal-runtime';
+import type { Choice } from './choice.js';
+import type { Sequence } from './sequence.js';
+import type { StepLock } from './step-lock.js';
+
+/** One row of a decode step: a token to add to its sequence, and how the next one is chosen. */
+export interface DecodeRow {
+  readonly sequence: Sequence;
+  readonly token: number;
+  readonly sampling?: SamplingParams;
+}
+
+/** How a step is run and read. */
+export interface StepOptions {
+  readonly signal?: AbortSignal;
+  /** Reads the logits back to the host. */
+  readonly withLogits?: boolean;
+}
+
+/** What a queue needs of its model. */
+export interface DecodeQueueHost {
+  readonly lock: StepLock;
+  /** Most rows of a step. */
+  readonly maxRows: number;
+  /** Sequences that are in use now, and may ask for a row soon. */
+  busySequences(): number;
+  /** Runs one step; the lock is held. */
+  step(rows: readonly DecodeRow[], options: StepOptions): Promise<Choice[]>;
+}
+
+interface Request extends StepOptions {
+  readonly rows: readonly DecodeRow[];
+  readonly resolve: (choices: Choice[]) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/**
+ * Puts the rows of independent callers into common decode steps: what waits when the device becomes free runs together, so
+ * that several conversations read the weights once.
+ */
+export class DecodeQueue {
+  readonly #host: DecodeQueueHost;
+  #waiting: Request[] = [];
+
+  constructor(host: DecodeQueueHost) {
+    this.#host = host;
+  }
+
+  /** Runs rows in the next step that has room for them; gives their choices in order. */
+  decode(rows: readonly DecodeRow[], options: StepOptions): Promise<Choice[]> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ rows, ...options, resolve, reject });
+      this.#host.lock.run(() => this.#flush()).catch(reject);
+    });
+  }
+
+  async #flush(): Promise<void> {
+    // Another request's flush may have taken everything along.
+    if (this.#waiting.length === 0) return;
+    // Callers that the last step has just answered come back within a turn of the event loop.
+    if (this.#host.busySequences() > this.#waitingRows()) await setImmediate();
+    const batch = this.#take();
+    if (batch.length === 0) return;
+    const signal = batch.length === 1 ? batch[0]!.signal : undefined;
+    const withLogits = batch.some((request) => request.withLogits);
+    try {
+      const rows = batch.flatMap((request) => request.rows);
+      const choices = await this.#host.step(rows, { withLogits, ...(signal && { signal }) });
+      let next = 0;
+      for (const request of batch) {
+        const own = choices.slice(next, next + request.rows.length);
+        next += request.rows.length;
+        if (request.signal?.aborted) request.reject(request.signal.reason);
+        else request.resolve(own);
+      }
+    } catch (error) {
+      for (const request of batch) request.reject(error);
+    }
+  }
+
+  /** The requests of the next step: in order, as many as fit. */
+  #take(): Request[] {
+    const batch: Request[] = [];
+    let room = this.#host.maxRows;
+    const left: Request[] = [];
+    for (const request of this.#waiting) {
+      if (request.signal?.aborted) {
+        request.reject(request.signal.reason);
+      } else if (left.length === 0 && request.rows.length <= room) {
+        batch.push(request);
+        room -= request.rows.length;
+      } else {
+        left.push(request);
+      }
+    }
+    this.#waiting = left;
+    return batch;
+  }
+
+  #waitingRows(): number {
+    return this.#waiting.reduce((sum, request) => sum + request.rows.length, 0);
+  }
+}

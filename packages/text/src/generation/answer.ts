@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import { InvalidArgumentError } from '@markbase/core';
+import { type ResponseEvent, ResponseParser, StopMatcher } from '../chat/index.js';
+import type { Choice } from '../engine/choice.js';
+import type { Language } from '../language.js';
+import type { FinishReason, GeneratedToken, GenerateEvent } from './events.js';
+import type { TokenRun } from './token-run.js';
+
+/** What an answer needs to know beside its tokens. */
+export interface AnswerOptions {
+  readonly stop?: readonly string[];
+  readonly logprobs?: boolean;
+  /** The prompt ends inside of an open thought. */
+  readonly isReasoningOpen: boolean;
+  /** `performance.now()` of the call. */
+  readonly startMs: number;
+}
+
+/** Reads the tokens of one run: gives events, and stops the run at stop strings and at the end of the turn. */
+export class Answer {
+  readonly run: TokenRun;
+  readonly #language: Language | null;
+  readonly #parser: ResponseParser | null;
+  readonly #stops: StopMatcher;
+  readonly #reportsTokens: boolean;
+  readonly #startMs: number;
+  #firstTokenMs: number | null = null;
+  #hasToolCalls = false;
+
+  constructor(run: TokenRun, language: Language | null, options: AnswerOptions) {
+    const { isReasoningOpen, stop = [] } = options;
+    if (!Array.isArray(stop)) {
+      throw new InvalidArgumentError({ argument: 'stop', expected: 'a list of strings', received: stop });
+    }
+    this.run = run;
+    this.#language = language;
+    this.#parser = language && new ResponseParser(language.tokenizer, { isReasoningOpen });
+    this.#stops = new StopMatcher(stop);
+    this.#reportsTokens = options.logprobs ?? false;
+    this.#startMs = options.startMs;
+  }
+
+  /** Takes a token that the run has accepted. After the last one the events end with `finish`. */
+  push(choice: Choice): GenerateEvent[] {
+    this.#firstTokenMs ??= performance.now() - this.#startMs;
+    const events: GenerateEvent[] = this.#reportsTokens ? [{ type: 'token', ...this.#token(choice) }] : [];
+    events.push(...this.#shown(this.#parse(choice.token)));
+    if (this.#parser?.isEnded || this.#stops.stop !== null) this.run.stop();
+    if (this.run.finish === null) return events;
+    events.push(...this.#shown(this.#parser?.finish() ?? []), ...textEvents(this.#stops.flush()));
+    events.push(this.#finish());
+    return events;
+  }
+
+  #parse(token: number): readonly ResponseEvent[] {
+    // A stop token that a caller chose may be ordinary text; control tokens tell the parser how the turn ended.
+    const isHidden = token === this.run.stopToken && !this.#language?.tokenizer.isSpecial(token);
+    return isHidden ? [] : (this.#parser?.push(token) ?? []);
+  }
+
+  /** Applies stop strings to text, and gives calls their ids. Nothing follows a stop string. */
+  #shown(parsed: readonly ResponseEvent[]): GenerateEvent[] {
+    const events: GenerateEvent[] = [];
+    for (const event of parsed) {
+      if (this.#stops.stop !== null) break;
+      if (event.type === 'text') {
+        events.push(...textEvents(this.#stops.push(event.text).text));
+        continue;
+      }
+      events.push(...textEvents(this.#stops.flush()));
+      if (event.type === 'tool-call') {
+        this.#hasToolCalls = true;
+        events.push({ ...event, id: `call_${randomUUID().replaceAll('-', '').slice(0, 24)}` });
+      } else {
+        events.push(event);
+      }
+    }
+    return events;
+  }
+
+  #finish(): GenerateEvent {
+    const { run } = this;
+    return {
+      type: 'finish',
+      reason: this.#reason(),
+      stop: this.#stops.stop,
+      usage: {
+        promptTokens: run.prompt.end,
+        completionTokens: run.tokens.length,
+        cachedTokens: run.cachedTokens,
+      },
+      timings: { firstTokenMs: this.#firstTokenMs ?? 0, totalMs: performance.now() - this.#startMs },
+      seed: run.settings.sampling.seed ?? 0,
+    };
+  }
+
+  #reason(): FinishReason {
+    if (this.run.finish === 'length' && this.#stops.stop === null) return 'length';
+    return this.#hasToolCalls ? 'tool-calls' : 'stop';
+  }
+
+  #token({ token, logprob, topLogprobs }: Choice): GeneratedToken {
+    const textOf = (id: number) => this.#language?.tokenizer.decode([id]) ?? '';
+    return {
+      token,
+      text: textOf(token),
+      logprob,
+      topLogprobs: topLogprobs.map((entry) => ({ ...entry, text: textOf(entry.token) })),
+    };
+  }
+}
+
+function textEvents(text: string): GenerateEvent[] {
+  return text === '' ? [] : [{ type: 'text', text }];
+}

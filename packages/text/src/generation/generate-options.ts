@@ -1,0 +1,21 @@
+import type { ChatMessage, ToolDefinition } from '../chat/index.js';
+import type { Prompt } from '../engine/prompt.js';
+import type { TokenOptions } from './token-options.js';
+
+/** What to answer, and how. Either `messages` or `prompt` is given. */
+export interface GenerateOptions extends TokenOptions {
+  /** A conversation, rendered with the checkpoint's chat template. Media parts carry their soft tokens. */
+  readonly messages?: readonly ChatMessage[];
+  /** Plain text to continue, in which nothing is a control token; or token ids, with soft tokens for placeholders. */
+  readonly prompt?: string | readonly number[] | Prompt;
+  /** Tools that the model may call. */
+  readonly tools?: readonly ToolDefinition[] | null;
+  /** Lets the model think before it answers; default false. */
+  readonly enableThinking?: boolean;
+  /** Keeps the reasoning of older messages with tool calls in the prompt; default false. */
+  readonly preserveThinking?: boolean;
+  /** Strings that end the answer; they are not part of it. Reasoning is not searched. */
+  readonly stop?: readonly string[];
+  /** Reports every token with its log-probability. */
+  readonly logprobs?: boolean;
+}

@@ -1,0 +1,88 @@
+import type { ChatMessage } from '../chat/index.js';
+import type { TextModel } from '../text-model.js';
+import type { GenerateEvent, GenerateResult } from './events.js';
+import { resultOf, stream } from './generate.js';
+import type { GenerateOptions } from './generate-options.js';
+
+/** Options of all turns of a session; each turn can override them. */
+export type SessionOptions = Omit<GenerateOptions, 'messages' | 'prompt' | 'reusePrefix'> & {
+  /** Conversation so far, such as a system message. */
+  readonly messages?: readonly ChatMessage[];
+};
+
+/** Options of one turn. */
+export type TurnOptions = Omit<SessionOptions, 'messages'>;
+
+/**
+ * A conversation. Every turn starts from what the caches still hold of the turns before: the longest common prefix, by
+ * tokens and by the content of media. When another conversation took the caches meanwhile, or sliding layers no longer
+ * hold what the prefix needs, the turn is computed in full; the answer is the same.
+ */
+export class Session {
+  readonly model: TextModel;
+  readonly #options: TurnOptions;
+  readonly #messages: ChatMessage[];
+
+  constructor(model: TextModel, options: SessionOptions = {}) {
+    const { messages = [], ...turnOptions } = options;
+    this.model = model;
+    this.#options = turnOptions;
+    this.#messages = [...messages];
+  }
+
+  /** The conversation so far. */
+  get messages(): readonly ChatMessage[] {
+    return this.#messages;
+  }
+
+  /**
+   * Adds messages and streams the answer, which becomes part of the conversation with its `finish` event. A turn that is
+   * aborted, left early or fails leaves the conversation as it was.
+   *
+   * @param input what the user says, or messages such as the results of tools
+   */
+  async *stream(
+    input: string | readonly ChatMessage[],
+    options: TurnOptions = {},
+  ): AsyncGenerator<GenerateEvent, void, void> {
+    const added: readonly ChatMessage[] =
+      typeof input === 'string' ? [{ role: 'user', content: input }] : input;
+    const messages = [...this.#messages, ...added];
+    const events: GenerateEvent[] = [];
+    for await (const event of stream(this.model, {
+      ...this.#options,
+      ...options,
+      messages,
+      reusePrefix: true,
+    })) {
+      events.push(event);
+      if (event.type === 'finish') this.#messages.splice(0, Infinity, ...messages, answerOf(events));
+      yield event;
+    }
+  }
+
+  /** Adds messages and gives the whole answer. See `stream`. */
+  async generate(input: string | readonly ChatMessage[], options: TurnOptions = {}): Promise<GenerateResult> {
+    const events: GenerateEvent[] = [];
+    const reportsTokens = options.logprobs ?? this.#options.logprobs ?? false;
+    const tokens: number[] = [];
+    for await (const event of this.stream(input, { ...options, logprobs: true })) {
+      events.push(event);
+      if (event.type === 'token') tokens.push(event.token);
+    }
+    return resultOf(events, tokens, reportsTokens);
+  }
+}
+
+/** The answer as a message of the conversation. */
+function answerOf(events: readonly GenerateEvent[]): ChatMessage {
+  const { text, reasoning, toolCalls } = resultOf(events, [], false);
+  return {
+    role: 'assistant',
+    content: text,
+    ...(reasoning !== '' && { reasoning }),
+    ...(toolCalls.length > 0 && {
+      toolCalls: toolCalls.map(({ id, name, arguments: values }) => ({ id, name, arguments: values })),
+    }),
+  };
+}

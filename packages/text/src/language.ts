@@ -1,0 +1,48 @@
+import { InvalidArgumentError } from '@markbase/core';
+import type { Checkpoint } from '@markbase/loader';
+import { type ChatTemplate, loadChatTemplate } from './chat/index.js';
+import { loadTokenizer, type Tokenizer } from './tokenizer/index.js';
+
+/** What turns text into tokens and conversations into prompts. */
+export interface Language {
+  readonly tokenizer: Tokenizer;
+  /** null = a base model, which is not made for conversations. */
+  readonly template: ChatTemplate | null;
+  /** Tokens that end a turn, whatever the checkpoint's configuration says (spec 8.6). */
+  readonly endOfTurnIds: readonly number[];
+  /** Token that precedes plain text; null = none. */
+  readonly bosId: number | null;
+}
+
+/** What a model writes when it ends its turn, or when it waits for the result of a tool. */
+const END_OF_TURN = ['<turn|>', '<|tool_response>'];
+
+/**
+ * Loads the tokenizer and the chat template of a checkpoint.
+ *
+ * @throws InvalidArgumentError when the checkpoint has no tokenizer.json; FileAccessError, CorruptFileError and the like
+ */
+export async function loadLanguage(
+  checkpoint: Checkpoint,
+  options: { signal?: AbortSignal } = {},
+): Promise<Language> {
+  const { tokenizer: path, chatTemplate, tokenizerConfig } = checkpoint.files;
+  if (path === null) {
+    throw new InvalidArgumentError({
+      argument: 'checkpoint',
+      expected: `a tokenizer.json in ${checkpoint.directory}`,
+      received: 'none',
+      hint: 'Without it, prompts must be token ids',
+    });
+  }
+  const [tokenizer, template] = await Promise.all([
+    loadTokenizer(path, options),
+    loadChatTemplate({ chatTemplate, tokenizerConfig }),
+  ]);
+  return {
+    tokenizer,
+    template,
+    endOfTurnIds: END_OF_TURN.map((text) => tokenizer.idOf(text)).filter((id) => id !== null),
+    bosId: tokenizer.idOf(template?.bosToken ?? '<bos>'),
+  };
+}

@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openCheckpoint } from '@markbase/loader';
+import { type Device, openDevice } from '@markbase/metal-runtime';
+import { TextModel, type TextModelOptions } from '../src/index.js';
+import { openReference, type Reference } from '../src/verify/reference.js';
+
+/** Folder of the tiny reference checkpoints: a choice lies in the repository, the complete set wherever the variable says. */
+const ROOT = process.env.MARKBASE_FIXTURES ?? fileURLToPath(new URL('../../../fixtures', import.meta.url));
+
+/** Path of a reference checkpoint. */
+export function fixture(name: string): string {
+  return join(ROOT, name);
+}
+
+/** Those of the named checkpoints that are there. */
+export function presentFixtures(names: readonly string[]): string[] {
+  return names.filter((name) => existsSync(join(ROOT, name, 'expected.safetensors')));
+}
+
+/** Opens the CPU backend, which is on every machine. */
+export function openTestDevice(): Promise<Device> {
+  return openDevice({ kind: 'cpu', threads: 1 });
+}
+
+/** Loads a reference checkpoint and opens its expected values. */
+export async function loadFixture(
+  name: string,
+  device: Device,
+  options: TextModelOptions = {},
+): Promise<{ model: TextModel; reference: Reference }> {
+  const checkpoint = await openCheckpoint(fixture(name));
+  const model = await TextModel.load(checkpoint, device, { precision: 'high', ...options });
+  return { model, reference: await openReference(fixture(name)) };
+}

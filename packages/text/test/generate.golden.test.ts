@@ -1,0 +1,283 @@
+import { ContextLengthError, InvalidArgumentError } from '@markbase/core';
+import type { Device } from '@markbase/metal-runtime';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type GenerateOptions, generate, generateBatch, stream, type TextModel } from '../src/index.js';
+import type { Reference } from '../src/verify/reference.js';
+import { loadFixture, openTestDevice, presentFixtures } from './fixtures.js';
+
+// Sliding window 16: the answers below run far past it. Without a tokenizer, prompts and answers are ids.
+const [NAME] = presentFixtures(['e2b-mlx-4bit', 'e2b-hf', '31b-mlx-8bit', '12b-mlx-4bit', 'e4b-mlx-4bit']);
+
+let device: Device;
+let model: TextModel;
+let reference: Reference;
+let prompt: number[];
+let expected: number[];
+
+beforeAll(async () => {
+  device = await openTestDevice();
+  ({ model, reference } = await loadFixture(NAME!, device, {
+    contextTokens: 64,
+    maxSequences: 3,
+    prefillChunk: 8,
+  }));
+  prompt = await reference.integers('generate.prompt');
+  expected = await reference.integers('generate.tokens');
+});
+afterAll(() => {
+  model.dispose();
+  device.dispose();
+});
+
+const tokensOf = async (options: Omit<GenerateOptions, 'prompt'>) =>
+  (await generate(model, { prompt, maxTokens: 24, ...options })).tokens;
+
+describe('generate', () => {
+  it('gives the greedy tokens of the reference', async () => {
+    const result = await generate(model, { prompt, maxTokens: 24 });
+    expect(result.tokens).toEqual(expected.slice(0, 24));
+    expect(result).toMatchObject({
+      finishReason: 'length',
+      usage: { promptTokens: prompt.length, completionTokens: 24, cachedTokens: 0 },
+    });
+  });
+
+  it('ends at a stop token', async () => {
+    const stop = expected[5]!;
+    const end = expected.indexOf(stop) + 1;
+    const result = await generate(model, { prompt, maxTokens: 24, stopTokenIds: [stop] });
+    expect(result.tokens).toEqual(expected.slice(0, end));
+    expect(result.finishReason).toBe('stop');
+  });
+
+  it('gives the same tokens for the same seed, and others for another', async () => {
+    const sampling = { temperature: 3, topP: 0.99, topK: 200 };
+    const first = await tokensOf({ ...sampling, seed: 7 });
+    expect(await tokensOf({ ...sampling, seed: 7 })).toEqual(first);
+    expect(await tokensOf({ ...sampling, seed: 8 })).not.toEqual(first);
+    const random = await generate(model, { prompt, maxTokens: 8, ...sampling });
+    expect(await tokensOf({ maxTokens: 8, ...sampling, seed: random.seed })).toEqual(random.tokens);
+  });
+
+  it('is greedy with one candidate, whatever the temperature', async () => {
+    expect(await tokensOf({ temperature: 5, topK: 1, seed: 1 })).toEqual(expected.slice(0, 24));
+    expect(await tokensOf({ temperature: 5, topP: 1e-6, seed: 1 })).toEqual(expected.slice(0, 24));
+    expect(await tokensOf({ temperature: 1, minP: 0.999999, seed: 1 })).toEqual(expected.slice(0, 24));
+  });
+
+  it('lets penalties break repetitions', async () => {
+    const distinct = (tokens: readonly number[]) => new Set(tokens).size;
+    const plain = distinct(expected.slice(0, 24));
+    expect(distinct(await tokensOf({ presencePenalty: 100 }))).toBe(24);
+    expect(distinct(await tokensOf({ frequencyPenalty: 100 }))).toBe(24);
+    const repeated = await tokensOf({ repetitionPenalty: 50 });
+    expect(distinct(repeated)).toBeGreaterThan(plain);
+    // It also counts the prompt, which the other two do not.
+    expect(repeated.filter((token) => prompt.includes(token)).length).toBeLessThanOrEqual(
+      expected.slice(0, 24).filter((token) => prompt.includes(token)).length,
+    );
+  });
+
+  it('reports log-probabilities that sum to 1 and begin with the best', async () => {
+    const { logprobs } = await generate(model, { prompt, maxTokens: 4, logprobs: true, topLogprobs: 20 });
+    expect(logprobs).toHaveLength(4);
+    for (const [index, { token, logprob, topLogprobs }] of logprobs!.entries()) {
+      expect(token).toBe(expected[index]);
+      expect(topLogprobs).toHaveLength(20);
+      expect(topLogprobs[0]).toMatchObject({ token, logprob });
+      const sum = topLogprobs.reduce((total, entry) => total + Math.exp(entry.logprob), 0);
+      expect(sum).toBeGreaterThan(0);
+      expect(sum).toBeLessThan(1 + 1e-5);
+    }
+  });
+
+  it('never chooses placeholders and their delimiters', async () => {
+    const tokens = await tokensOf({ temperature: 100, seed: 3, maxTokens: 40 });
+    const { placeholders } = model.config;
+    const forbidden = [
+      placeholders.image,
+      placeholders.audio,
+      placeholders.video,
+      ...placeholders.delimiters,
+    ];
+    expect(tokens.filter((token) => forbidden.includes(token))).toEqual([]);
+  });
+
+  it('fills the context and no more', async () => {
+    const result = await generate(model, { prompt });
+    expect(result.finishReason).toBe('length');
+    expect(result.usage.completionTokens).toBe(64 - prompt.length);
+  });
+
+  it('refuses a prompt that does not fit, instead of cutting it', async () => {
+    const long = Array.from({ length: 64 }, (_, index) => 3 + index);
+    await expect(generate(model, { prompt: long })).rejects.toThrow(ContextLengthError);
+    expect((await generate(model, { prompt: long.slice(1) })).tokens).toHaveLength(1);
+  });
+
+  it.each([
+    { maxTokens: 0 },
+    { maxTokens: 1.5 },
+    { temperature: -1 },
+    { temperature: Number.NaN },
+    { topP: 0 },
+    { topP: 1.1 },
+    { minP: 1 },
+    { topK: -1 },
+    { repetitionPenalty: 0 },
+    { seed: 2 ** 53 },
+    { seed: -1 },
+    { topLogprobs: 21 },
+    { stopTokenIds: [384] },
+    { stop: [''] },
+    { messages: [] },
+    { prompt: undefined },
+  ])('refuses %o', async (options) => {
+    await expect(generate(model, { prompt, ...options })).rejects.toThrow(InvalidArgumentError);
+  });
+});
+
+describe('stream', () => {
+  it('stops in the prefill when aborted, and gives its sequence back', async () => {
+    const controller = new AbortController();
+    const reason = new DOMException('no longer wanted', 'AbortError');
+    const long = Array.from({ length: 40 }, (_, index) => 3 + index);
+    const progress: number[] = [];
+    const run = generate(model, {
+      prompt: long,
+      signal: controller.signal,
+      onPrefill: ({ doneTokens }) => {
+        progress.push(doneTokens);
+        controller.abort(reason);
+      },
+    });
+    await expect(run).rejects.toBe(reason);
+    expect(progress).toEqual([8]);
+    expect(model.idleSequences).toBe(3);
+    expect(await tokensOf({})).toEqual(expected.slice(0, 24));
+  });
+
+  it('stops while decoding when aborted, and when its reader leaves', async () => {
+    const controller = new AbortController();
+    let count = 0;
+    const read = async () => {
+      for await (const _ of stream(model, { prompt, logprobs: true, signal: controller.signal })) {
+        if (++count === 5) controller.abort();
+      }
+    };
+    await expect(read()).rejects.toMatchObject({ name: 'AbortError' });
+    expect(count).toBe(5);
+    for await (const _ of stream(model, { prompt, logprobs: true })) break;
+    expect(model.idleSequences).toBe(3);
+  });
+
+  it('lets several callers take turns without mixing them up', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, (_, index) =>
+        generate(model, { prompt: index % 2 === 0 ? prompt : prompt.slice(0, 4), maxTokens: 12 }),
+      ),
+    );
+    const short = await generate(model, { prompt: prompt.slice(0, 4), maxTokens: 12 });
+    for (const [index, answer] of answers.entries()) {
+      expect(answer.tokens).toEqual(index % 2 === 0 ? expected.slice(0, 12) : short.tokens);
+    }
+  });
+});
+
+describe('callers at the same time', () => {
+  it('share decode steps, and get what each gets alone', async () => {
+    const widths: number[] = [];
+    const record = device.record;
+    device.record = (...args) => {
+      const program = record.apply(device, args);
+      const run = program.run.bind(program);
+      program.run = (step, options) => {
+        if (program.label.startsWith('decode')) widths.push(step.tokens.length);
+        return run(step, options);
+      };
+      return program;
+    };
+    const shared = await loadFixture(NAME!, device, { contextTokens: 64, maxSequences: 3 });
+    using other = shared.model;
+    const requests = [1, 2, 3].map((seed) => ({
+      prompt,
+      maxTokens: 20,
+      temperature: 2,
+      seed,
+      logprobs: true,
+    }));
+    const together = await Promise.all(requests.map((request) => generate(other, request)));
+    device.record = record;
+    expect(widths.length).toBeLessThan(30);
+    expect(Math.max(...widths)).toBe(3);
+    for (const [index, request] of requests.entries()) {
+      expect((await generate(model, request)).logprobs).toEqual(together[index]!.logprobs);
+    }
+  });
+
+  it('end with an error, not a crash, when the model is disposed under them', async () => {
+    const { model: short } = await loadFixture(NAME!, device, { contextTokens: 64 });
+    const seen: number[] = [];
+    const read = async () => {
+      for await (const event of stream(short, { prompt, logprobs: true })) {
+        if (event.type === 'token') seen.push(event.token);
+        if (seen.length === 3) short.dispose();
+      }
+    };
+    await expect(read()).rejects.toThrow(/disposed/);
+    expect(seen).toEqual(expected.slice(0, 3));
+    expect(await tokensOf({})).toEqual(expected.slice(0, 24));
+  });
+});
+
+describe('generateBatch', () => {
+  it('answers more prompts than there are sequences as each alone', async () => {
+    const requests = [3, 9, 5, 7, 4].map((length, index) => ({
+      prompt: prompt.slice(0, length),
+      maxTokens: 6 + 3 * index,
+      logprobs: true,
+    }));
+    const together = await generateBatch(model, requests);
+    for (const [index, request] of requests.entries()) {
+      const alone = await generate(model, request);
+      expect(together[index]!.tokens).toEqual(alone.tokens);
+      expect(together[index]!.logprobs).toEqual(alone.logprobs);
+    }
+  });
+
+  it('gives every answer its own seed and options', async () => {
+    const request = { prompt, maxTokens: 10, temperature: 3 };
+    const [a, b, greedy] = await generateBatch(model, [
+      { ...request, seed: 1 },
+      { ...request, seed: 2 },
+      { prompt, maxTokens: 10 },
+    ]);
+    expect(a!.tokens).toEqual(await tokensOf({ ...request, seed: 1 }));
+    expect(b!.tokens).toEqual(await tokensOf({ ...request, seed: 2 }));
+    expect(greedy!.tokens).toEqual(expected.slice(0, 10));
+  });
+});
+
+describe('reusePrefix', () => {
+  const warm = (ids: readonly number[], maxTokens = 4) =>
+    generate(model, { prompt: ids, maxTokens, reusePrefix: true, logprobs: true });
+
+  it('gives bit for bit what a cold start gives, from less work', async () => {
+    const first = await warm(prompt);
+    const longer = [...prompt, ...first.tokens, 40, 41, 42];
+    const reused = await warm(longer);
+    expect(reused.usage.cachedTokens).toBeGreaterThanOrEqual(prompt.length);
+    const cold = await generate(model, { prompt: longer, maxTokens: 4, logprobs: true });
+    expect(cold.usage.cachedTokens).toBe(0);
+    expect(reused.logprobs).toEqual(cold.logprobs);
+  });
+
+  it('starts over when sliding layers no longer hold the window before the prefix', async () => {
+    const long = await generate(model, { prompt, maxTokens: 40, reusePrefix: true });
+    expect(long.tokens).toEqual(expected.slice(0, 40));
+    const branch = [...prompt, ...expected.slice(0, 3), 50, 51];
+    const reused = await warm(branch);
+    const cold = await generate(model, { prompt: branch, maxTokens: 4, logprobs: true });
+    expect(reused.logprobs).toEqual(cold.logprobs);
+  });
+});

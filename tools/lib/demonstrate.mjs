@@ -1,0 +1,46 @@
+// How a program uses the packages. Imported after the build only: it needs their dist/.
+import path from 'node:path';
+import { openDevice } from '../../packages/metal-runtime/dist/index.js';
+import { loadTextModel, stream } from '../../packages/text/dist/index.js';
+import { repositoryRoot } from './process.mjs';
+
+const MODEL = 'packages/demo-model/model';
+/** The model was trained on short texts. */
+const MAX_TOKENS = 256;
+
+/**
+ * Answers a prompt with the packaged demo model and shows what a user wants to know: device, load time, the answer as it
+ * is made, speed.
+ *
+ * @param {string} prompt
+ */
+export async function demonstrate(prompt) {
+  const device = await openDevice();
+  const { kind, name, isa, threads } = device.info;
+  console.log(`device   ${kind}: ${name}, ${isa}, ${threads} threads`);
+
+  const started = performance.now();
+  const model = await loadTextModel(path.join(repositoryRoot, MODEL), device);
+  console.log(`model    ${MODEL}, loaded in ${(performance.now() - started).toFixed(0)} ms`);
+  console.log(`prompt   ${prompt}\n`);
+  try {
+    const messages = [{ role: /** @type {const} */ ('user'), content: prompt }];
+    for await (const event of stream(model, { messages, maxTokens: MAX_TOKENS })) {
+      if (event.type === 'text') process.stdout.write(event.text);
+      if (event.type === 'finish') console.log(`\n\nspeed    ${speed(event)}`);
+    }
+  } finally {
+    model.dispose();
+    device.dispose();
+  }
+}
+
+/** @param {import('../../packages/text/dist/index.js').Finish} finish */
+function speed({ usage, timings }) {
+  const decodeMs = timings.totalMs - timings.firstTokenMs;
+  const rate = usage.completionTokens > 1 ? ((usage.completionTokens - 1) * 1000) / decodeMs : 0;
+  return (
+    `first token after ${timings.firstTokenMs.toFixed(0)} ms (${usage.promptTokens} prompt tokens), ` +
+    `then ${usage.completionTokens} tokens at ${rate.toFixed(1)} tokens/s`
+  );
+}
