@@ -40,6 +40,8 @@ export interface ConformanceCase {
   record(ops: Ops, device: Device): void;
   /** The expected results, in float64, evaluated the plain way. */
   oracle(): Results;
+  /** Commands that the fusions leave; default: not checked. */
+  readonly fusedCommands?: number;
   /** In `high`. */
   readonly tolerance: Tolerance;
   /** In `fast`; left out where `fast` is no other code. */

@@ -9,8 +9,15 @@ export interface RunOptions {
   readonly chunk?: number;
 }
 
+/** What a run gave. */
+export interface CaseRun {
+  readonly results: Results;
+  /** Commands of the recorded program. */
+  readonly commandCount: number;
+}
+
 /** Records a case on a device and runs its rows, in one step or in several; results are joined. */
-export async function runCase(device: Device, test: ConformanceCase, options: RunOptions): Promise<Results> {
+export async function runCase(device: Device, test: ConformanceCase, options: RunOptions): Promise<CaseRun> {
   const { precision, fusions, chunk = test.rows.count } = options;
   const maxOutputs = Math.max(1, test.rows.outputRows?.length ?? 0);
   using program = device.record({ label: test.name, maxRows: chunk, maxOutputs, precision, fusions }, (ops) =>

@@ -9,4 +9,7 @@ export interface FeedForward {
    * precedes the addition to the stream.
    */
   run<R extends RowAxis>(ops: Ops, h: Value<R, 'D'>): Value<R, 'D'>;
+
+  /** Frees what the block mapped or allocated; called when its model is disposed. */
+  dispose?(): void;
 }

@@ -83,16 +83,18 @@ describe('TextModel.load', () => {
         /@markbase\/moe/,
       );
       const asked: number[] = [];
+      const disposed: number[] = [];
       const checkpoint = await openCheckpoint(fixture(EXPERTS!));
       const loading = TextModel.load(checkpoint, device, {
         feedForward: ({ layerIndex, dense }) => {
           asked.push(layerIndex);
-          return dense;
+          return { ...dense, dispose: () => disposed.push(layerIndex) };
         },
       });
       // The experts' weights are left, so the block that ignores them is found out.
       await expect(loading).rejects.toThrow(/unused .*experts/);
-      expect(asked.sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5]);
+      expect(asked).toEqual([0, 1, 2, 3, 4, 5]);
+      expect(disposed).toEqual(asked);
     },
   );
 

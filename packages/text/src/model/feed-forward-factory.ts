@@ -11,7 +11,7 @@ export interface FeedForwardRequest {
 }
 
 /**
- * Builds the feed-forward block of a layer with experts; called once per layer, when the model is loaded. Weights that it
- * maps are its own to dispose.
+ * Builds the feed-forward block of a layer with experts; called once per layer, when the model is loaded. The block is
+ * disposed with the model.
  */
 export type FeedForwardFactory = (request: FeedForwardRequest) => FeedForward | Promise<FeedForward>;

@@ -1,6 +1,6 @@
 import { UnsupportedModelError, WeightMapError } from '@markbase/core';
 import { type Checkpoint, fromFloat32, type LayerConfig, toFloat32 } from '@markbase/loader';
-import type { Device, FloatType } from '@markbase/metal-runtime';
+import type { Device, FeedForward, FloatType } from '@markbase/metal-runtime';
 import type { Caches } from './caches.js';
 import type { DecoderConfig } from './config.js';
 import { denseFeedForward } from './dense-feed-forward.js';
@@ -46,9 +46,14 @@ export async function loadDecoder(sources: DecoderSources): Promise<LoadedDecode
   const weights = storedWeights(checkpoint.weights, device);
   const eps = config.normEps;
   const { hiddenWidth, vocabularySize } = config;
+  const blocks: FeedForward[] = [];
+  const dispose = (): void => {
+    for (const block of blocks) block.dispose?.();
+    weights.dispose();
+  };
   try {
     const embedding = weights.matrix<'V', 'D'>(`${ROOT}.embed_tokens`, vocabularySize, hiddenWidth);
-    const layers = await Promise.all(config.layers.map((_, index) => loadLayer(sources, weights, index)));
+    const layers = await loadLayers(sources, weights, blocks);
     const decoder: Decoder = {
       normEps: eps,
       embedding,
@@ -62,14 +67,34 @@ export async function loadDecoder(sources: DecoderSources): Promise<LoadedDecode
     };
     weights.finish();
     checkUnused(checkpoint, config);
-    return { decoder, dispose: () => weights.dispose() };
+    return { decoder, dispose };
   } catch (error) {
-    weights.dispose();
+    dispose();
     throw error;
   }
 }
 
-async function loadLayer(sources: DecoderSources, weights: StoredWeights, index: number): Promise<Layer> {
+/** Loads all layers; blocks that a factory built are added to `blocks` at once, so that none is lost when one fails. */
+async function loadLayers(
+  sources: DecoderSources,
+  weights: StoredWeights,
+  blocks: FeedForward[],
+): Promise<Layer[]> {
+  const scalars = sources.config.layers.map((_, index) => weights.scalar(`${layerPath(index)}.layer_scalar`));
+  const layers: Layer[] = [];
+  for (const [index, scalar] of (await Promise.all(scalars)).entries()) {
+    layers.push(await loadLayer(sources, weights, index, scalar, blocks));
+  }
+  return layers;
+}
+
+async function loadLayer(
+  sources: DecoderSources,
+  weights: StoredWeights,
+  index: number,
+  scalar: number,
+  blocks: FeedForward[],
+): Promise<Layer> {
   const { checkpoint, device, config } = sources;
   const shape = config.layers[index]!;
   const path = layerPath(index);
@@ -82,18 +107,20 @@ async function loadLayer(sources: DecoderSources, weights: StoredWeights, index:
     up: weights.matrix(`${path}.mlp.up_proj`, shape.intermediateSize, width),
     down: weights.matrix(`${path}.mlp.down_proj`, width, shape.intermediateSize),
   });
+  const feedForward = config.hasExperts
+    ? await requireFactory(sources)({ checkpoint, device, layerIndex: index, dense })
+    : dense;
+  blocks.push(feedForward);
   return {
     index,
     normEps: config.normEps,
     inputNorm: norm('input_layernorm'),
     attention: loadAttention(sources, weights, index),
     postAttentionNorm: norm('post_attention_layernorm'),
-    feedForward: config.hasExperts
-      ? await requireFactory(sources)({ checkpoint, device, layerIndex: index, dense })
-      : dense,
+    feedForward,
     postFeedForwardNorm: norm('post_feedforward_layernorm'),
     perLayer: loadPerLayer(config, weights, path),
-    scalar: await weights.scalar(`${path}.layer_scalar`),
+    scalar,
   };
 }
 

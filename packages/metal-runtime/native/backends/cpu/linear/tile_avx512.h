@@ -1,5 +1,7 @@
 #pragma once
 
+#include <initializer_list>
+
 #include "int8_row.h"
 #include "simd_avx512.h"
 #include "weight_row.h"
@@ -35,6 +37,47 @@ inline void transpose16(__m512i (&row)[16]) {
 }
 
 /**
+ * Cache lines of the tile to come, fetched a few at a time while the present one is multiplied: its rows are 32 short
+ * runs of memory, which no hardware prefetcher follows.
+ */
+class LinesAhead {
+ public:
+  /** Adds `rows` runs of `bytes` bytes, `stride` apart; at most 3 such ranges. */
+  void add(const uint8_t* first, size_t stride, uint32_t rows, size_t bytes) {
+    const auto lines = static_cast<uint32_t>(bytes / 64 + 1);
+    ranges_[range_count_++] = {first, stride, rows, lines};
+    left_ += rows * lines;
+  }
+  uint32_t left() const { return left_; }
+
+  void fetch(uint32_t count) {
+    for (; count > 0 && left_ > 0; --count, --left_) {
+      const Range& range = ranges_[range_];
+      _mm_prefetch(ahead(range.first, row_ * range.stride + line_ * size_t{64}), _MM_HINT_T1);
+      if (++line_ < range.lines) continue;
+      line_ = 0;
+      if (++row_ < range.rows) continue;
+      row_ = 0;
+      ++range_;
+    }
+  }
+
+ private:
+  struct Range {
+    const uint8_t* first;
+    size_t stride;
+    uint32_t rows;
+    uint32_t lines;
+  };
+  Range ranges_[3];
+  uint32_t range_count_ = 0;
+  uint32_t left_ = 0;
+  uint32_t range_ = 0;
+  uint32_t row_ = 0;
+  uint32_t line_ = 0;
+};
+
+/**
  * Products of many 8-bit activation rows with affine weights, lanes along the outputs. The sums are those of Int8Product.
  *
  * A tile of 32 weight rows x 1,024 columns is unpacked and transposed into scratch: one register of scratch holds 4
@@ -46,7 +89,7 @@ inline void transpose16(__m512i (&row)[16]) {
  * columns.
  */
 struct Avx512Tile {
-  static constexpr uint32_t kMinRows = 3;  // below, reading in the order of the file is faster
+  static constexpr uint32_t kMinRows = 5;  // below, reading in the order of the file is faster
   static constexpr uint32_t kOutputs = 32;
   static constexpr uint32_t kColumns = 1024;
   static constexpr uint32_t kRows = 6;
@@ -82,27 +125,62 @@ struct Avx512Tile {
     uint32_t columns;  ///< 1 .. 1024
   };
 
+  /** The prepared activation rows. */
+  struct Rows {
+    const uint8_t* prepared;
+    size_t row_bytes;
+    uint32_t in;
+    Int8Row row(uint32_t r) const { return int8_row(prepared + r * row_bytes, in); }
+  };
+
   template <int Bits, int Unit>
   static void run_outputs(const WeightView& weight, const uint8_t* prepared, uint32_t rows, uint32_t begin, uint32_t end,
                           float* y, size_t y_stride, Scratch& tile) {
-    const size_t row_bytes = int8_row_bytes(weight.in);
-    for (uint32_t first = begin; first < end; first += kOutputs) {
-      const uint32_t count = smaller(end - first, kOutputs);
-      for (uint32_t column = 0; column < weight.in; column += kColumns) {
-        const Piece piece = {first, count, column, smaller(weight.in - column, kColumns)};
-        unpack<Bits, Unit>(weight, piece, 0, tile);
-        if (count > 16) unpack<Bits, Unit>(weight, piece, 16, tile);
-        for (uint32_t r = 0; r < rows; r += kRows) {
-          const uint8_t* x = prepared + r * row_bytes;
-          float* target = y + r * y_stride + (first - begin);
-          if (count > 16) {
-            run_rows<Bits, Unit, 2>(smaller(rows - r, kRows), weight.in, piece, tile, x, row_bytes, target, y_stride);
-          } else {
-            run_rows<Bits, Unit, 1>(smaller(rows - r, kRows), weight.in, piece, tile, x, row_bytes, target, y_stride);
-          }
+    const Rows x = {prepared, int8_row_bytes(weight.in), weight.in};
+    for (Piece piece = first_piece(weight, begin, end); piece.count > 0;) {
+      unpack<Bits, Unit>(weight, piece, 0, tile);
+      if (piece.count > 16) unpack<Bits, Unit>(weight, piece, 16, tile);
+      const Piece next = next_piece(weight, piece, end);
+      LinesAhead lines = lines_of(weight, next);
+      const uint32_t blocks = (rows + kRows - 1) / kRows;
+      const uint32_t lines_per_unit = lines.left() / (blocks * (piece.columns / Unit)) + 1;
+      for (uint32_t r = 0; r < rows; r += kRows) {
+        float* target = y + r * y_stride + (piece.first - begin);
+        const uint32_t count = smaller(rows - r, kRows);
+        if (piece.count > 16) {
+          run_rows<Bits, Unit, 2>(count, r, x, piece, tile, target, y_stride, lines, lines_per_unit);
+        } else {
+          run_rows<Bits, Unit, 1>(count, r, x, piece, tile, target, y_stride, lines, lines_per_unit);
         }
       }
+      piece = next;
     }
+  }
+
+  static Piece first_piece(const WeightView& weight, uint32_t first, uint32_t end) {
+    const uint32_t count = first < end ? smaller(end - first, kOutputs) : 0;
+    return {first, count, 0, smaller(weight.in, kColumns)};
+  }
+
+  /** The next columns of the same outputs, or the next outputs; count = 0 after the last. */
+  static Piece next_piece(const WeightView& weight, const Piece& piece, uint32_t end) {
+    const uint32_t column = piece.column + piece.columns;
+    if (column == weight.in) return first_piece(weight, piece.first + piece.count, end);
+    return {piece.first, piece.count, column, smaller(weight.in - column, kColumns)};
+  }
+
+  static LinesAhead lines_of(const WeightView& weight, const Piece& piece) {
+    LinesAhead lines;
+    if (piece.count == 0) return lines;
+    const size_t column_byte = size_t{piece.column} * weight.bits / 8;
+    lines.add(weight_row(weight, piece.first) + column_byte, weight_row_bytes(weight), piece.count,
+              size_t{piece.columns} * weight.bits / 8);
+    if (piece.column > 0) return lines;
+    const size_t scale_bytes = size_t{weight.in / weight.group} * scalar_bytes(weight.scale_type);
+    for (const void* base : {weight.scales, weight.biases}) {
+      lines.add(static_cast<const uint8_t*>(base) + piece.first * scale_bytes, 0, 1, piece.count * scale_bytes);
+    }
+    return lines;
   }
 
   /** Fills the half of the tile from output `half` (0 or 16) on; outputs that do not exist repeat the last one. */
@@ -122,7 +200,6 @@ struct Avx512Tile {
       __m512i codes[16];
       for (int i = 0; i < 16; ++i) {
         const uint8_t* address = source + row[i] * stride;
-        _mm_prefetch(ahead(address, 256), _MM_HINT_T0);
         codes[i] = _mm512_maskz_loadu_epi8(mask, address);
         if constexpr (Bits != 4) codes[i] = Avx512Simd::spread_codes<Bits>(codes[i]);
       }
@@ -166,16 +243,15 @@ struct Avx512Tile {
     }
   }
 
-  template <int Bits, int Unit, uint32_t Vectors>
-  static void run_rows(uint32_t rows, uint32_t in, const Piece& piece, const Scratch& tile, const uint8_t* x,
-                       size_t row_bytes, float* y, size_t y_stride) {
-    switch (rows) {
-      case 1: return multiply_rows<Bits, Unit, Vectors, 1>(in, piece, tile, x, row_bytes, y, y_stride);
-      case 2: return multiply_rows<Bits, Unit, Vectors, 2>(in, piece, tile, x, row_bytes, y, y_stride);
-      case 3: return multiply_rows<Bits, Unit, Vectors, 3>(in, piece, tile, x, row_bytes, y, y_stride);
-      case 4: return multiply_rows<Bits, Unit, Vectors, 4>(in, piece, tile, x, row_bytes, y, y_stride);
-      case 5: return multiply_rows<Bits, Unit, Vectors, 5>(in, piece, tile, x, row_bytes, y, y_stride);
-      default: return multiply_rows<Bits, Unit, Vectors, 6>(in, piece, tile, x, row_bytes, y, y_stride);
+  template <int Bits, int Unit, uint32_t Vectors, class... Arguments>
+  static void run_rows(uint32_t count, Arguments&... arguments) {
+    switch (count) {
+      case 1: return multiply_rows<Bits, Unit, Vectors, 1>(arguments...);
+      case 2: return multiply_rows<Bits, Unit, Vectors, 2>(arguments...);
+      case 3: return multiply_rows<Bits, Unit, Vectors, 3>(arguments...);
+      case 4: return multiply_rows<Bits, Unit, Vectors, 4>(arguments...);
+      case 5: return multiply_rows<Bits, Unit, Vectors, 5>(arguments...);
+      default: return multiply_rows<Bits, Unit, Vectors, 6>(arguments...);
     }
   }
 
@@ -186,27 +262,28 @@ struct Avx512Tile {
     return Avx512Simd::kNibbleBlock / 2 + 4 * (j - Unit / 8);
   }
 
-  template <int Bits, int Unit, uint32_t Vectors, uint32_t Rows>
-  static void multiply_rows(uint32_t in, const Piece& piece, const Scratch& tile, const uint8_t* prepared,
-                            size_t row_bytes, float* y, size_t y_stride) {
-    Int8Row x[Rows];
-    for (uint32_t r = 0; r < Rows; ++r) x[r] = int8_row(prepared + r * row_bytes, in);
+  template <int Bits, int Unit, uint32_t Vectors, uint32_t Count>
+  static void multiply_rows(uint32_t first_row, const Rows& rows, const Piece& piece, const Scratch& tile, float* y,
+                            size_t y_stride, LinesAhead& lines, uint32_t lines_per_unit) {
+    Int8Row x[Count];
+    for (uint32_t r = 0; r < Count; ++r) x[r] = rows.row(first_row + r);
     __mmask16 mask[Vectors];
     for (uint32_t v = 0; v < Vectors; ++v) {
       mask[v] = static_cast<__mmask16>(0xffffu >> (16 - smaller(piece.count - 16 * v, 16)));
     }
-    __m512 sum[Rows][Vectors];
-    for (uint32_t r = 0; r < Rows; ++r) {
+    __m512 sum[Count][Vectors];
+    for (uint32_t r = 0; r < Count; ++r) {
       for (uint32_t v = 0; v < Vectors; ++v) {
         sum[r][v] = piece.column == 0 ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(mask[v], y + r * y_stride + 16 * v);
       }
     }
     for (uint32_t unit = 0; unit < piece.columns / Unit; ++unit) {
+      lines.fetch(lines_per_unit);
       // Even and odd columns lie in separate halves of a block of 128.
       const uint32_t column = piece.column + unit * Unit;
       const uint32_t first_code = Bits == 4 ? column / 128 * 128 + column % 128 / 2 : column;
-      __m512i dot[Rows][Vectors];
-      for (uint32_t r = 0; r < Rows; ++r) {
+      __m512i dot[Count][Vectors];
+      for (uint32_t r = 0; r < Count; ++r) {
         for (uint32_t v = 0; v < Vectors; ++v) dot[r][v] = _mm512_setzero_si512();
       }
 #pragma GCC unroll 16
@@ -215,7 +292,7 @@ struct Avx512Tile {
         for (uint32_t v = 0; v < Vectors; ++v) {
           codes[v] = _mm512_load_si512(&tile.codes[unit * (Unit / 4) + j][16 * v]);
         }
-        for (uint32_t r = 0; r < Rows; ++r) {
+        for (uint32_t r = 0; r < Count; ++r) {
           const __m512i four = _mm512_set1_epi32(read_unaligned<int32_t>(x[r].codes + first_code + code_offset<Bits, Unit>(j)));
           for (uint32_t v = 0; v < Vectors; ++v) dot[r][v] = _mm512_dpbusd_epi32(dot[r][v], codes[v], four);
         }
@@ -223,14 +300,14 @@ struct Avx512Tile {
       for (uint32_t v = 0; v < Vectors; ++v) {
         const __m512 scale = _mm512_load_ps(&tile.scale[unit][16 * v]);
         const __m512 bias = _mm512_load_ps(&tile.bias[unit][16 * v]);
-        for (uint32_t r = 0; r < Rows; ++r) {
+        for (uint32_t r = 0; r < Count; ++r) {
           const __m512 product = _mm512_mul_ps(scale, _mm512_set1_ps(x[r].template scale<Unit>()[column / Unit]));
           const __m512 with_bias = _mm512_fmadd_ps(bias, _mm512_set1_ps(x[r].template sum<Unit>()[column / Unit]), sum[r][v]);
           sum[r][v] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot[r][v]), product, with_bias);
         }
       }
     }
-    for (uint32_t r = 0; r < Rows; ++r) {
+    for (uint32_t r = 0; r < Count; ++r) {
       for (uint32_t v = 0; v < Vectors; ++v) _mm512_mask_storeu_ps(y + r * y_stride + 16 * v, mask[v], sum[r][v]);
     }
   }
