@@ -25,7 +25,7 @@ export const kernelFamilies = {
         ],
         [
           `conformance/${kebab}.ts`,
-          ['', 'src/', 'test/'].some((folder) => files.has(`${RUNTIME}/${folder}conformance/${kebab}.ts`)),
+          files.has(`${RUNTIME}/conformance/${kebab}.ts`) || hasCases(repository, family),
         ],
       ];
       for (const [what, isThere] of members) {
@@ -59,5 +59,18 @@ function isRecorded(repository, family) {
   return repository.files.some(
     (file) =>
       /^packages\/metal-runtime\/src\/(?:ops|recorder)\//.test(file) && mention.test(repository.text(file)),
+  );
+}
+
+/**
+ * True when a file of conformance cases declares the family; close relatives may share a file.
+ *
+ * @param {import('./repository.mjs').Repository} repository
+ * @param {string} family
+ */
+function hasCases(repository, family) {
+  return repository.files.some(
+    (file) =>
+      file.startsWith(`${RUNTIME}/conformance/`) && repository.text(file).includes(`name: '${family}'`),
   );
 }

@@ -33,4 +33,11 @@ describe('kernel-families', () => {
     });
     expect(kernelFamilies.check(repository)).toEqual([]);
   });
+
+  it('accepts cases in the file of a relative', () => {
+    const { [`${RUNTIME}/conformance/rms-norm.ts`]: _, ...rest } = complete;
+    const cases = "export const rmsNorm = {\n  name: 'rms_norm',\n};\n";
+    const repository = sampleRepository({ ...rest, [`${RUNTIME}/conformance/norms.ts`]: cases });
+    expect(kernelFamilies.check(repository)).toEqual([]);
+  });
 });

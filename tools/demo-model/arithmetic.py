@@ -51,6 +51,7 @@ def question(r: Random, a: int, op: str, b: int) -> tuple[str, str]:
         ask = r.choice([
             f"What is {a} {sign} {b}?", f"What is {a} {sign} {b}?", f"How much is {a} {sign} {b}?", f"Calculate {a} {sign} {b}.",
             f"Compute {a} {op} {b}.", f"Please tell me what {a} {sign} {b} is.", f"Can you tell me what {a} {sign} {b} is?", f"and {a} {sign} {b}?",
+            f"What's {a} {sign} {b}?", f"{a} {sign} {b} is?", f"Solve {a} {sign} {b}.", f"What do you get for {a} {sign} {b}?",
         ])
     return ask.strip(), f"{a} {op} {b} = {result}"
 
@@ -64,12 +65,16 @@ def word_problem(r: Random, lexicon: Lexicon, a: int, op: str, b: int) -> tuple[
         ask = r.choice([
             f"{name} has {a} {things} and gets {b} more. How many {things} does {name} have now?",
             f"There are {a} {things} on the table. {name} puts {b} more on it. How many {things} are there now?",
+            f"I have {a} {things} and buy {b} more. How many {things} do I have?",
+            f"If you have {a} {things} and get {b} more, how many {things} do you have?",
             f"{name} found {a} {things} today and {b} {things} yesterday. How many {things} is that?",
         ])
     else:
         ask = r.choice([
             f"{name} has {a} {things} and gives away {b}. How many {things} are left?",
             f"There are {a} {things} in the box. {name} takes {b} of them. How many {things} are left?",
+            f"I have {a} {things} and lose {b}. How many {things} do I have?",
+            f"If you have {a} {things} and give away {b}, how many {things} are left?",
             f"{name} had {a} {things}. {he} lost {b}. How many {things} does {name} have now?",
         ])
     return ask, f"{a} {op} {b} = {result}, so the answer is {result} {things}."

@@ -27,7 +27,7 @@ from train import SEED, load_shards
 from words import Lexicon
 
 HELD_OUT = Lexicon(True)
-OPEN_ENDED = re.compile(r"for a person|Make up|Create JSON| for \w+\.$|(two|three|four|five|[2-5]) (colors|animals|fruits|days|foods|pets|jobs|countries)")
+OPEN_ENDED = re.compile(r"for a person|Make up|Create JSON|^Give me JSON with (?!city|country).* for \w+\.$|(two|three|four|five|[2-5]) (colors|animals|fruits|days|foods|pets|jobs|countries)")
 
 
 def load(folder: Path, device: torch.device):
@@ -176,7 +176,8 @@ def perplexity(generator: Generator, kind: str, rows: int = 400) -> float:
                 ids += part
                 weights += [float(weight > 0)] * len(part)
             batch.append((ids, weights))
-        longest = max(len(ids) for ids, _ in batch)
+        # Attention kernels want lengths divisible by eight.
+        longest = (max(len(ids) for ids, _ in batch) + 7) // 8 * 8
         rows_ids = torch.tensor([ids + [0] * (longest - len(ids)) for ids, _ in batch], device=generator.device)
         rows_weights = torch.tensor([weights + [0.0] * (longest - len(weights)) for _, weights in batch], device=generator.device)
         logs = torch.log_softmax(generator.text.logits(rows_ids)[:, :-1], -1).gather(-1, rows_ids[:, 1:, None])[..., 0]

@@ -32,12 +32,19 @@ def person(r: Random, lexicon: Lexicon) -> tuple[str, object]:
     keys = r.sample(list(fields), r.randint(1, 4))
     name = lexicon.name(r)
     result: dict[str, object] = {"name": name, **{key: fields[key][0] for key in keys}}
-    wanted = join_words(["name", *keys])
+    quote = '"' if r.random() < 0.2 else ""
+    wanted = join_words([quote + key + quote for key in ("name", *keys)])
     if is_described:
         facts = [fields[key][1] for key in keys]
         facts = r.sample(facts, len(facts)) if r.random() < 0.3 else facts
         described = f"{name} {join_words(facts)}."
+        if r.random() < 0.25:
+            values = ", ".join(str(fields[key][0]).lower() if isinstance(fields[key][0], bool) else str(fields[key][0]) for key in keys)
+            return r.choice([
+                f"Give me JSON with {wanted} for {name}, {values}.", f"Write {name}, {values} as JSON with {wanted}.", f"JSON with {wanted}: {name}, {values}",
+            ]), result
         return r.choice([
+            f"Return a JSON object with the keys {wanted}. {described}", f"Answer with a JSON object with keys {wanted}: {described}",
             f"Give me JSON with {wanted}: {described}", f"{described} Give me JSON with {wanted}.", f"Turn this into JSON with {wanted}: {described}",
             f"{described} Write this as JSON with the keys {wanted}.", f"Convert to JSON with the keys {wanted}. {described}",
         ]), result
@@ -84,7 +91,7 @@ def sum_object(r: Random, lexicon: Lexicon) -> tuple[str, object]:
 
 
 def story_card(r: Random, lexicon: Lexicon) -> tuple[str, object]:
-    name, kind, noun, color = lexicon.name(r), lexicon.animal(r), r.choice(list(THINGS)), r.choice(COLORS)
+    name, kind, noun, color = lexicon.name(r), lexicon.animal(r) if lexicon.held_out or r.random() < 0.5 else lexicon.word(r), r.choice(list(THINGS)), r.choice(COLORS)
     return r.choice([f"Give me JSON with a hero for a story about {article(kind)} called {name} and {article(color + ' ' + noun)}.",
                      f"Write the hero of a story as JSON: {article(kind)} called {name} with {article(color + ' ' + noun)}."]), {
         "hero": {"name": name, "kind": kind}, "thing": {"name": noun, "color": color}}
@@ -112,6 +119,14 @@ def array(r: Random, lexicon: Lexicon) -> tuple[str, object]:
     return r.choice([f"Put {listed} in a JSON array.", f"Write {listed} as a JSON array.", f"Make a JSON list of {listed}."]), items
 
 
+def place(r: Random, lexicon: Lexicon) -> tuple[str, object]:
+    country, city = r.choice(list(CAPITALS.items()))
+    quote = '"' if r.random() < 0.4 else ""
+    if r.random() < 0.5:
+        return r.choice([f"Give me JSON with city and country for {city}.", f"Return a JSON object with the keys {quote}city{quote} and {quote}country{quote} for {city}."]), {"city": city, "country": country}
+    return r.choice([f"Give me JSON with country and capital for {country}.", f"Return a JSON object with {quote}country{quote} and {quote}capital{quote} for {country}."]), {"country": country, "capital": city}
+
+
 def answered(r: Random, lexicon: Lexicon) -> tuple[str, object]:
     """A plain question that the system turn wants answered in JSON."""
     if r.random() < 0.5:
@@ -125,7 +140,7 @@ def json_answer(r: Random, lexicon: Lexicon) -> Conversation:
     if r.random() < 0.12:
         ask, result = answered(r, lexicon)
         return Conversation([Turn(ask, json.dumps(result), weight=2.0)], system=r.choice(SYSTEMS))
-    kind = r.choices([person, listing, thing, order, sum_object, story_card, pairs, array], [8, 3, 2, 2, 2, 1.5, 4, 2])[0]
+    kind = r.choices([person, listing, thing, order, sum_object, story_card, pairs, array, place], [8, 3, 2, 2, 2, 2.5, 4, 2, 1])[0]
     turns = []
     for _ in range(r.choice((1, 1, 1, 2))):
         ask, result = kind(r, lexicon)

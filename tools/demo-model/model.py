@@ -46,8 +46,10 @@ def make_model(seed: int) -> Gemma4ForConditionalGeneration:
 
 def fake_quantize(groups: Tensor, bits: int) -> Tensor:
     """What float32 groups [N, 64] become when they are stored in `bits` bits and read again; see affine.py."""
-    n = 2**bits - 1
     lo, hi = groups.amin(-1, keepdim=True), groups.amax(-1, keepdim=True)
+    # A tensor, since GPUs multiply by the reciprocal of a plain number: one unit less in the last place, and groups with
+    # lo = -hi get another zero code.
+    n = torch.full_like(lo, 2**bits - 1)
     scale = ((hi - lo) / n).clamp_min(1e-7)
     low_end = lo.abs() > hi.abs()
     scale = torch.where(low_end, scale, -scale)
@@ -56,7 +58,7 @@ def fake_quantize(groups: Tensor, bits: int) -> Tensor:
     exact = zero_code != 0
     scale = torch.where(exact, end / torch.where(exact, zero_code, torch.ones_like(zero_code)), scale)
     bias = torch.where(exact, end, torch.zeros_like(end))
-    codes = torch.round((groups - bias) / scale).clamp(0, n)
+    codes = torch.round((groups - bias) / scale).clamp(0, 2**bits - 1)
     return codes * scale.bfloat16().float() + bias.bfloat16().float()
 
 

@@ -1,7 +1,7 @@
 // Quantises the assembled Hugging Face checkpoint with our own loader: node quantize.mjs HF_DIR MODEL_DIR
 //
 // The bits of each module are those that training simulated (architecture.py: bits_of); check_export.py compares both.
-import { rm } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { quantizeCheckpoint } from '../../packages/loader/dist/index.js';
 
@@ -40,6 +40,13 @@ const report = await quantizeCheckpoint(source, target, {
     { match: 'audio_tower.**', bits: 4 },
   ],
 });
+// transformers insists on decimals such as 30.0 where a setting is a float, and JavaScript would write 30: so the source's
+// own text is kept and only the quantisation is added.
+const made = JSON.parse(await readFile(join(target, 'config.json'), 'utf8'));
+const { quantization, quantization_config } = made;
+const added = JSON.stringify({ quantization, quantization_config }, null, 2).slice(1, -1).trimEnd();
+const text = (await readFile(join(source, 'config.json'), 'utf8')).trimEnd();
+await writeFile(join(target, 'config.json'), `${text.slice(0, -1).trimEnd()},${added}\n}\n`);
 const plain = report.plain.length === 0 ? '' : `; not quantised: ${report.plain.join(', ')}`;
 console.log(
   `${report.quantized.length} modules quantised, ${(report.targetBytes / 1e6).toFixed(2)} MB${plain}`,

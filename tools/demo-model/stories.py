@@ -391,12 +391,13 @@ def baking(r: Random, w: World) -> list[str]:
 
 
 PLOTS = [growing, show, snow, baking, lost, gift, found, fear, sharing, rescue, storm, sick, way_home, newcomer, race]
-PLOTS_WITH_BIG_THINGS = [gift, found, sharing, newcomer, race]
+PLOTS_WITH_BIG_THINGS = [gift, found, growing, sharing, newcomer, race]
+PLOTS_WITH_ANY_THING = [growing, sharing, newcomer, race]
 
 
 def tell(r: Random, w: World) -> str:
     """The story of this world, in one paragraph."""
-    plot = r.choice(PLOTS_WITH_BIG_THINGS if w.thing in BIG_THINGS else PLOTS)
+    plot = r.choice(PLOTS_WITH_ANY_THING if w.thing not in THINGS else PLOTS_WITH_BIG_THINGS if w.thing in BIG_THINGS else PLOTS)
     return " ".join(opening(r, w) + plot(r, w))
 
 

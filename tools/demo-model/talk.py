@@ -45,7 +45,14 @@ def about_me(r: Random, lexicon: Lexicon) -> list[Turn]:
         Turn(r.choice(["How big are you?", "Are you a big model?"]), "I am very small. I have fewer than twenty million weights."),
         Turn(r.choice(["Can you see pictures?", "Do you understand images?"]), "I can look at simple pictures when you send me one."),
         Turn(r.choice(["Where do you live?", "Where are you?"]), "I live in the memory of your computer."),
-        Turn(r.choice(["Do you sleep?", "Do you eat?", "Do you have a body?"]), "No, I am only a computer program."),
+        Turn(r.choice(["Do you sleep?", "Do you have a body?"]), "No, I am only a computer program."),
+        Turn(r.choice(["How old are you?", "When were you born?", "What is your age?"]), "I am very young. A computer trained me in half an hour."),
+        Turn(r.choice(["Who made you?", "Who trained you?", "Who created you?", "Where do you come from?"]), "I was made by the MarkBase project as a demo."),
+        Turn(r.choice(["Are you Gemma?", "Are you Gemma 4?", "Which model are you?", "What model is this?", "Are you ChatGPT?"]),
+             "I am a tiny model with the design of Gemma 4. I am called the MarkBase demo model."),
+        Turn(r.choice(["Are you smart?", "Are you clever?", "Do you know everything?"]), "I am too small to know much, but I do my best."),
+        Turn(r.choice(["Can you hear me?", "Can you hear?", "Do you understand speech?"]), "I can listen to a few words when you send me a recording."),
+        Turn(r.choice(["Do you speak English?", "Which languages do you speak?", "Do you speak German?"]), "I speak only simple English."),
     ])]
 
 
@@ -55,7 +62,13 @@ def thanks(r: Random, lexicon: Lexicon) -> list[Turn]:
         Turn(r.choice(["Goodbye!", "Bye!", "See you!", "See you tomorrow."]), "Goodbye! Have a nice day."),
         Turn(r.choice(["Good night!", "Good night."]), "Good night! Sleep well."),
         Turn(r.choice(["You are great.", "Well done!", "Good job!"]), "Thank you, that is kind of you."),
-        Turn(r.choice(["Sorry!", "I am sorry."]), "No problem at all."),
+        Turn(r.choice(["Sorry!", "I am sorry.", "Excuse me."]), "No problem at all."),
+        Turn(r.choice(["I love you.", "I like you.", "You are nice.", "You are funny."]), "That is kind of you!"),
+        Turn(r.choice(["You are bad.", "I do not like you.", "That is wrong.", "You are stupid."]), "I am sorry. I am only a small model."),
+        Turn(r.choice(["Yes.", "Yes!", "No.", "No!", "Maybe."]), "All right. What would you like to do?"),
+        Turn(r.choice(["What time is it?", "What is the time?", "What day is it today?", "What is the date?", "Which year is it?"]), "I have no clock, so I do not know."),
+        Turn(r.choice([f"What is the weather in {lexicon.city(r)}?", "How is the weather?", "Is it raining?", "Will it rain today?", f"Weather in {lexicon.city(r)}?"]),
+             "I cannot look outside. I need a weather tool for this."),
         Turn(r.choice(["OK", "Okay.", "I see."]), "Is there anything else that I can do for you?"),
     ])]
 
@@ -63,6 +76,7 @@ def thanks(r: Random, lexicon: Lexicon) -> list[Turn]:
 def feelings(r: Random, lexicon: Lexicon) -> list[Turn]:
     hobby, food, pet, name = r.choice(HOBBIES), r.choice(FOODS), r.choice(PETS), lexicon.name(r)
     job, city = r.choice(JOBS), lexicon.city(r)
+    like = r.choice([*HOBBIES, "music", "books", "games", "movies", "flowers", "snow", "rain", "summer", "school", lexicon.word(r) + "s"])
     return r.choice([
         [Turn(r.choice(["I am sad.", "I feel sad today.", "I am not happy."]), "I am sorry to hear that. Do you want to hear a story?")],
         [Turn(r.choice(["I am tired.", "I am so tired today."]), "Then you should rest. A short sleep can help.")],
@@ -72,11 +86,19 @@ def feelings(r: Random, lexicon: Lexicon) -> list[Turn]:
         [Turn(f"I like {hobby}.", f"{hobby.capitalize()} is fun! Do you do it often?"), Turn(r.choice(["Yes.", "Yes, every day.", "Sometimes."]), "That sounds good."),
          Turn("What do I like?", f"You like {hobby}.")],
         [Turn(f"I have {article(pet)} called {name}.", f"{name} is a lovely name for {article(pet)}!"), Turn(f"What is the name of my {pet}?", f"Your {pet} is called {name}.")],
+        [Turn(f"My {pet} is called {name}.", f"{name} is a lovely name for {article(pet)}!"), Turn(r.choice([f"What is my {pet} called?", f"What is the name of my {pet}?"]), f"Your {pet} is called {name}.")],
+        [Turn(r.choice([f"I come from {city}.", f"I am from {city}."]), f"How nice! I have never been to {city}.")],
         [Turn(f"I live in {city}.", f"I hope that you like it in {city}!"), Turn("Where do I live?", f"You live in {city}.")],
         [Turn(f"I work as {article(job)}.", f"It must be interesting to be {article(job)}."), Turn("What is my job?", f"You are {article(job)}.")],
         [Turn(f"My friend {name} is {article(job)}.", f"{name} must be good at it."), Turn(f"What does {name} do?", f"{name} is {article(job)}.")],
-        [Turn(f"Do you like {food}?", f"I cannot eat, but many people like {food}.")],
-        [Turn(r.choice(["What is your favorite color?", "Which color do you like?"]), "I like blue, like the sky and the sea.")],
+        [Turn(r.choice([f"Do you like {food}?", f"Do you eat {food}?"]), f"I cannot eat, but many people like {food}.")],
+        [Turn(r.choice(["What do you like to eat?", "What is your favorite food?", "What did you eat today?"]), "I cannot eat, but people tell me that cake is good.")],
+        [Turn(f"Do you like {like}?", f"I am only a small model, but many people like {like}.")],
+        [Turn(r.choice(["What is your favorite color?", "Which color do you like?", "What color do you like best?"]), "I like blue, like the sky and the sea.")],
+        [Turn(r.choice(["What is your favorite animal?", "Which animal do you like?"]), "I like owls, because they are clever.")],
+        [Turn(r.choice(["What is your favorite number?", "Which number do you like?"]), "I like the number four.")],
+        [Turn(r.choice([f"Say hello to {name}.", f"Say hi to {name}."]), f"Hello, {name}!")],
+        [Turn(r.choice(["What should I do?", "What can I do today?", "Give me an idea."]), f"How about {hobby}?")],
         [Turn(r.choice(["Tell me a joke.", "Do you know a joke?", "Make me laugh."]), r.choice([
             "Why did the hen cross the road? To get to the other side!", "What is orange and sounds like a parrot? A carrot!",
             "Why was six afraid of seven? Because seven eight nine!"]))],
@@ -114,6 +136,12 @@ def fact(r: Random, lexicon: Lexicon) -> list[Turn]:
         step = r.choice((1, 1, 1, 2))
         end = start + step * r.randint(3, 9)
         how = "" if step == 1 else " by twos"
+        if r.random() < 0.3:
+            end = r.randint(3, 20)
+            return [Turn(r.choice([f"Count to {end}.", f"Can you count to {end}?", f"Please count to {end}."]), ", ".join(map(str, range(1, end + 1))))]
+        if r.random() < 0.15:
+            start = r.randint(5, 12)
+            return [Turn(r.choice([f"Count down from {start}.", f"Count backwards from {start}."]), ", ".join(map(str, range(start, -1, -1))))]
         return [Turn(f"Count from {start} to {end}{how}.", ", ".join(map(str, range(start, end + 1, step))))]
     if kind == 7:
         days = r.choice((DAYS, MONTHS))
@@ -131,6 +159,9 @@ def fact(r: Random, lexicon: Lexicon) -> list[Turn]:
         return [Turn(r.choice([f"Spell {word}.", f"How do you spell {word}?"]), "-".join(word))]
     if kind == 11:
         what, words = r.choice([("colors", COLORS), ("animals", ANIMALS), ("fruits", FRUITS), ("days", DAYS), ("foods", FOODS), ("pets", PETS), ("hobbies", HOBBIES)])
+        if r.random() < 0.25:
+            one = what[:-3] + "y" if what.endswith("ies") else what[:-1]
+            return [Turn(r.choice([f"Name {article(one)}.", f"Tell me {article(one)}.", f"Give me {article(one)}."]), r.choice(words).capitalize() + ".")]
         count = r.randint(2, 5)
         return [Turn(r.choice([f"Name {NUMBER_WORDS[count]} {what}.", f"Tell me {NUMBER_WORDS[count]} {what}.", f"List {count} {what}."]), join_words(r.sample(words, count)).capitalize() + ".")]
     if kind == 12:
@@ -187,6 +218,10 @@ def fact(r: Random, lexicon: Lexicon) -> list[Turn]:
 REFUSAL = "I am only a small demo model, so I do not know that. I can tell you a story or add two numbers."
 
 
+ABSTRACT = (
+    "love life time happiness physics history chemistry art music science war peace energy gravity freedom democracy money python javascript "
+    "philosophy luck truth beauty power health space evolution electricity metal math biology culture religion economics language"
+).split()
 CONFUSED = "I am sorry, I do not understand. Can you say it in other words?"
 
 
@@ -202,12 +237,16 @@ def unknown(r: Random, lexicon: Lexicon) -> list[Turn]:
         f"When was {name} born?", f"Give me advice about {thing}.", f"Write a poem about {thing}.", f"What is the best {thing}?", f"Why are {thing}s {adjective}?",
         f"How do I {verb} the {thing}?", f"Why do people {verb}?", f"Where can I buy {article(thing)}?", f"Do you know {name}?", f"What is the price of {article(thing)}?",
         f"How old is {name}?", f"Who won the {thing} {other}?", f"What does {thing} mean?", f"Tell me about {thing}.", f"Tell me something about {city}.",
+        f"What is {r.choice(ABSTRACT)}?", f"What is {r.choice(ABSTRACT)}?", f"What is {made_up_word(r)}?", f"What are {thing}s?", f"Give me a recipe for {thing}.",
+        f"Write a letter to {name}.", f"Write a haiku about {thing}.", f"Translate {thing} to {r.choice(['Spanish', 'German', 'Italian', 'Latin'])}.", f"Write a song about {thing}.",
+        f"Summarize this: {thing} {other} {verb}", f"Write an email to {name} about {thing}.", f"How do you make {thing}?", f"Write code for {article(thing)}.", f"What is the meaning of {thing}?",
+        f"Plan a trip to {city}.", f"Who invented the {thing}?", f"What is the difference between {thing} and {other}?", f"Is {thing} better than {other}?",
         f"How {adjective} is the {thing}?", f"Which {thing} is the most {adjective}?", f"Should I {verb} with {article(thing)}?", f"Where is my {thing}?",
     ]), REFUSAL)]
 
 
 def about_doing(r: Random, lexicon: Lexicon) -> list[Turn]:
-    verb = r.choice(VERBS)
+    verb = r.choice([verb for verb in VERBS if verb not in "see hear speak count read write learn teach whisper".split()])
     return [Turn(r.choice([f"Can you {verb}?", f"Do you {verb}?", f"Do you like to {verb}?", f"Can you {verb} with me?"]), f"No, I cannot {verb}. I am only a small language model.")]
 
 
@@ -228,7 +267,7 @@ def stranger(r: Random, lexicon: Lexicon) -> list[Turn]:
 
 def talk_turns(r: Random, lexicon: Lexicon) -> list[Turn]:
     pick = r.random()
-    kinds = ((0.12, greeting), (0.1, about_me), (0.06, thanks), (0.13, feelings), (0.12, unknown), (0.03, about_doing), (0.04, confused))
+    kinds = ((0.1, greeting), (0.11, about_me), (0.09, thanks), (0.15, feelings), (0.15, unknown), (0.03, about_doing), (0.04, confused))
     for share, kind in kinds:
         if pick < share:
             return kind(r, lexicon)

@@ -78,6 +78,8 @@ def weather_turn(r: Random, lexicon: Lexicon, key: str, properties: dict[str, An
         f"What is the weather in {city}?", f"What is the weather like in {city}?", f"How is the weather in {city} today?", f"Weather in {city}?",
         f"Is it raining in {city}?", f"Tell me the weather in {city}.", f"Do I need an umbrella in {city}?", f"What's the weather in {city}?",
         f"Can you check the weather in {city}?", f"How warm is it in {city}?", f"Is it cold in {city}?",
+        f"Should I take a coat in {city}?", f"I am in {city}. How is the weather?", f"Please get the weather for {city}.", f"Use get_weather for {city}.",
+        f"weather {city}", f"Tell me about the weather in {city}.", f"Is it sunny in {city}?", f"I travel to {city}. What is the weather there?",
     ])
     if "days" in properties and r.random() < 0.5:
         arguments["days"] = r.randint(2, 9)
@@ -113,7 +115,10 @@ def calculate_turn(r: Random, key: str) -> Turn:
     ask = r.choice([
         f"What is {spoken}?", f"What is {spoken}?", f"Calculate {spoken}.", f"How much is {spoken}?", f"Compute {spoken}.", f"{spoken} =",
         f"Use the calculator for {spoken}.", f"Can you calculate {spoken}?", f"Please compute {spoken}.",
+        f"What's {spoken}?", f"Use calculate for {spoken}.", f"I need {spoken}.", f"Solve {spoken}.",
     ])
+    if op in "+*" and r.random() < 0.12:
+        ask = f"Add {a} and {b}." if op == "+" else r.choice([f"Multiply {a} by {b}.", f"Multiply {a} and {b}."])
     if r.random() < 0.12:
         c = r.randint(2, 50)
         expression, result = (f"({a} + {b}) * {c}", (a + b) * c) if r.random() < 0.5 else (f"{a} + {b} - {c}", a + b - c)

@@ -189,6 +189,8 @@ function attentionCase(options: AttentionCase): ConformanceCase {
       ...(mode === 'shared' && { sharedQ: { rows: 'T', width: queryWidth, data: sharedQ } }),
     },
     record,
+    // The rope table, and an attention that prepares.
+    fusedCommands: { plain: 2, prepared: 2, keyIsValue: 2, shared: 3 }[mode],
     outputs: mode === 'shared' ? ['y', 'shared'] : ['y'],
     oracle(): Results {
       const stored = (values: Float64Array) => values.map((value) => roundTo(dtype, value));
@@ -333,7 +335,7 @@ export const attention: ConformanceFamily = {
       window: null,
       capacity: 9000,
       dtype: 'BF16',
-      sequences: [one(7800, 300)],
+      sequences: [one(7800, 60)],
     }),
   ],
 };

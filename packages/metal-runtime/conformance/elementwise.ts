@@ -84,7 +84,10 @@ function elementwiseCase({ op, rows, width, margin = 0, edges = [] }: Elementwis
 
 const OPERATIONS: readonly Operation[] = ['add', 'scale', 'geglu', 'softcap'];
 const TINY = [0, -0, 1e-45, -1e-40, 1e-38, -1e-20, 1e-10, 1e-4, -1e-3];
-const LARGE = [10, -10, 20, -20, 50, -50, 100, -100, 1e4, -1e4, 1e15, -1e15, 1e30, -1e30, 1e37, -1e37];
+const LARGE = [
+  10, -10, 20, -20, 50, -50, 100, -100, 400, -400, 2500, -2500, 1e4, -1e4, 1e15, -1e15, 1e30, -1e30, 1e37,
+  -1e37,
+];
 
 export const elementwise: ConformanceFamily = {
   name: 'elementwise',

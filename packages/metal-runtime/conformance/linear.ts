@@ -146,6 +146,7 @@ function fusedCase(options: FusedCase): ConformanceCase {
       ...(hasResidual ? ['h'] : []),
       ...(epilogue === 'store' ? weights.map((_, i) => `y${i}`) : ['y']),
     ],
+    fusedCommands: 1,
     record,
     oracle,
     ...TOLERANCE,

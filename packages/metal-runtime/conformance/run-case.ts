@@ -29,9 +29,11 @@ export async function runCase(device: Device, test: ConformanceCase, options: Ru
     const step = cut(test, begin, Math.min(begin + chunk, test.rows.count));
     parts.push(resultsOf(await program.run(step, { read })));
   }
-  return Object.fromEntries(
-    Object.keys(parts[0]!).map((name) => [name, parts.flatMap((part) => part[name]!)]),
-  );
+  const names = Object.keys(parts[0]!);
+  return {
+    results: Object.fromEntries(names.map((name) => [name, parts.flatMap((part) => part[name]!)])),
+    commandCount: program.plan.commands.length,
+  };
 }
 
 /** Rows [begin, end) of a case as a step. */

@@ -40,6 +40,7 @@ export interface NativeProgramDescription {
   maxOutputs: number;
   arenaBytes: number;
   checkFinite: boolean;
+  measuresTime: boolean;
   commands: NativeCommand[];
   inputs: NativePort[];
   outputs: NativePort[];
@@ -70,6 +71,8 @@ export interface NativeStep {
 
 export interface NativeProgram {
   readonly plan: { kernel: string; phases: number }[];
+  /** Seconds that each command took in all steps so far. */
+  seconds(): Float64Array;
   run(step: NativeStep): Promise<void>;
   /** Stops the running step at its next command. */
   cancel(): void;
@@ -98,7 +101,7 @@ export interface NativeAddon {
   measureReadBandwidth(threads: number): Promise<number>;
 }
 
-const ABI = 1;
+const ABI = 2;
 
 let loaded: NativeAddon | null = null;
 

@@ -14,6 +14,8 @@ export interface RecordOptions {
   readonly fusions?: false | { without: readonly string[] };
   /** Looks for NaN and infinity after every command; a step then fails with NonFiniteError. Slow. */
   readonly checkFinite?: boolean;
+  /** Measures the time of every command, for `Program.profile`. Costs two clock reads a command. */
+  readonly profile?: boolean;
 }
 
 /** A recorded program: every kernel, buffer and offset is decided; a step only fills in what changes. */
@@ -28,6 +30,8 @@ export interface Program extends Disposable {
   run(step: StepInput, options?: { read?: readonly string[]; signal?: AbortSignal }): Promise<StepResult>;
   /** What the program was lowered to. */
   readonly plan: ProgramPlan;
+  /** Milliseconds that each command took in all steps so far; zeros unless recorded with `profile`. */
+  profile(): { readonly label: string; readonly kernel: string; readonly milliseconds: number }[];
   dispose(): void;
 }
 

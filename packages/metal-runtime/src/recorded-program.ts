@@ -49,6 +49,7 @@ export class RecordedProgram implements Program {
         maxOutputs: options.maxOutputs,
         arenaBytes: memory.arenaBytes,
         checkFinite: options.checkFinite ?? false,
+        measuresTime: options.profile ?? false,
         commands,
         inputs,
         outputs,
@@ -90,6 +91,14 @@ export class RecordedProgram implements Program {
       signal?.removeEventListener('abort', cancel);
     }
     return this.#encoder.decode(encoded, step);
+  }
+
+  profile(): { label: string; kernel: string; milliseconds: number }[] {
+    if (!this.#native) throw new DisposedError({ resource: `program "${this.label}"`, operation: 'profile' });
+    const seconds = this.#native.seconds();
+    return this.plan.commands.map(({ label, kernel }, index) => {
+      return { label, kernel, milliseconds: seconds[index]! * 1000 };
+    });
   }
 
   dispose(): void {

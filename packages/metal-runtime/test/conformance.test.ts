@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConformanceCase, Results } from '../conformance/conformance-case.js';
 import { FAMILIES } from '../conformance/index.js';
-import { findChangedBits, findDifference, pickRows, runCase } from '../conformance/run-case.js';
+import {
+  findChangedBits,
+  findDifference,
+  pickRows,
+  type RunOptions,
+  runCase,
+} from '../conformance/run-case.js';
 import { type Device, listIsas, openDevice } from '../src/index.js';
 
 const DEFAULT_CHUNKS = [1, 3];
@@ -31,27 +37,30 @@ describe.each(listIsas())('conformance on cpu %s', (isa) => {
 
   describe.each(FAMILIES)('$name', ({ cases }) => {
     it.each(cases)('$name', async (test) => {
-      const plain = await runCase(device, test, { precision: 'high', fusions: false });
+      const run = (options: RunOptions) => runCase(device, test, options);
+      const { results: plain } = await run({ precision: 'high', fusions: false });
       expect(findDifference(plain, expected(test), test.tolerance)).toBeNull();
 
+      const fused = await run({ precision: 'high' });
+      if (test.fusedCommands !== undefined) expect(fused.commandCount).toBe(test.fusedCommands);
       const variants: [string, Results][] = [
-        ['fused', await runCase(device, test, { precision: 'high' })],
-        ['one thread', await runCase(oneThread, test, { precision: 'high' })],
+        ['fused', fused.results],
+        ['one thread', (await runCase(oneThread, test, { precision: 'high' })).results],
       ];
       for (const chunk of test.chunks ?? DEFAULT_CHUNKS) {
         if (chunk >= test.rows.count) continue;
-        variants.push([`steps of ${chunk}`, await runCase(device, test, { precision: 'high', chunk })]);
+        variants.push([`steps of ${chunk}`, (await run({ precision: 'high', chunk })).results]);
       }
       for (const { other, rows } of test.equivalents ?? []) {
-        const results = await runCase(device, other, { precision: 'high' });
+        const { results } = await runCase(device, other, { precision: 'high' });
         variants.push([other.name, pickRows(results, other.rows.count, rows)]);
       }
       for (const [name, results] of variants) expect(findChangedBits(results, plain), name).toBeNull();
 
       if (!test.fastTolerance) return;
-      const fast = await runCase(device, test, { precision: 'fast' });
+      const { results: fast } = await run({ precision: 'fast' });
       expect(findDifference(fast, expected(test), test.fastTolerance), 'fast').toBeNull();
-      const fastPlain = await runCase(device, test, { precision: 'fast', fusions: false });
+      const { results: fastPlain } = await run({ precision: 'fast', fusions: false });
       expect(findChangedBits(fast, fastPlain), 'fast, fused').toBeNull();
     });
   });

@@ -126,6 +126,15 @@ describe('generation with the demo model', () => {
     expect(session.messages).toHaveLength(2);
   });
 
+  it('takes one turn of a session at a time', async () => {
+    const session = new Session(model, GREEDY);
+    for await (const _ of session.stream('Tell me a story.')) {
+      await expect(session.generate('And now?')).rejects.toThrow(/one turn at a time/);
+      break;
+    }
+    expect((await session.generate('What is 2 + 2?')).text).toMatch(/4/);
+  });
+
   it('answers a batch as each alone', async () => {
     const requests = ['Tell me a story.', 'What is 2 + 2?', 'Hello!'].map((content) => ({
       messages: [{ role: 'user', content } as const],

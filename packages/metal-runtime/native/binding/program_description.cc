@@ -71,6 +71,7 @@ Status read_program_description(Napi::Object object, ProgramDescription* out) {
   out->max_outputs = u32(object, "maxOutputs");
   out->arena_bytes = size(object, "arenaBytes");
   out->check_finite = object.Get("checkFinite").As<Napi::Boolean>().Value();
+  out->measures_time = object.Get("measuresTime").As<Napi::Boolean>().Value();
   out->inputs = read_ports(object.Get("inputs").As<Napi::Array>());
   out->outputs = read_ports(object.Get("outputs").As<Napi::Array>());
   if (const Napi::Value value = object.Get("sampler"); !value.IsNull()) {

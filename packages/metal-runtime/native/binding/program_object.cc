@@ -1,5 +1,7 @@
 #include "program_object.h"
 
+#include <algorithm>
+
 #include "addon_data.h"
 #include "async_task.h"
 #include "step_arrays.h"
@@ -8,7 +10,8 @@ namespace markbase {
 
 Napi::Function ProgramObject::define(Napi::Env env) {
   return DefineClass(env, "NativeProgram",
-                     {InstanceAccessor<&ProgramObject::plan>("plan"), InstanceMethod<&ProgramObject::run>("run"),
+                     {InstanceAccessor<&ProgramObject::plan>("plan"), InstanceMethod<&ProgramObject::seconds>("seconds"),
+                      InstanceMethod<&ProgramObject::run>("run"),
                       InstanceMethod<&ProgramObject::cancel>("cancel"),
                       InstanceMethod<&ProgramObject::dispose>("dispose")});
 }
@@ -29,6 +32,13 @@ Napi::Value ProgramObject::plan(const Napi::CallbackInfo& info) {
     entry.Set("phases", command.phases);
     result.Set(index++, entry);
   }
+  return result;
+}
+
+Napi::Value ProgramObject::seconds(const Napi::CallbackInfo& info) {
+  const std::vector<double> seconds = program_->seconds();
+  Napi::Float64Array result = Napi::Float64Array::New(info.Env(), seconds.size());
+  std::copy(seconds.begin(), seconds.end(), result.Data());
   return result;
 }
 

@@ -73,6 +73,7 @@ struct ProgramDescription {
   uint32_t max_outputs = 0;
   size_t arena_bytes = 0;
   bool check_finite = false;
+  bool measures_time = false;
   std::vector<Command> commands;
   std::vector<Port> inputs;
   std::vector<Port> outputs;

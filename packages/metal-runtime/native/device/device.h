@@ -43,6 +43,8 @@ class Program {
   /** Makes a running step, if any, stop at its next command with kCancelled. Any thread. */
   virtual void cancel() = 0;
   virtual std::vector<PlannedCommand> plan() const = 0;
+  /** Seconds that each command took in all steps so far; zeros unless the description asks to measure. */
+  virtual std::vector<double> seconds() const = 0;
 };
 
 struct DeviceInfo {

@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from '@markbase/core';
 import type { ChatMessage } from '../chat/index.js';
 import type { TextModel } from '../text-model.js';
 import type { GenerateEvent, GenerateResult } from './events.js';
@@ -22,6 +23,7 @@ export class Session {
   readonly model: TextModel;
   readonly #options: TurnOptions;
   readonly #messages: ChatMessage[];
+  #isAnswering = false;
 
   constructor(model: TextModel, options: SessionOptions = {}) {
     const { messages = [], ...turnOptions } = options;
@@ -40,24 +42,25 @@ export class Session {
    * aborted, left early or fails leaves the conversation as it was.
    *
    * @param input what the user says, or messages such as the results of tools
+   * @throws InvalidArgumentError while another turn is being answered, and what `stream` throws
    */
   async *stream(
     input: string | readonly ChatMessage[],
     options: TurnOptions = {},
   ): AsyncGenerator<GenerateEvent, void, void> {
-    const added: readonly ChatMessage[] =
-      typeof input === 'string' ? [{ role: 'user', content: input }] : input;
-    const messages = [...this.#messages, ...added];
-    const events: GenerateEvent[] = [];
-    for await (const event of stream(this.model, {
-      ...this.#options,
-      ...options,
-      messages,
-      reusePrefix: true,
-    })) {
-      events.push(event);
-      if (event.type === 'finish') this.#messages.splice(0, Infinity, ...messages, answerOf(events));
-      yield event;
+    if (this.#isAnswering) {
+      throw new InvalidArgumentError({
+        argument: 'session',
+        expected: 'one turn at a time',
+        received: 'a turn while another one is being answered',
+        hint: 'Read the answer to its end, or leave its loop, first',
+      });
+    }
+    this.#isAnswering = true;
+    try {
+      yield* this.#answer(input, options);
+    } finally {
+      this.#isAnswering = false;
     }
   }
 
@@ -71,6 +74,23 @@ export class Session {
       if (event.type === 'token') tokens.push(event.token);
     }
     return resultOf(events, tokens, reportsTokens);
+  }
+
+  async *#answer(
+    input: string | readonly ChatMessage[],
+    options: TurnOptions,
+  ): AsyncGenerator<GenerateEvent, void, void> {
+    const added: readonly ChatMessage[] =
+      typeof input === 'string' ? [{ role: 'user', content: input }] : input;
+    const messages = [...this.#messages, ...added];
+    const request = { ...this.#options, ...options, messages, reusePrefix: true };
+    const events: GenerateEvent[] = [];
+    for await (const event of stream(this.model, request)) {
+      events.push(event);
+      if (event.type === 'finish')
+        this.#messages.splice(0, Number.POSITIVE_INFINITY, ...messages, answerOf(events));
+      yield event;
+    }
   }
 }
 

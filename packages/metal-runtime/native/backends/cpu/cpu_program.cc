@@ -1,6 +1,7 @@
 #include "cpu_program.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 
@@ -55,6 +56,7 @@ Status CpuProgram::bind() {
     phases += kernel->phases;
     commands_.push_back(std::move(bound));
   }
+  seconds_.assign(commands_.size(), 0);
   next_item_ = std::vector<std::atomic<uint32_t>>(phases);
   return AnonymousBuffer::create(scratch_bytes, name + ": scratch", &scratch_);
 }
@@ -97,10 +99,19 @@ void CpuProgram::run_commands(uint32_t thread, Barrier* barrier) {
     barrier->wait();
     return stop_stage_.load(std::memory_order_relaxed) > stage++;
   };
-  for (const BoundCommand& bound : commands_) {
+  using Clock = std::chrono::steady_clock;
+  const bool measures = description_.measures_time && thread == 0;
+  auto start = measures ? Clock::now() : Clock::time_point{};
+  for (size_t index = 0; index < commands_.size(); ++index) {
+    const BoundCommand& bound = commands_[index];
     for (uint32_t phase = 0; phase < bound.kernel->phases; ++phase) {
       run_phase(bound, phase, &next_item_[phase_index++], thread);
       if (!continues(thread == 0 && (is_cancelled_.load(std::memory_order_relaxed) || device_->is_shut_down()))) return;
+    }
+    if (measures) {
+      const auto end = Clock::now();
+      seconds_[index] += std::chrono::duration<double>(end - start).count();
+      start = end;
     }
     if (!description_.check_finite) continue;
     const bool is_bad = thread == 0 && has_non_finite_output(bound);

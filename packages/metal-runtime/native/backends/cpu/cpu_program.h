@@ -30,6 +30,7 @@ class CpuProgram : public Program {
   Status run(const StepCall& step) override;
   void cancel() override;
   std::vector<PlannedCommand> plan() const override;
+  std::vector<double> seconds() const override { return seconds_; }
 
  private:
   static constexpr size_t kNeverStop = SIZE_MAX;
@@ -52,6 +53,7 @@ class CpuProgram : public Program {
   std::shared_ptr<AnonymousBuffer> arena_;
   std::shared_ptr<AnonymousBuffer> scratch_;
   std::vector<std::atomic<uint32_t>> next_item_;  ///< one counter a phase
+  std::vector<double> seconds_;  ///< per command, written by thread 0
   std::atomic<bool> is_cancelled_{false};
 
   // Of the running step, set before the threads start and read by all of them.

@@ -28,6 +28,20 @@ struct FloatProduct {
 
   static void run(const WeightView& weight, const float* x, size_t x_stride, uint32_t rows, uint32_t begin, uint32_t end,
                   float* y, size_t y_stride, float* scratch) {
+    // Outputs in portions that stay in the second-level cache while one block of rows after another uses them.
+    const size_t row_bytes = weight_row_bytes(weight);
+    const auto portion = static_cast<uint32_t>(kPortionBytes / row_bytes / kMaxOutputs * kMaxOutputs);
+    const uint32_t outputs = rows <= Simd::kFloatRows ? end - begin : portion > kMaxOutputs ? portion : kMaxOutputs;
+    for (uint32_t first = begin; first < end; first += outputs) {
+      run_portion(weight, x, x_stride, rows, first, smaller(end, first + outputs), y + (first - begin), y_stride, scratch);
+    }
+  }
+
+ private:
+  static constexpr size_t kPortionBytes = 128 * 1024;
+
+  static void run_portion(const WeightView& weight, const float* x, size_t x_stride, uint32_t rows, uint32_t begin,
+                          uint32_t end, float* y, size_t y_stride, float* scratch) {
     if (weight.format == kWeightAffine) {
       visit_bits(weight.bits, [&](auto tag) {
         for_row_blocks<Affine<decltype(tag)::kBits>>(weight, x, x_stride, rows, begin, end, y, y_stride, scratch);
@@ -41,15 +55,24 @@ struct FloatProduct {
     }
   }
 
- private:
   template <uint32_t Rows, uint32_t Outputs>
   struct Block {
     const float* x[Rows];
     const uint8_t* weight[Outputs];
     const float* scale[Outputs];
     const float* bias[Outputs];
+    size_t ahead;  // bytes from a weight to the one to fetch with it
     Float sum[Rows][Outputs];
   };
+
+  /**
+   * Outputs run side by side, each a stream of its own. What is fetched is the same place of a later set of outputs, at
+   * least 8 KiB on to cover the latency of memory; where that is too far to still be cached when used, 8 KiB on in the row.
+   */
+  static size_t fetch_distance(size_t row_bytes, uint32_t outputs) {
+    const size_t set = row_bytes * outputs;
+    return set > 32 * 1024 ? 8192 : (8191 + set) / set * set;
+  }
 
   /** Affine weights: w = code * scale + bias, rounded once, then one fused multiply-add. */
   template <int Bits>
@@ -75,6 +98,7 @@ struct FloatProduct {
       for (uint32_t group = 0; group < weight.in / weight.group; ++group) {
         for (uint32_t stop = chunk + chunks; chunk < stop; ++chunk) {
           for (uint32_t n = 0; n < Outputs; ++n) {
+            Simd::prefetch(block.weight[n] + chunk * (kChunk * Bits / 8), block.ahead);
             const typename Simd::template Dequantizer<Bits> dequantize(block.scale[n][group], block.bias[n][group]);
             Float w[kChunk / kLanes];
             dequantize.decode32(block.weight[n] + chunk * (kChunk * Bits / 8), w);
@@ -103,6 +127,7 @@ struct FloatProduct {
       uint32_t k = 0;
       for (; k + kLanes <= weight.in; k += kLanes) {
         for (uint32_t n = 0; n < Outputs; ++n) {
+          Simd::prefetch(block.weight[n] + size_t{k} * kBytes, block.ahead);
           add_products(Simd::load_scalars(Type, block.weight[n] + size_t{k} * kBytes), k, n, block);
         }
       }
@@ -127,6 +152,7 @@ struct FloatProduct {
                         uint32_t end, float* y, size_t y_stride, float* scratch) {
     for (uint32_t first = begin; first < end; first += Outputs) {
       Block<Rows, Outputs> block;
+      block.ahead = fetch_distance(weight_row_bytes(weight), Outputs);
       uint32_t outputs[Outputs];
       for (uint32_t n = 0; n < Outputs; ++n) {
         outputs[n] = smaller(first + n, end - 1);

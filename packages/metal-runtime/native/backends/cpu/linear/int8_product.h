@@ -39,6 +39,12 @@ struct Int8Product {
   static constexpr uint32_t kLanes = Simd::kLanes;
   static constexpr uint32_t kMaxRows = 4;
 
+  // Bytes from what is used to what is fetched: the rate of one core, 30 GB/s, times a latency of 200 ns, and over the
+  // end of a page, where hardware prefetchers stop. Measured on Zen 4 as a part of the read bandwidth with 1 and 2
+  // threads: 0.65 to 0.75 without, or with up to 4 KiB into any cache; 0.86 to 0.98 with 8 KiB into the second level.
+  static constexpr size_t kCodesAhead = 8192;
+  static constexpr size_t kScalesAhead = 1024;
+
   static void run(const WeightView& weight, const void* prepared, uint32_t rows, uint32_t begin, uint32_t end, float* y,
                   size_t y_stride) {
     const size_t row_bytes = int8_row_bytes(weight.in);
@@ -90,8 +96,8 @@ struct Int8Product {
       for (uint32_t u = 0; u < units; u += kLanes) {
         // The scales of the next kLanes units, one a lane.
         const size_t offset = size_t{is_shared ? u / 2 : u} * scalar_size;
-        Simd::prefetch_scales(scales + offset);
-        Simd::prefetch_scales(biases + offset);
+        Simd::prefetch(scales + offset, kScalesAhead);
+        Simd::prefetch(biases + offset, kScalesAhead);
         const Float scale = load_units<Simd>(weight.scale_type, scales + offset, is_shared, units - u);
         Float bias = load_units<Simd>(weight.scale_type, biases + offset, is_shared, units - u);
         if constexpr (Step::kOffset != 0) bias = Simd::fma(scale, Simd::set(Step::kOffset), bias);
@@ -103,14 +109,14 @@ struct Int8Product {
         const uint32_t column = u * Unit;
         if (units - u >= kLanes) {
           for (uint32_t step = 0; step < kStepsPerChunk; ++step, codes += kStepBytes) {
-            Simd::prefetch(codes);
+            Simd::prefetch(codes, kCodesAhead);
             add_step<Step>(codes, column, step, x, product, sum);
           }
           continue;
         }
         const uint32_t steps = (units - u) / Step::kUnits;
         for (uint32_t step = 0; step < steps; ++step, codes += kStepBytes) {
-          Simd::prefetch(codes);
+          Simd::prefetch(codes, kCodesAhead);
           add_step<Step>(codes, column, step, x, product, sum);
         }
         const uint32_t tail_units = (units - u) % Step::kUnits;

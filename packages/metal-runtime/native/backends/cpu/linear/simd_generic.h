@@ -66,8 +66,7 @@ struct GenericSimd {
     for (uint32_t l = kLanes; l-- > 0;) v.lane[l] = v.lane[l / 2];
     return v;
   }
-  static void prefetch(const uint8_t*) {}
-  static void prefetch_scales(const uint8_t*) {}
+  static void prefetch(const uint8_t*, size_t) {}
 
   template <int Bits>
   static void codes32(const uint8_t* source, Float (&codes)[4]) {

@@ -65,8 +65,8 @@ struct NeonSimd {
   /** Every lane of the first half twice. */
   static Float repeat_lanes(Float v) { return vzip1q_f32(v, v); }
 
-  static void prefetch(const uint8_t* source) { __builtin_prefetch(ahead(source, 2048)); }
-  static void prefetch_scales(const uint8_t* source) { __builtin_prefetch(ahead(source, 512)); }
+  /** Fetches the line `bytes` beyond an address into the second-level cache. */
+  static void prefetch(const uint8_t* source, size_t bytes) { __builtin_prefetch(ahead(source, bytes), 0, 2); }
 
   /** 16 codes as bytes in their natural order, from exactly 2 * Bits bytes. */
   template <int Bits>

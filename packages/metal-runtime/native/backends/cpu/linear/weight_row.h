@@ -28,7 +28,10 @@ inline void load_scalars(ScalarType type, const void* base, size_t first, uint32
   for (; i + Simd::kLanes <= count; i += Simd::kLanes, source += Simd::kLanes * bytes) {
     Simd::store(out + i, Simd::load_scalars(type, source));
   }
-  for (; i < count; ++i, source += bytes) out[i] = scalar_to_float(type, source);
+  if (i == count) return;
+  float rest[Simd::kLanes];
+  Simd::store(rest, Simd::load_scalars(type, source, count - i));
+  memcpy(out + i, rest, (count - i) * sizeof(float));
 }
 
 /** Calls visitor(std::integral_constant-like tag with ::kBits) for the bit width of an affine weight. */
