@@ -11,6 +11,7 @@ import {
   stream,
   type TextModel,
   type ToolDefinition,
+  verifyCheckpoint,
 } from '../src/index.js';
 import { openTestDevice } from './fixtures.js';
 
@@ -45,6 +46,12 @@ describe('generation with the demo model', () => {
   afterAll(() => {
     model.dispose();
     device.dispose();
+  });
+
+  it.each(['high', 'fast'] as const)('matches its reference outputs in %s', async (precision) => {
+    const { pass, sections } = await verifyCheckpoint(DIRECTORY, device, { precision });
+    expect(sections.filter((section) => !section.pass && section.skipped === undefined)).toEqual([]);
+    expect(pass).toBe(true);
   });
 
   it('streams the text that it returns as a whole', async () => {
