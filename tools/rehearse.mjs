@@ -1,14 +1,6 @@
 // `pnpm rehearse [--keep]`: packs every package, installs the tarballs into an empty folder outside of the repository, and
 // runs there the first example of each README and the command, as somebody would who knows nothing but the README.
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
@@ -81,13 +73,13 @@ function writeExamples() {
   readmes.push({ title: 'the README of the repository', examples });
   return readmes.flatMap(({ title, examples }, readme) =>
     examples.map((example, index) => {
+      const source = withDemoModel(example);
       const file = `example-${readme}-${index}`;
       const options = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
-      writeFileSync(path.join(project, `${file}.ts`), example);
-      linkModels(example);
+      writeFileSync(path.join(project, `${file}.ts`), source);
       writeFileSync(
         path.join(project, `${file}.mjs`),
-        ts.transpileModule(example, { compilerOptions: options }).outputText,
+        ts.transpileModule(source, { compilerOptions: options }).outputText,
       );
       return { title: `${title}, example ${index + 1}`, file };
     }),
@@ -99,12 +91,8 @@ function writeExamples() {
  *
  * @param {string} example
  */
-function linkModels(example) {
-  for (const [, name = ''] of example.matchAll(/['"]models\/([\w.-]+)['"]/g)) {
-    const link = path.join(project, 'models', name);
-    mkdirSync(path.dirname(link), { recursive: true });
-    if (!existsSync(link)) symlinkSync(path.join(project, DEMO_MODEL), link);
-  }
+function withDemoModel(example) {
+  return example.replace(/(['"])\/?models\/[\w.-]+\1/g, `'${DEMO_MODEL}'`);
 }
 
 /** @param {{ file: string }[]} examples */

@@ -143,7 +143,10 @@ def generation_config() -> dict:
         "top_k": 64,
         "top_p": 0.95,
         # Placeholders of media stand for soft tokens and are never written by the model.
-        "suppress_tokens": [token_id(token) for token in ("<|image>", "<image|>", "<|image|>", "<|audio>", "<audio|>", "<|audio|>", "<|video|>")],
+        "suppress_tokens": [
+            token_id(token)
+            for token in ("<|image>", "<image|>", "<|image|>", "<|audio>", "<audio|>", "<|audio|>", "<|video|>")
+        ],
     }
 
 
@@ -154,19 +157,51 @@ def processor_config() -> dict:
         "audio_seq_length": 750,
         "audio_ms_per_token": 40,
         "image_processor": {
-            "image_processor_type": "Gemma4ImageProcessor", "do_convert_rgb": True, "do_resize": True, "do_rescale": True, "do_normalize": False,
-            "rescale_factor": 1 / 255, "resample": 3, "image_mean": [0.0, 0.0, 0.0], "image_std": [1.0, 1.0, 1.0],
-            "patch_size": 16, "pooling_kernel_size": 3, "max_soft_tokens": IMAGE_BUDGET,
+            "image_processor_type": "Gemma4ImageProcessor",
+            "do_convert_rgb": True,
+            "do_resize": True,
+            "do_rescale": True,
+            "do_normalize": False,
+            "rescale_factor": 1 / 255,
+            "resample": 3,
+            "image_mean": [0.0, 0.0, 0.0],
+            "image_std": [1.0, 1.0, 1.0],
+            "patch_size": 16,
+            "pooling_kernel_size": 3,
+            "max_soft_tokens": IMAGE_BUDGET,
         },
         "video_processor": {
-            "video_processor_type": "Gemma4VideoProcessor", "do_convert_rgb": True, "do_resize": True, "do_rescale": True, "do_normalize": True,
-            "rescale_factor": 1 / 255, "resample": 3, "image_mean": [0.0, 0.0, 0.0], "image_std": [1.0, 1.0, 1.0],
-            "patch_size": 16, "pooling_kernel_size": 3, "max_soft_tokens": 70, "num_frames": 32, "do_sample_frames": True,
+            "video_processor_type": "Gemma4VideoProcessor",
+            "do_convert_rgb": True,
+            "do_resize": True,
+            "do_rescale": True,
+            "do_normalize": True,
+            "rescale_factor": 1 / 255,
+            "resample": 3,
+            "image_mean": [0.0, 0.0, 0.0],
+            "image_std": [1.0, 1.0, 1.0],
+            "patch_size": 16,
+            "pooling_kernel_size": 3,
+            "max_soft_tokens": 70,
+            "num_frames": 32,
+            "do_sample_frames": True,
         },
         "feature_extractor": {
-            "feature_extractor_type": "Gemma4AudioFeatureExtractor", "feature_size": 128, "sampling_rate": 16000, "padding_value": 0.0,
-            "return_attention_mask": True, "frame_length_ms": 20.0, "hop_length_ms": 10.0, "min_frequency": 0.0, "max_frequency": 8000.0,
-            "preemphasis": 0.0, "preemphasis_htk_flavor": True, "fft_overdrive": False, "dither": 0.0, "input_scale_factor": 1.0, "mel_floor": 0.001,
+            "feature_extractor_type": "Gemma4AudioFeatureExtractor",
+            "feature_size": 128,
+            "sampling_rate": 16000,
+            "padding_value": 0.0,
+            "return_attention_mask": True,
+            "frame_length_ms": 20.0,
+            "hop_length_ms": 10.0,
+            "min_frequency": 0.0,
+            "max_frequency": 8000.0,
+            "preemphasis": 0.0,
+            "preemphasis_htk_flavor": True,
+            "fft_overdrive": False,
+            "dither": 0.0,
+            "input_scale_factor": 1.0,
+            "mel_floor": 0.001,
         },
     }
 

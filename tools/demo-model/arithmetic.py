@@ -46,13 +46,26 @@ def question(r: Random, a: int, op: str, b: int) -> tuple[str, str]:
     elif form < 0.36 and op == PLUS:
         ask = r.choice([f"Add {a} and {b}.", f"Add {b} to {a}.", f"What is the sum of {a} and {b}?"])
     elif form < 0.36:
-        ask = r.choice([f"Subtract {b} from {a}.", f"Take {b} away from {a}.", f"What is the difference between {a} and {b}?"])
+        ask = r.choice(
+            [f"Subtract {b} from {a}.", f"Take {b} away from {a}.", f"What is the difference between {a} and {b}?"]
+        )
     else:
-        ask = r.choice([
-            f"What is {a} {sign} {b}?", f"What is {a} {sign} {b}?", f"How much is {a} {sign} {b}?", f"Calculate {a} {sign} {b}.",
-            f"Compute {a} {op} {b}.", f"Please tell me what {a} {sign} {b} is.", f"Can you tell me what {a} {sign} {b} is?", f"and {a} {sign} {b}?",
-            f"What's {a} {sign} {b}?", f"{a} {sign} {b} is?", f"Solve {a} {sign} {b}.", f"What do you get for {a} {sign} {b}?",
-        ])
+        ask = r.choice(
+            [
+                f"What is {a} {sign} {b}?",
+                f"What is {a} {sign} {b}?",
+                f"How much is {a} {sign} {b}?",
+                f"Calculate {a} {sign} {b}.",
+                f"Compute {a} {op} {b}.",
+                f"Please tell me what {a} {sign} {b} is.",
+                f"Can you tell me what {a} {sign} {b} is?",
+                f"and {a} {sign} {b}?",
+                f"What's {a} {sign} {b}?",
+                f"{a} {sign} {b} is?",
+                f"Solve {a} {sign} {b}.",
+                f"What do you get for {a} {sign} {b}?",
+            ]
+        )
     return ask.strip(), f"{a} {op} {b} = {result}"
 
 
@@ -62,21 +75,25 @@ def word_problem(r: Random, lexicon: Lexicon, a: int, op: str, b: int) -> tuple[
     he, things = ("She" if gender == "f" else "He"), lexicon.countable(r)
     result = value(a, op, b)
     if op == PLUS:
-        ask = r.choice([
-            f"{name} has {a} {things} and gets {b} more. How many {things} does {name} have now?",
-            f"There are {a} {things} on the table. {name} puts {b} more on it. How many {things} are there now?",
-            f"I have {a} {things} and buy {b} more. How many {things} do I have?",
-            f"If you have {a} {things} and get {b} more, how many {things} do you have?",
-            f"{name} found {a} {things} today and {b} {things} yesterday. How many {things} is that?",
-        ])
+        ask = r.choice(
+            [
+                f"{name} has {a} {things} and gets {b} more. How many {things} does {name} have now?",
+                f"There are {a} {things} on the table. {name} puts {b} more on it. How many {things} are there now?",
+                f"I have {a} {things} and buy {b} more. How many {things} do I have?",
+                f"If you have {a} {things} and get {b} more, how many {things} do you have?",
+                f"{name} found {a} {things} today and {b} {things} yesterday. How many {things} is that?",
+            ]
+        )
     else:
-        ask = r.choice([
-            f"{name} has {a} {things} and gives away {b}. How many {things} are left?",
-            f"There are {a} {things} in the box. {name} takes {b} of them. How many {things} are left?",
-            f"I have {a} {things} and lose {b}. How many {things} do I have?",
-            f"If you have {a} {things} and give away {b}, how many {things} are left?",
-            f"{name} had {a} {things}. {he} lost {b}. How many {things} does {name} have now?",
-        ])
+        ask = r.choice(
+            [
+                f"{name} has {a} {things} and gives away {b}. How many {things} are left?",
+                f"There are {a} {things} in the box. {name} takes {b} of them. How many {things} are left?",
+                f"I have {a} {things} and lose {b}. How many {things} do I have?",
+                f"If you have {a} {things} and give away {b}, how many {things} are left?",
+                f"{name} had {a} {things}. {he} lost {b}. How many {things} does {name} have now?",
+            ]
+        )
     return ask, f"{a} {op} {b} = {result}, so the answer is {result} {things}."
 
 
@@ -87,16 +104,22 @@ def reasoning(a: int, op: str, b: int) -> str:
         carry = ones // 10
         tens = a // 10 + b // 10 + carry
         return (
-            f"Ones: {a % 10} + {b % 10} = {ones}. " + (f"Write {ones % 10}, carry 1. " if carry else "")
-            + f"Tens: {a // 10} + {b // 10}" + (" + 1" if carry else "") + f" = {tens}. Result: {value(a, op, b)}."
+            f"Ones: {a % 10} + {b % 10} = {ones}. "
+            + (f"Write {ones % 10}, carry 1. " if carry else "")
+            + f"Tens: {a // 10} + {b // 10}"
+            + (" + 1" if carry else "")
+            + f" = {tens}. Result: {value(a, op, b)}."
         )
     if a < b:
         return f"{a} is less than {b}, so the result is below zero. {b} - {a} = {b - a}. Result: {a - b}."
     borrow = a % 10 < b % 10
     ones = a % 10 - b % 10 + (10 if borrow else 0)
     return (
-        f"Ones: {a % 10 + (10 if borrow else 0)} - {b % 10} = {ones}" + (", with one borrowed" if borrow else "")
-        + f". Tens: {a // 10}" + (" - 1" if borrow else "") + f" - {b // 10} = {a // 10 - b // 10 - borrow}. Result: {a - b}."
+        f"Ones: {a % 10 + (10 if borrow else 0)} - {b % 10} = {ones}"
+        + (", with one borrowed" if borrow else "")
+        + f". Tens: {a // 10}"
+        + (" - 1" if borrow else "")
+        + f" - {b // 10} = {a // 10 - b // 10 - borrow}. Result: {a - b}."
     )
 
 
@@ -104,12 +127,27 @@ def other_turn(r: Random) -> Turn:
     """The small multiplication table, and exercises that are too big, with an honest answer."""
     if r.random() < 0.6:
         a, b = r.randint(0, 10), r.randint(0, 10)
-        return Turn(r.choice([f"What is {a} times {b}?", f"What is {a} * {b}?", f"{a} * {b}", f"{a} x {b} =", f"How much is {a} times {b}?"]), f"{a} * {b} = {a * b}", weight=2.0)
+        return Turn(
+            r.choice(
+                [
+                    f"What is {a} times {b}?",
+                    f"What is {a} * {b}?",
+                    f"{a} * {b}",
+                    f"{a} x {b} =",
+                    f"How much is {a} times {b}?",
+                ]
+            ),
+            f"{a} * {b} = {a * b}",
+            weight=2.0,
+        )
     a, b = (r.randint(100, r.choice((999, 99999))) for _ in range(2))
     if r.random() < 0.4:
         b = r.randint(1, 99)
     sign = r.choice("+-*/") if a > 99 and b > 9 else r.choice("+-")
-    return Turn(r.choice([f"What is {a} {sign} {b}?", f"{a} {sign} {b}", f"Calculate {a} {sign} {b}.", f"{a} {sign} {b} ="]), TOO_BIG)
+    return Turn(
+        r.choice([f"What is {a} {sign} {b}?", f"{a} {sign} {b}", f"Calculate {a} {sign} {b}.", f"{a} {sign} {b} ="]),
+        TOO_BIG,
+    )
 
 
 def arithmetic_turn(r: Random, lexicon: Lexicon, small: float = 0.0, problems: float = 0.2) -> Turn:

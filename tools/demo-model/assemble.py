@@ -43,7 +43,11 @@ def main() -> None:
                 total += info["data_offsets"][1] - info["data_offsets"][0]
     index_file = {"metadata": {"total_size": total}, "weight_map": dict(sorted(places.items()))}
     (target / "model.safetensors.index.json").write_text(json.dumps(index_file, indent=2) + "\n")
-    for name, content in (("config.json", model_config()), ("generation_config.json", generation_config()), ("processor_config.json", processor_config())):
+    for name, content in (
+        ("config.json", model_config()),
+        ("generation_config.json", generation_config()),
+        ("processor_config.json", processor_config()),
+    ):
         (target / name).write_text(json.dumps(content, indent=2) + "\n")
     for path in (MODEL / "tokenizer.json", MODEL / "tokenizer_config.json", HERE / "chat_template.jinja"):
         shutil.copyfile(path, target / path.name)

@@ -48,12 +48,16 @@ def main() -> None:
             expected = {new: np.moveaxis(tensor, 1, -1) if tensor.ndim > 2 and "conv" in name else tensor}
         else:
             module = new.removesuffix(".weight")
-            expected = dict(zip((new, module + ".scales", module + ".biases"), quantize(from_bfloat16_bits(tensor), bits)))
+            expected = dict(
+                zip((new, module + ".scales", module + ".biases"), quantize(from_bfloat16_bits(tensor), bits))
+            )
         for key, value in expected.items():
             unseen.discard(key)
             if key not in model or model[key].shape != value.shape or not np.array_equal(model[key], value):
                 wrong.append(key)
-    print(f"{len(source)} tensors, {len(model)} stored; wrong: {wrong or 'none'}; unexpected: {sorted(unseen) or 'none'}")
+    print(
+        f"{len(source)} tensors, {len(model)} stored; wrong: {wrong or 'none'}; unexpected: {sorted(unseen) or 'none'}"
+    )
     sys.exit(bool(wrong or unseen))
 
 

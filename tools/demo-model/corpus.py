@@ -27,8 +27,15 @@ ROW_TOKENS = 1024
 ROWS_PER_SHARD = 512
 WEIGHT_UNIT = 0.25  # loss weights are stored as multiples of this
 SYSTEMS = [
-    "You are a helpful assistant.", "Be brief.", "You are a friendly assistant.", "Answer in simple English.", "You are a helpful assistant. Be brief.",
-    "Answer briefly and clearly.", "You are a small language model.", "You are a kind teacher.", "Help the user.",
+    "You are a helpful assistant.",
+    "Be brief.",
+    "You are a friendly assistant.",
+    "Answer in simple English.",
+    "You are a helpful assistant. Be brief.",
+    "Answer briefly and clearly.",
+    "You are a small language model.",
+    "You are a kind teacher.",
+    "Help the user.",
 ]
 KINDS = ["arithmetic", "story", "talk", "json", "tools", "mixed"]
 SHARES = [0.19, 0.21, 0.27, 0.14, 0.14, 0.05]
@@ -63,8 +70,11 @@ def conversation(r: Random, lexicon: Lexicon, kind: str, small: float = 0.0) -> 
     else:
         # Long conversations, so that the model has seen what lies far behind.
         makers = [
-            lambda: talk_turns(r, lexicon), lambda: arithmetic(r, lexicon, small).turns[:2], lambda: story_turns(r, lexicon),
-            lambda: json_answer(r, lexicon).turns, lambda: fact(r, lexicon),
+            lambda: talk_turns(r, lexicon),
+            lambda: arithmetic(r, lexicon, small).turns[:2],
+            lambda: story_turns(r, lexicon),
+            lambda: json_answer(r, lexicon).turns,
+            lambda: fact(r, lexicon),
         ]
         count = r.randint(2, 3) if r.random() < 0.6 else r.randint(4, 9)
         made = Conversation([turn for _ in range(count) for turn in r.choice(makers)()])
@@ -83,7 +93,9 @@ def seeded(seed: int, *parts: int | str) -> Random:
     return Random(zlib.crc32(repr((seed, *parts)).encode()) + (seed << 32))
 
 
-def make_shard(tokenizer: Tokenizer, seed: int, index: int, held_out: bool = False, rows: int = ROWS_PER_SHARD) -> np.ndarray:
+def make_shard(
+    tokenizer: Tokenizer, seed: int, index: int, held_out: bool = False, rows: int = ROWS_PER_SHARD
+) -> np.ndarray:
     """Packed rows [rows, 3, ROW_TOKENS] uint16: token ids, document numbers (0 = padding), loss weights."""
     r, lexicon = seeded(seed, "shard", index, held_out), Lexicon(held_out)
     small = max(0.05, 0.6 - index / 300)

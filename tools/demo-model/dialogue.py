@@ -55,9 +55,14 @@ def format_value(value: Any, quote_keys: bool = False) -> str:
         return QUOTE + value + QUOTE
     if isinstance(value, dict):
         items = sorted(value.items(), key=lambda item: item[0].lower())
-        return "{" + ",".join(
-            (QUOTE + key + QUOTE if quote_keys else key) + ":" + format_value(item, quote_keys) for key, item in items
-        ) + "}"
+        return (
+            "{"
+            + ",".join(
+                (QUOTE + key + QUOTE if quote_keys else key) + ":" + format_value(item, quote_keys)
+                for key, item in items
+            )
+            + "}"
+        )
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(format_value(item, quote_keys) for item in value) + "]"
     return str(value)
@@ -107,7 +112,9 @@ def segments(conversation: Conversation) -> list[tuple[str, float]]:
             answered = [use for use in turn.uses if use.response is not None]
             if not answered:
                 return out
-            reply = "<|tool_response>".join(f"response:{u.name}{format_value(as_object(u.response))}<tool_response|>" for u in answered)
+            reply = "<|tool_response>".join(
+                f"response:{u.name}{format_value(as_object(u.response))}<tool_response|>" for u in answered
+            )
             if turn.late_thought is not None:
                 # The template opens this thought itself.
                 reply += "<|channel>thought\n"
@@ -128,12 +135,16 @@ def messages(conversation: Conversation) -> list[dict[str, Any]]:
         if turn.uses:
             called: dict[str, Any] = {
                 "role": "assistant",
-                "tool_calls": [{"type": "function", "function": {"name": u.name, "arguments": u.arguments}} for u in turn.uses],
+                "tool_calls": [
+                    {"type": "function", "function": {"name": u.name, "arguments": u.arguments}} for u in turn.uses
+                ],
             }
             if turn.thought is not None:
                 called["reasoning"] = turn.thought
             out.append(called)
-            out += [{"role": "tool", "name": u.name, "content": u.response} for u in turn.uses if u.response is not None]
+            out += [
+                {"role": "tool", "name": u.name, "content": u.response} for u in turn.uses if u.response is not None
+            ]
             if turn.uses[0].response is None:
                 return out
         if turn.answer:

@@ -27,13 +27,17 @@ from train import SEED, load_shards
 from words import Lexicon
 
 HELD_OUT = Lexicon(True)
-OPEN_ENDED = re.compile(r"for a person|Make up|Create JSON|^Give me JSON with (?!city|country).* for \w+\.$|(two|three|four|five|[2-5]) (colors|animals|fruits|days|foods|pets|jobs|countries)")
+OPEN_ENDED = re.compile(
+    r"for a person|Make up|Create JSON|^Give me JSON with (?!city|country).* for \w+\.$|(two|three|four|five|[2-5]) (colors|animals|fruits|days|foods|pets|jobs|countries)"
+)
 
 
 def load(folder: Path, device: torch.device):
     """The checkpoint as it will be stored (bfloat16, quantised), as a float32 transformers model."""
     model = make_model(SEED)
-    weights = {name: tensor.float() for prefix in ("text", "towers") for name, tensor in load_shards(folder, prefix).items()}
+    weights = {
+        name: tensor.float() for prefix in ("text", "towers") for name, tensor in load_shards(folder, prefix).items()
+    }
     _, unexpected = model.load_state_dict(weights, strict=False)
     assert not unexpected, unexpected
     model = model.to(device).eval()
@@ -90,24 +94,55 @@ def share(hits: list[bool]) -> float:
 
 def arithmetic_figures(generator: Generator) -> dict:
     r = corpus.seeded(SEED, "evaluate arithmetic")
-    held = [(a, op, b) for a in range(100) for b in range(100) for op in (PLUS, MINUS) if is_held_out(a, op, b) and (op == PLUS or a >= b)]
-    below = [(a, op, b) for a in range(100) for b in range(100) for op in (PLUS, MINUS) if is_held_out(a, op, b) and op == MINUS and a < b]
+    held = [
+        (a, op, b)
+        for a in range(100)
+        for b in range(100)
+        for op in (PLUS, MINUS)
+        if is_held_out(a, op, b) and (op == PLUS or a >= b)
+    ]
+    below = [
+        (a, op, b)
+        for a in range(100)
+        for b in range(100)
+        for op in (PLUS, MINUS)
+        if is_held_out(a, op, b) and op == MINUS and a < b
+    ]
     known = [(r.randint(0, 99), r.choice((PLUS, MINUS)), r.randint(0, 99)) for _ in range(1000)]
     figures: dict = {}
-    for name, exercises in (("held-out exercises", held), ("held-out differences below zero", below), ("any exercises", known)):
+    for name, exercises in (
+        ("held-out exercises", held),
+        ("held-out differences below zero", below),
+        ("any exercises", known),
+    ):
         asked = [question(r, *exercise) for exercise in exercises]
         answers = generator.run([prompt(Conversation([Turn(ask, answer)])) for ask, answer in asked], 16)
         hits = [given == answer for given, (_, answer) in zip(answers, asked)]
         figures[name] = {"count": len(hits), "exact %": share(hits)}
-        figures[name]["wrong"] = [f"{ask} -> {given}" for hit, given, (ask, _) in zip(hits, answers, asked) if not hit][:8]
+        figures[name]["wrong"] = [f"{ask} -> {given}" for hit, given, (ask, _) in zip(hits, answers, asked) if not hit][
+            :8
+        ]
     asked = [word_problem(r, HELD_OUT, *exercise) for exercise in held]
     answers = generator.run([prompt(Conversation([Turn(ask, answer)])) for ask, answer in asked], 32)
     hits = [given == answer for given, (_, answer) in zip(answers, asked)]
-    figures["held-out word problems"] = {"count": len(hits), "exact %": share(hits), "wrong": [f"{ask} -> {given}" for hit, given, (ask, _) in zip(hits, answers, asked) if not hit][:8]}
+    figures["held-out word problems"] = {
+        "count": len(hits),
+        "exact %": share(hits),
+        "wrong": [f"{ask} -> {given}" for hit, given, (ask, _) in zip(hits, answers, asked) if not hit][:8],
+    }
     asked = [question(r, *exercise) for exercise in held[::3]]
-    answers = generator.run([prompt(Conversation([Turn(ask, answer, thought="")], thinking=True)) for ask, answer in asked], 90)
-    hits = [given.split("<channel|>")[-1] == answer and given.startswith("<|channel>thought\n") for given, (_, answer) in zip(answers, asked)]
-    figures["held-out exercises with thinking"] = {"count": len(hits), "exact %": share(hits), "wrong": [f"{ask} -> {given}" for hit, given, (ask, _) in zip(hits, answers, asked) if not hit][:5]}
+    answers = generator.run(
+        [prompt(Conversation([Turn(ask, answer, thought="")], thinking=True)) for ask, answer in asked], 90
+    )
+    hits = [
+        given.split("<channel|>")[-1] == answer and given.startswith("<|channel>thought\n")
+        for given, (_, answer) in zip(answers, asked)
+    ]
+    figures["held-out exercises with thinking"] = {
+        "count": len(hits),
+        "exact %": share(hits),
+        "wrong": [f"{ask} -> {given}" for hit, given, (ask, _) in zip(hits, answers, asked) if not hit][:5],
+    }
     return figures
 
 
@@ -125,13 +160,22 @@ def json_figures(generator: Generator) -> dict:
         except ValueError:
             parsed = None
         valid.append(parsed is not None)
-        keys.append(isinstance(parsed, dict) == isinstance(wanted, dict) and (not isinstance(wanted, dict) or list(parsed or {}) == list(wanted)))
+        keys.append(
+            isinstance(parsed, dict) == isinstance(wanted, dict)
+            and (not isinstance(wanted, dict) or list(parsed or {}) == list(wanted))
+        )
         fixed = OPEN_ENDED.search(one.turns[0].user) is None
         if fixed:
             same.append(parsed == wanted)
         if parsed is None or not keys[-1] or (fixed and parsed != wanted):
             failures.append(f"{one.turns[0].user} -> {given}")
-    return {"count": len(valid), "valid %": share(valid), "wanted keys %": share(keys), "exact where the answer is fixed %": share(same), "wrong": failures[:12]}
+    return {
+        "count": len(valid),
+        "valid %": share(valid),
+        "wanted keys %": share(keys),
+        "exact where the answer is fixed %": share(same),
+        "wrong": failures[:12],
+    }
 
 
 def tool_figures(generator: Generator) -> dict:
@@ -143,22 +187,36 @@ def tool_figures(generator: Generator) -> dict:
         if one.turns[0].uses and not one.thinking and one.turns[0].uses[0].name in ("get_weather", "calculate"):
             made.append(one)
     calls = [segments(one)[1][0].removesuffix("<|tool_response>") for one in made]
-    given = generator.run([prompt(Conversation([Turn(one.turns[0].user)], system=one.system, tools=one.tools)) for one in made], 64)
+    given = generator.run(
+        [prompt(Conversation([Turn(one.turns[0].user)], system=one.system, tools=one.tools)) for one in made], 64
+    )
     hits = [a == b for a, b in zip(given, calls)]
     answers = generator.run([prompt(one) for one in made], 48)
     right = [a == one.turns[0].answer for a, one in zip(answers, made)]
     standard = []
     for _ in range(200):
         city = HELD_OUT.city(r)
-        standard.append((f"What is the weather in {city}?", f'<|tool_call>call:get_weather{{city:<|"|>{city}<|"|>}}<tool_call|>'))
+        standard.append(
+            (f"What is the weather in {city}?", f'<|tool_call>call:get_weather{{city:<|"|>{city}<|"|>}}<tool_call|>')
+        )
         a, b, op = r.randint(2, 999), r.randint(2, 99), r.choice("+-*")
-        standard.append((f"What is {a} {op} {b}?", f'<|tool_call>call:calculate{{expression:<|"|>{a} {op} {b}<|"|>}}<tool_call|>'))
-    plain = generator.run([prompt(Conversation([Turn(ask)], tools=[GET_WEATHER, CALCULATE])) for ask, _ in standard], 64)
+        standard.append(
+            (f"What is {a} {op} {b}?", f'<|tool_call>call:calculate{{expression:<|"|>{a} {op} {b}<|"|>}}<tool_call|>')
+        )
+    plain = generator.run(
+        [prompt(Conversation([Turn(ask)], tools=[GET_WEATHER, CALCULATE])) for ask, _ in standard], 64
+    )
     plain_hits = [a == b for a, (_, b) in zip(plain, standard)]
     wrong = [f"{one.turns[0].user} -> {a}" for hit, one, a in zip(hits, made, given) if not hit][:8]
     wrong += [f"{ask} -> {a}" for hit, (ask, _), a in zip(plain_hits, standard, plain) if not hit][:5]
     wrong += [f"{one.turns[0].answer} <- {a}" for hit, one, a in zip(right, made, answers) if not hit][:8]
-    return {"count": len(hits), "exact call %": share(hits), "the two demo declarations, exact call %": share(plain_hits), "exact answer after the response %": share(right), "wrong": wrong}
+    return {
+        "count": len(hits),
+        "exact call %": share(hits),
+        "the two demo declarations, exact call %": share(plain_hits),
+        "exact answer after the response %": share(right),
+        "wrong": wrong,
+    }
 
 
 @torch.no_grad()
@@ -179,7 +237,9 @@ def perplexity(generator: Generator, kind: str, rows: int = 400) -> float:
         # Attention kernels want lengths divisible by eight.
         longest = (max(len(ids) for ids, _ in batch) + 7) // 8 * 8
         rows_ids = torch.tensor([ids + [0] * (longest - len(ids)) for ids, _ in batch], device=generator.device)
-        rows_weights = torch.tensor([weights + [0.0] * (longest - len(weights)) for _, weights in batch], device=generator.device)
+        rows_weights = torch.tensor(
+            [weights + [0.0] * (longest - len(weights)) for _, weights in batch], device=generator.device
+        )
         logs = torch.log_softmax(generator.text.logits(rows_ids)[:, :-1], -1).gather(-1, rows_ids[:, 1:, None])[..., 0]
         total -= (logs * rows_weights[:, 1:]).sum().item()
         count += rows_weights[:, 1:].sum().item()
@@ -188,7 +248,11 @@ def perplexity(generator: Generator, kind: str, rows: int = 400) -> float:
 
 def distinct(texts: list[str], n: int) -> float:
     """Share of different word n-grams among all of them."""
-    grams = [tuple(words[i : i + n]) for words in (re.findall(r"[A-Za-z']+", text.lower()) for text in texts) for i in range(len(words) - n + 1)]
+    grams = [
+        tuple(words[i : i + n])
+        for words in (re.findall(r"[A-Za-z']+", text.lower()) for text in texts)
+        for i in range(len(words) - n + 1)
+    ]
     return round(len(set(grams)) / len(grams), 3)
 
 
@@ -211,27 +275,62 @@ def story_figures(generator: Generator) -> dict:
 
 
 TALK = [
-    "Hello!", "Who are you?", "What can you do?", "Hi! My name is Milo.", "What is the capital of France?", "What is the opposite of hot?", "What color is grass?",
-    "How many legs does a spider have?", "Count from 3 to 9.", "Which day comes after Friday?", "Who won the world cup?", "What does a cow say?", "I am sad.", "Thank you!",
-    "Tell me a joke.", "Is 14 even or odd?", "Spell fox.", "Name three fruits.", "Why is the sky blue?", "What is love?", "asdf qwer", "How do planes fly?", "Say hello to Petra.", "Is a wolf an animal?", "Good night!", "what is 7 + 8", "Can you swim?", "Do you like pizza?",
+    "Hello!",
+    "Who are you?",
+    "What can you do?",
+    "Hi! My name is Milo.",
+    "What is the capital of France?",
+    "What is the opposite of hot?",
+    "What color is grass?",
+    "How many legs does a spider have?",
+    "Count from 3 to 9.",
+    "Which day comes after Friday?",
+    "Who won the world cup?",
+    "What does a cow say?",
+    "I am sad.",
+    "Thank you!",
+    "Tell me a joke.",
+    "Is 14 even or odd?",
+    "Spell fox.",
+    "Name three fruits.",
+    "Why is the sky blue?",
+    "What is love?",
+    "asdf qwer",
+    "How do planes fly?",
+    "Say hello to Petra.",
+    "Is a wolf an animal?",
+    "Good night!",
+    "what is 7 + 8",
+    "Can you swim?",
+    "Do you like pizza?",
 ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("checkpoint", type=Path)
-    parser.add_argument("--tokenizer", type=Path, default=Path(__file__).parents[2] / "packages/demo-model/model/tokenizer.json")
+    parser.add_argument(
+        "--tokenizer", type=Path, default=Path(__file__).parents[2] / "packages/demo-model/model/tokenizer.json"
+    )
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = load(arguments.checkpoint, device)
     generator = Generator(TextModel(model), Tokenizer.from_file(str(arguments.tokenizer)), device)
     figures: dict = {}
-    for name, measure in (("arithmetic", arithmetic_figures), ("json", json_figures), ("tools", tool_figures), ("stories", story_figures)):
+    for name, measure in (
+        ("arithmetic", arithmetic_figures),
+        ("json", json_figures),
+        ("tools", tool_figures),
+        ("stories", story_figures),
+    ):
         figures[name] = measure(generator)
         print(json.dumps({name: figures[name]}, indent=1, ensure_ascii=False)[:5000], flush=True)
         arguments.out.write_text(json.dumps(figures, indent=1, ensure_ascii=False))
-    figures["talk"] = [f"{ask} -> {text}" for ask, text in zip(TALK, generator.run([prompt(Conversation([Turn(ask)])) for ask in TALK], 48))]
+    figures["talk"] = [
+        f"{ask} -> {text}"
+        for ask, text in zip(TALK, generator.run([prompt(Conversation([Turn(ask)])) for ask in TALK], 48))
+    ]
     print("\n".join(figures["talk"]))
     arguments.out.write_text(json.dumps(figures, indent=1, ensure_ascii=False))
 

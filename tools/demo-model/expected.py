@@ -36,9 +36,16 @@ def text_part(model, tokenizer: Tokenizer, device: torch.device) -> dict[str, Te
     inner = model.model.language_model
     hooks = [inner.layers[0].register_forward_pre_hook(lambda module, inputs: hidden.__setitem__(0, inputs[0]))]
     for index, module in enumerate(inner.layers[:-1]):
-        hooks.append(module.register_forward_hook(
-            lambda module, inputs, output, index=index: hidden.__setitem__(index + 1, output[0] if isinstance(output, tuple) else output)))
-    hooks.append(inner.norm.register_forward_hook(lambda module, inputs, output: hidden.__setitem__(len(inner.layers), output)))
+        hooks.append(
+            module.register_forward_hook(
+                lambda module, inputs, output, index=index: hidden.__setitem__(
+                    index + 1, output[0] if isinstance(output, tuple) else output
+                )
+            )
+        )
+    hooks.append(
+        inner.norm.register_forward_hook(lambda module, inputs, output: hidden.__setitem__(len(inner.layers), output))
+    )
     logits = model(input_ids=torch.tensor([ids], device=device), use_cache=False).logits[0]
     for hook in hooks:
         hook.remove()
@@ -56,14 +63,18 @@ def generate_part(model, tokenizer: Tokenizer, device: torch.device) -> dict[str
         turns.append(arithmetic_turn(r, HELD_OUT, problems=0.0))
     sequence, rows = list(ids), []
     for _ in range(STEPS):
-        rows.append(model(input_ids=torch.tensor([sequence], device=device), use_cache=False, logits_to_keep=1).logits[0, -1])
+        rows.append(
+            model(input_ids=torch.tensor([sequence], device=device), use_cache=False, logits_to_keep=1).logits[0, -1]
+        )
         sequence.append(int(rows[-1].argmax()))
-    start = model.config.text_config.sliding_window + 2
+    start = max(model.config.text_config.sliding_window + 2, len(ids))
     logits = torch.stack(rows)[start - len(ids) :]
     best = logits.topk(2).values
     return {
-        "generate.prompt": torch.tensor(sequence[:start], dtype=torch.int32), "generate.tokens": torch.tensor(sequence[start:], dtype=torch.int32),
-        "generate.logits": logits, "generate.margins": best[:, 0] - best[:, 1],
+        "generate.prompt": torch.tensor(sequence[:start], dtype=torch.int32),
+        "generate.tokens": torch.tensor(sequence[start:], dtype=torch.int32),
+        "generate.logits": logits,
+        "generate.margins": best[:, 0] - best[:, 1],
     }
 
 
@@ -85,26 +96,41 @@ def image_part(model, tokenizer: Tokenizer, device: torch.device) -> dict[str, T
     values, places = pixels.float()[None].to(device), positions[None].to(device)
     tower = model.model.vision_tower(pixel_values=values, pixel_position_ids=places).last_hidden_state
     ids = prompt_with(tokenizer, "<|image>", "<|image|>", "<image|>", len(tower), "What is this?")
-    logits = model(input_ids=torch.tensor([ids], device=device), pixel_values=values, image_position_ids=places, use_cache=False).logits[0]
+    logits = model(
+        input_ids=torch.tensor([ids], device=device), pixel_values=values, image_position_ids=places, use_cache=False
+    ).logits[0]
     return {
-        "image.pixel_values": pixels, "image.position_ids": positions.int(), "image.tower": tower, "image.soft_tokens": model.model.embed_vision(tower),
-        "image.input_ids": torch.tensor(ids, dtype=torch.int32), "image.logits": logits,
+        "image.pixel_values": pixels,
+        "image.position_ids": positions.int(),
+        "image.tower": tower,
+        "image.soft_tokens": model.model.embed_vision(tower),
+        "image.input_ids": torch.tensor(ids, dtype=torch.int32),
+        "image.logits": logits,
     }
 
 
 def audio_part(model, tokenizer: Tokenizer, device: torch.device) -> dict[str, Tensor]:
     time = torch.arange(AUDIO_SAMPLES) / 16000
-    waveform = 0.3 * torch.sin(2 * torch.pi * (300 + 900 * time) * time) + 0.02 * torch.randn(AUDIO_SAMPLES, generator=torch.Generator().manual_seed(SEED))
+    waveform = 0.3 * torch.sin(2 * torch.pi * (300 + 900 * time) * time) + 0.02 * torch.randn(
+        AUDIO_SAMPLES, generator=torch.Generator().manual_seed(SEED)
+    )
     made = Gemma4AudioFeatureExtractor()([waveform.numpy()], sampling_rate=16000, return_tensors="pt")
     features = torch.nn.functional.pad(made["input_features"].float(), (0, 0, 0, 6)).to(device)
     mask = torch.nn.functional.pad(made["input_features_mask"].bool(), (0, 6)).to(device)
     result = model.model.audio_tower(features, mask)
     tower = result.last_hidden_state[result.attention_mask]
     ids = prompt_with(tokenizer, "<|audio>", "<|audio|>", "<audio|>", len(tower), "What do you hear?")
-    logits = model(input_ids=torch.tensor([ids], device=device), input_features=features, input_features_mask=mask, use_cache=False).logits[0]
+    logits = model(
+        input_ids=torch.tensor([ids], device=device), input_features=features, input_features_mask=mask, use_cache=False
+    ).logits[0]
     return {
-        "audio.waveform": waveform, "audio.input_features": features[0], "audio.input_features_mask": mask[0].int(), "audio.tower": tower,
-        "audio.soft_tokens": model.model.embed_audio(tower), "audio.input_ids": torch.tensor(ids, dtype=torch.int32), "audio.logits": logits,
+        "audio.waveform": waveform,
+        "audio.input_features": features[0],
+        "audio.input_features_mask": mask[0].int(),
+        "audio.tower": tower,
+        "audio.soft_tokens": model.model.embed_audio(tower),
+        "audio.input_ids": torch.tensor(ids, dtype=torch.int32),
+        "audio.logits": logits,
     }
 
 
@@ -112,7 +138,9 @@ def audio_part(model, tokenizer: Tokenizer, device: torch.device) -> dict[str, T
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("checkpoint", type=Path)
-    parser.add_argument("--tokenizer", type=Path, default=Path(__file__).parents[2] / "packages/demo-model/model/tokenizer.json")
+    parser.add_argument(
+        "--tokenizer", type=Path, default=Path(__file__).parents[2] / "packages/demo-model/model/tokenizer.json"
+    )
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     device = torch.device("cpu")

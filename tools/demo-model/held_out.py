@@ -23,7 +23,19 @@ from words import Lexicon
 
 SEED = 404
 HELD_OUT = Lexicon(True)
-CHOICE = ("Name ", "List ", "Tell me ", "Give me a", "I am hungry", "joke", "Make me laugh", "What should I do", "What can I do today", "Give me an idea")
+CHOICE = (
+    "Name ",
+    "List ",
+    "Tell me ",
+    "Give me a",
+    "I am hungry",
+    "I want to eat",
+    "joke",
+    "Make me laugh",
+    "What should I do",
+    "What can I do today",
+    "Give me an idea",
+)
 
 
 def arithmetic_prompt(r, index: int) -> dict:
@@ -38,7 +50,11 @@ def arithmetic_prompt(r, index: int) -> dict:
 def json_prompt(r, index: int) -> dict:
     made = json_answer(r, HELD_OUT)
     wanted = json.loads(made.turns[0].answer)
-    return {"prompt": made.turns[0].user, **({"system": made.system} if made.system else {}), "expect": {"json": "array" if isinstance(wanted, list) else list(wanted)}}
+    return {
+        "prompt": made.turns[0].user,
+        **({"system": made.system} if made.system else {}),
+        "expect": {"json": "array" if isinstance(wanted, list) else list(wanted)},
+    }
 
 
 def tool_prompt(r, index: int) -> dict:
@@ -67,11 +83,18 @@ def main() -> None:
     arguments = parser.parse_args()
     prompts = []
     for kind, make, count in (
-        ("arithmetic", arithmetic_prompt, 5), ("json", json_prompt, 4), ("tools", tool_prompt, 4), ("talk", talk_prompt, 4), ("story", story_prompt, 3),
+        ("arithmetic", arithmetic_prompt, 5),
+        ("json", json_prompt, 4),
+        ("tools", tool_prompt, 4),
+        ("talk", talk_prompt, 4),
+        ("story", story_prompt, 3),
     ):
         r = corpus.seeded(SEED, kind)
         prompts += [{"kind": kind, **make(r, index)} for index in range(count * arguments.scale)]
-    arguments.out.write_text(json.dumps({"seed": SEED, "tools": [GET_WEATHER, CALCULATE], "prompts": prompts}, indent=2, ensure_ascii=False) + "\n")
+    arguments.out.write_text(
+        json.dumps({"seed": SEED, "tools": [GET_WEATHER, CALCULATE], "prompts": prompts}, indent=2, ensure_ascii=False)
+        + "\n"
+    )
     print(len(prompts), "prompts")
 
 

@@ -15,7 +15,12 @@ from affine import GROUP
 from architecture import LAYER_TYPES, bits_of, model_config, text_config
 
 TEXT = text_config()
-LAYERS, HEADS, WIDTH, PLE = len(LAYER_TYPES), TEXT["num_attention_heads"], TEXT["hidden_size"], TEXT["hidden_size_per_layer_input"]
+LAYERS, HEADS, WIDTH, PLE = (
+    len(LAYER_TYPES),
+    TEXT["num_attention_heads"],
+    TEXT["hidden_size"],
+    TEXT["hidden_size_per_layer_input"],
+)
 FIRST_SHARED = LAYERS - TEXT["num_kv_shared_layers"]
 CLIP_INPUT, CLIP_OUTPUT = 8.0, 16.0
 
@@ -23,7 +28,9 @@ CLIP_INPUT, CLIP_OUTPUT = 8.0, 16.0
 def make_model(seed: int) -> Gemma4ForConditionalGeneration:
     """A freshly initialised model in float32, with finite clip bounds in the towers."""
     torch.manual_seed(seed)
-    config = Gemma4Config(**{key: value for key, value in model_config().items() if key not in ("architectures", "model_type", "dtype")})
+    config = Gemma4Config(
+        **{key: value for key, value in model_config().items() if key not in ("architectures", "model_type", "dtype")}
+    )
     config._attn_implementation = "sdpa"
     model = Gemma4ForConditionalGeneration(config).float()
     with torch.no_grad():
@@ -31,14 +38,28 @@ def make_model(seed: int) -> Gemma4ForConditionalGeneration:
             if name.endswith("q_norm.weight"):
                 # Attention has no 1/sqrt(D): queries start short instead.
                 parameter.fill_(2.0 / parameter.shape[0] ** 0.5)
-            elif name.endswith(("post_attention_layernorm.weight", "post_feedforward_layernorm.weight", "post_per_layer_input_norm.weight")) and "language_model" in name:
+            elif (
+                name.endswith(
+                    (
+                        "post_attention_layernorm.weight",
+                        "post_feedforward_layernorm.weight",
+                        "post_per_layer_input_norm.weight",
+                    )
+                )
+                and "language_model" in name
+            ):
                 parameter.fill_(0.5)
             elif name.endswith("position_embedding_table"):
                 parameter.normal_(0.0, 0.02)
             elif name.endswith(("embed_tokens.weight", "embed_tokens_per_layer.weight")):
                 parameter.normal_(0.0, 0.06)
         for name, buffer in model.named_buffers():
-            for part, bound in (("input_min", -CLIP_INPUT), ("input_max", CLIP_INPUT), ("output_min", -CLIP_OUTPUT), ("output_max", CLIP_OUTPUT)):
+            for part, bound in (
+                ("input_min", -CLIP_INPUT),
+                ("input_max", CLIP_INPUT),
+                ("output_min", -CLIP_OUTPUT),
+                ("output_max", CLIP_OUTPUT),
+            ):
                 if name.endswith(part):
                     buffer.fill_(bound)
     return model
@@ -96,7 +117,9 @@ def rope_table(length: int, full: bool, device: torch.device) -> tuple[Tensor, T
     index = torch.arange(size // 2, dtype=torch.float32, device=device)
     frequencies = rope["rope_theta"] ** (-2 * index / size)
     if full:
-        frequencies = torch.where(index < int(rope["partial_rotary_factor"] * size // 2), frequencies, torch.zeros_like(frequencies))
+        frequencies = torch.where(
+            index < int(rope["partial_rotary_factor"] * size // 2), frequencies, torch.zeros_like(frequencies)
+        )
     angles = torch.arange(length, dtype=torch.float32, device=device)[:, None] * frequencies
     angles = torch.cat((angles, angles), -1)[:, None]
     return angles.cos(), angles.sin()
@@ -106,7 +129,16 @@ def linear(x: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
     return F.linear(x.to(dtype), weight.to(dtype))
 
 
-def layer(h: Tensor, ple: Tensor, bias: Tensor, cos: Tensor, sin: Tensor, shared: tuple[Tensor, Tensor] | None, weights: list[Tensor], dtype: torch.dtype):
+def layer(
+    h: Tensor,
+    ple: Tensor,
+    bias: Tensor,
+    cos: Tensor,
+    sin: Tensor,
+    shared: tuple[Tensor, Tensor] | None,
+    weights: list[Tensor],
+    dtype: torch.dtype,
+):
     """One decoder layer on float32 [B, T, D]; returns the new stream and the keys and values it attended with."""
     (n_in, n_att, n_ff, n_ffout, n_ple, w_q, q_gain, w_o, w_gate, w_up, w_down, w_pgate, w_pproj) = weights[:13]
     rows, length, _ = h.shape
@@ -119,7 +151,9 @@ def layer(h: Tensor, ple: Tensor, bias: Tensor, cos: Tensor, sin: Tensor, shared
     else:
         k, v = shared
     heads = (rows, HEADS, length, q.shape[-1])
-    attended = F.scaled_dot_product_attention(q, k.expand(heads), v.expand(heads), attn_mask=bias.expand(rows, HEADS, length, length), scale=1.0)
+    attended = F.scaled_dot_product_attention(
+        q, k.expand(heads), v.expand(heads), attn_mask=bias.expand(rows, HEADS, length, length), scale=1.0
+    )
     h = h + norm(linear(attended.transpose(1, 2).reshape(rows, length, -1), w_o, dtype), n_att)
     x = norm(h, n_ff)
     fed = linear(F.gelu(linear(x, w_gate, dtype), approximate="tanh") * linear(x, w_up, dtype), w_down, dtype)
@@ -128,7 +162,9 @@ def layer(h: Tensor, ple: Tensor, bias: Tensor, cos: Tensor, sin: Tensor, shared
     return h + norm(linear(gated, w_pproj, dtype), n_ple), k, v
 
 
-def embed(ids: Tensor, table: Tensor, ple_table: Tensor, projection: Tensor, gain: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+def embed(
+    ids: Tensor, table: Tensor, ple_table: Tensor, projection: Tensor, gain: Tensor, dtype: torch.dtype
+) -> tuple[Tensor, Tensor]:
     """Scaled embeddings [B, T, D] and per-layer inputs [B, T, L, P]."""
     h = F.embedding(ids, table) * WIDTH**0.5
     identity = F.embedding(ids, ple_table).view(*ids.shape, LAYERS, PLE) * PLE**0.5
@@ -152,14 +188,28 @@ class TextModel:
     def __init__(self, model: Gemma4ForConditionalGeneration, compiled: bool = False) -> None:
         inner = model.model.language_model
         self.table, self.ple_table = inner.embed_tokens.weight, inner.embed_tokens_per_layer.weight
-        self.projection, self.ple_gain, self.gain = inner.per_layer_model_projection.weight, inner.per_layer_projection_norm.weight, inner.norm.weight
+        self.projection, self.ple_gain, self.gain = (
+            inner.per_layer_model_projection.weight,
+            inner.per_layer_projection_norm.weight,
+            inner.norm.weight,
+        )
         self.layers = []
         for index, module in enumerate(inner.layers):
             attention, mlp = module.self_attn, module.mlp
             weights = [
-                module.input_layernorm, module.post_attention_layernorm, module.pre_feedforward_layernorm, module.post_feedforward_layernorm,
-                module.post_per_layer_input_norm, attention.q_proj, attention.q_norm, attention.o_proj, mlp.gate_proj, mlp.up_proj, mlp.down_proj,
-                module.per_layer_input_gate, module.per_layer_projection,
+                module.input_layernorm,
+                module.post_attention_layernorm,
+                module.pre_feedforward_layernorm,
+                module.post_feedforward_layernorm,
+                module.post_per_layer_input_norm,
+                attention.q_proj,
+                attention.q_norm,
+                attention.o_proj,
+                mlp.gate_proj,
+                mlp.up_proj,
+                mlp.down_proj,
+                module.per_layer_input_gate,
+                module.per_layer_projection,
             ]
             if index < FIRST_SHARED:
                 weights += [attention.k_proj, attention.v_proj, attention.k_norm]
@@ -177,14 +227,18 @@ class TextModel:
         biases, tables = {}, {}
         for kind in ("sliding_attention", "full_attention"):
             seen = visible & (distance < TEXT["sliding_window"])[None] if kind == "sliding_attention" else visible
-            biases[kind] = torch.zeros(seen.shape, dtype=dtype, device=device).masked_fill_(~seen, float("-inf"))[:, None]
+            biases[kind] = torch.zeros(seen.shape, dtype=dtype, device=device).masked_fill_(~seen, float("-inf"))[
+                :, None
+            ]
             tables[kind] = rope_table(length, kind == "full_attention", device)
         h, ple = self.embed(ids, self.table, self.ple_table, self.projection, self.ple_gain, dtype)
         per_layer = ple.unbind(2)
         shared: dict[str, tuple[Tensor, Tensor]] = {}
         for index, kind in enumerate(LAYER_TYPES):
             given = shared[kind] if index >= FIRST_SHARED else None
-            h, k, v = self.layer(h, per_layer[index].contiguous(), biases[kind], *tables[kind], given, self.layers[index], dtype)
+            h, k, v = self.layer(
+                h, per_layer[index].contiguous(), biases[kind], *tables[kind], given, self.layers[index], dtype
+            )
             if index < FIRST_SHARED:
                 shared[kind] = (k, v)
         return h

@@ -24,8 +24,30 @@ CONVERSATIONS = 60_000
 
 PAD, EOS, BOS, UNK = "<pad>", "<eos>", "<bos>", "<unk>"
 SPECIAL = [
-    PAD, EOS, BOS, UNK, "<mask>", "<|tool>", "<tool|>", "<|tool_call>", "<tool_call|>", "<|tool_response>", "<tool_response|>", '<|"|>',
-    "<|think|>", "<|channel>", "<channel|>", "<|turn>", "<turn|>", "<|image>", "<image|>", "<|image|>", "<|audio>", "<audio|>", "<|audio|>", "<|video|>",
+    PAD,
+    EOS,
+    BOS,
+    UNK,
+    "<mask>",
+    "<|tool>",
+    "<tool|>",
+    "<|tool_call>",
+    "<tool_call|>",
+    "<|tool_response>",
+    "<tool_response|>",
+    '<|"|>',
+    "<|think|>",
+    "<|channel>",
+    "<channel|>",
+    "<|turn>",
+    "<turn|>",
+    "<|image>",
+    "<image|>",
+    "<|image|>",
+    "<|audio>",
+    "<audio|>",
+    "<|audio|>",
+    "<|video|>",
 ]
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 SPACE = "\u2581"
@@ -54,7 +76,13 @@ def train() -> tuple[dict[str, int], list[list[str]]]:
     pieces = Regex(SPACE + r"?\p{L}+|\p{N}|" + SPACE + r"|\n|[^\p{L}\p{N}\n" + SPACE + "]+")
     learner.pre_tokenizer = pre_tokenizers.Split(pieces, behavior="isolated")
     size = VOCABULARY - len(SPECIAL) - len(BYTES)
-    trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=CHARACTERS, limit_alphabet=len(CHARACTERS), show_progress=False, min_frequency=2)
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        initial_alphabet=CHARACTERS,
+        limit_alphabet=len(CHARACTERS),
+        show_progress=False,
+        min_frequency=2,
+    )
     learner.train_from_iterator(training_texts(), trainer)
     learned = json.loads(learner.to_str())["model"]
     merges = [merge if isinstance(merge, list) else merge.split(" ") for merge in learned["merges"]]
@@ -74,23 +102,54 @@ def tokenizer_json(vocabulary: dict[str, int], merges: list[list[str]]) -> dict:
         "truncation": None,
         "padding": None,
         "added_tokens": [
-            {"id": vocabulary[token], "content": token, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+            {
+                "id": vocabulary[token],
+                "content": token,
+                "single_word": False,
+                "lstrip": False,
+                "rstrip": False,
+                "normalized": False,
+                "special": True,
+            }
             for token in SPECIAL
         ],
         "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": SPACE},
-        "pre_tokenizer": {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False},
+        "pre_tokenizer": {
+            "type": "Split",
+            "pattern": {"String": " "},
+            "behavior": "MergedWithPrevious",
+            "invert": False,
+        },
         "post_processor": {
             "type": "TemplateProcessing",
             "single": [template, {"Sequence": {"id": "A", "type_id": 0}}],
-            "pair": [template, {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": BOS, "type_id": 1}}, {"Sequence": {"id": "B", "type_id": 1}}],
+            "pair": [
+                template,
+                {"Sequence": {"id": "A", "type_id": 0}},
+                {"SpecialToken": {"id": BOS, "type_id": 1}},
+                {"Sequence": {"id": "B", "type_id": 1}},
+            ],
             "special_tokens": {BOS: {"id": BOS, "ids": [bos], "tokens": [BOS]}},
         },
-        "decoder": {"type": "Sequence", "decoders": [
-            {"type": "Replace", "pattern": {"String": SPACE}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"},
-        ]},
+        "decoder": {
+            "type": "Sequence",
+            "decoders": [
+                {"type": "Replace", "pattern": {"String": SPACE}, "content": " "},
+                {"type": "ByteFallback"},
+                {"type": "Fuse"},
+            ],
+        },
         "model": {
-            "type": "BPE", "dropout": None, "unk_token": UNK, "continuing_subword_prefix": None, "end_of_word_suffix": None,
-            "fuse_unk": True, "byte_fallback": True, "ignore_merges": False, "vocab": vocabulary, "merges": merges,
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": UNK,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": True,
+            "byte_fallback": True,
+            "ignore_merges": False,
+            "vocab": vocabulary,
+            "merges": merges,
         },
     }
 
@@ -101,12 +160,31 @@ CONFIG = {
     "model_max_length": 2048,
     "padding_side": "left",
     "clean_up_tokenization_spaces": False,
-    "bos_token": BOS, "eos_token": EOS, "pad_token": PAD, "unk_token": UNK, "mask_token": "<mask>",
+    "bos_token": BOS,
+    "eos_token": EOS,
+    "pad_token": PAD,
+    "unk_token": UNK,
+    "mask_token": "<mask>",
     "extra_special_tokens": {
-        "sot_token": "<|turn>", "eot_token": "<turn|>", "soc_token": "<|channel>", "eoc_token": "<channel|>", "think_token": "<|think|>",
-        "escape_token": '<|"|>', "std_token": "<|tool>", "etd_token": "<tool|>", "stc_token": "<|tool_call>", "etc_token": "<tool_call|>",
-        "str_token": "<|tool_response>", "etr_token": "<tool_response|>", "boi_token": "<|image>", "eoi_token": "<image|>", "image_token": "<|image|>",
-        "boa_token": "<|audio>", "eoa_token": "<audio|>", "audio_token": "<|audio|>", "video_token": "<|video|>",
+        "sot_token": "<|turn>",
+        "eot_token": "<turn|>",
+        "soc_token": "<|channel>",
+        "eoc_token": "<channel|>",
+        "think_token": "<|think|>",
+        "escape_token": '<|"|>',
+        "std_token": "<|tool>",
+        "etd_token": "<tool|>",
+        "stc_token": "<|tool_call>",
+        "etc_token": "<tool_call|>",
+        "str_token": "<|tool_response>",
+        "etr_token": "<tool_response|>",
+        "boi_token": "<|image>",
+        "eoi_token": "<image|>",
+        "image_token": "<|image|>",
+        "boa_token": "<|audio>",
+        "eoa_token": "<audio|>",
+        "audio_token": "<|audio|>",
+        "video_token": "<|video|>",
     },
 }
 
@@ -115,7 +193,9 @@ def main() -> None:
     out = Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     vocabulary, merges = train()
-    (out / "tokenizer.json").write_text(json.dumps(tokenizer_json(vocabulary, merges), ensure_ascii=False, separators=(",", ":")) + "\n")
+    (out / "tokenizer.json").write_text(
+        json.dumps(tokenizer_json(vocabulary, merges), ensure_ascii=False, separators=(",", ":")) + "\n"
+    )
     (out / "tokenizer_config.json").write_text(json.dumps(CONFIG, indent=2) + "\n")
     tokenizer = Tokenizer.from_file(str(out / "tokenizer.json"))
     sample = "<bos><|turn>user\nTell me a story about Zoë and 42 kites!<turn|>\n"

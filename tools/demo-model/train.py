@@ -96,7 +96,11 @@ def load_shards(folder: Path, prefix: str) -> dict[str, torch.Tensor]:
 
 def checkpoint_tensors(model: torch.nn.Module) -> dict[str, torch.Tensor]:
     """Everything a Hugging Face checkpoint of the model holds."""
-    return {name: tensor for name, tensor in model.state_dict().items() if name != "lm_head.weight" and not name.endswith("embed_scale")}
+    return {
+        name: tensor
+        for name, tensor in model.state_dict().items()
+        if name != "lm_head.weight" and not name.endswith("embed_scale")
+    }
 
 
 def learning_rate(step: int, start: int, decay_from: int | None, decay_steps: int) -> float:
@@ -110,7 +114,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--resume", type=Path)
-    parser.add_argument("--tokenizer", type=Path, default=Path(__file__).parents[2] / "packages/demo-model/model/tokenizer.json")
+    parser.add_argument(
+        "--tokenizer", type=Path, default=Path(__file__).parents[2] / "packages/demo-model/model/tokenizer.json"
+    )
     parser.add_argument("--minutes", type=float, default=1e9)
     parser.add_argument("--until", type=int, default=10**9)
     parser.add_argument("--decay", type=int, default=1500)
@@ -129,7 +135,9 @@ def main() -> None:
     if arguments.resume:
         state = json.loads((arguments.resume / "state.json").read_text())
         start = state["step"]
-        missing, unexpected = model.load_state_dict({k: v.float() for k, v in load_shards(arguments.resume, "state").items()}, strict=False)
+        missing, unexpected = model.load_state_dict(
+            {k: v.float() for k, v in load_shards(arguments.resume, "state").items()}, strict=False
+        )
         assert not unexpected, unexpected
     difference = check_forward(model, device)
     print(f"logits differ from transformers by at most {difference:.2e}; {time.time() - began:.0f} s", flush=True)
@@ -144,8 +152,15 @@ def main() -> None:
     matrices = [tensor for tensor in master.values() if tensor.ndim == 2]
     gains = [tensor for tensor in master.values() if tensor.ndim != 2]
     optimizer = torch.optim.AdamW(
-        [{"params": matrices, "weight_decay": 0.05}, {"params": gains, "weight_decay": 0.0}], lr=PEAK, betas=(0.9, 0.97), fused=device.type == "cuda")
-    print(f"{sum(map(torch.Tensor.numel, master.values())) / 1e6:.2f} M text parameters, {sum(p.numel() for p in model.parameters()) / 1e6:.2f} M in all", flush=True)
+        [{"params": matrices, "weight_decay": 0.05}, {"params": gains, "weight_decay": 0.0}],
+        lr=PEAK,
+        betas=(0.9, 0.97),
+        fused=device.type == "cuda",
+    )
+    print(
+        f"{sum(map(torch.Tensor.numel, master.values())) / 1e6:.2f} M text parameters, {sum(p.numel() for p in model.parameters()) / 1e6:.2f} M in all",
+        flush=True,
+    )
     held_out = torch.from_numpy(pool.apply(shard_job, ((0, True),)).astype(np.int32)).to(device)
 
     torch._dynamo.config.recompile_limit = 32
@@ -172,7 +187,9 @@ def main() -> None:
         store(live, master)
         losses = []
         for part in held_out.split(BATCH_ROWS)[:4]:
-            losses.append(plain.loss(part[:, 0].long(), part[:, 1], part[:, 2].float() * corpus.WEIGHT_UNIT, dtype).item())
+            losses.append(
+                plain.loss(part[:, 0].long(), part[:, 1], part[:, 2].float() * corpus.WEIGHT_UNIT, dtype).item()
+            )
         return sum(losses) / len(losses)
 
     step, decay_from, recent = start, None, []
@@ -182,7 +199,11 @@ def main() -> None:
     while True:
         elapsed = (time.time() - began) / 60
         if decay_from is None and step > start and (elapsed >= arguments.minutes or step >= arguments.until):
-            state = {name: master.get(name, tensor) for name, tensor in checkpoint_tensors(model).items() if "language_model" in name}
+            state = {
+                name: master.get(name, tensor)
+                for name, tensor in checkpoint_tensors(model).items()
+                if "language_model" in name
+            }
             save_shards(state, arguments.out, "state")
             (arguments.out / "state.json").write_text(json.dumps({"step": step}))
             if arguments.decay_minutes < 1e8:
@@ -201,7 +222,14 @@ def main() -> None:
         if step % 500 == 0 or step == start + 1:
             train_loss = torch.stack(recent[-100:]).mean().item()
             assert math.isfinite(train_loss)
-            log.append({"step": step, "loss": round(train_loss, 4), "held_out": round(held_out_loss(), 4), "seconds": round(time.time() - began)})
+            log.append(
+                {
+                    "step": step,
+                    "loss": round(train_loss, 4),
+                    "held_out": round(held_out_loss(), 4),
+                    "seconds": round(time.time() - began),
+                }
+            )
             print(json.dumps(log[-1]), flush=True)
             recent = []
     store(live, master)
@@ -209,8 +237,15 @@ def main() -> None:
     # The result is the unquantised model; the loader quantises it.
     result = {name: master.get(name, tensor) for name, tensor in checkpoint_tensors(model).items()}
     save_shards({name: tensor for name, tensor in result.items() if "language_model" in name}, arguments.out, "text")
-    save_shards({name: tensor for name, tensor in result.items() if "language_model" not in name}, arguments.out, "towers")
-    (arguments.out / "train.json").write_text(json.dumps({"seed": SEED, "start": start, "decay_from": decay_from, "steps": step, "decay": decay_steps, "log": log}, indent=1))
+    save_shards(
+        {name: tensor for name, tensor in result.items() if "language_model" not in name}, arguments.out, "towers"
+    )
+    (arguments.out / "train.json").write_text(
+        json.dumps(
+            {"seed": SEED, "start": start, "decay_from": decay_from, "steps": step, "decay": decay_steps, "log": log},
+            indent=1,
+        )
+    )
     pool.terminate()
 
 

@@ -26,7 +26,9 @@ CITIES = (
 ).split()
 HELD_OUT_CITIES = "Helsinki Budapest Brussels Glasgow Valencia Dresden Montreal Santiago Osaka Florence".split()
 
-JOBS = "teacher baker farmer doctor nurse painter driver cook singer writer builder gardener pilot sailor tailor".split()
+JOBS = (
+    "teacher baker farmer doctor nurse painter driver cook singer writer builder gardener pilot sailor tailor".split()
+)
 COLORS = "red blue green yellow white black brown orange pink purple gray golden".split()
 FRUITS = "apple pear plum cherry grape lemon orange banana peach melon".split()
 FOODS = "bread soup cheese rice pasta salad pizza cake pie honey jam eggs".split()
@@ -101,36 +103,130 @@ THINGS = {
 }
 
 OPPOSITES = [
-    ("big", "small"), ("hot", "cold"), ("up", "down"), ("fast", "slow"), ("happy", "sad"), ("day", "night"),
-    ("wet", "dry"), ("open", "closed"), ("old", "young"), ("light", "dark"), ("hard", "soft"), ("long", "short"),
-    ("high", "low"), ("full", "empty"), ("good", "bad"), ("early", "late"), ("left", "right"), ("near", "far"),
-    ("loud", "quiet"), ("clean", "dirty"), ("rich", "poor"), ("strong", "weak"), ("thick", "thin"), ("true", "false"),
-    ("first", "last"), ("sweet", "sour"), ("awake", "asleep"), ("inside", "outside"),
+    ("big", "small"),
+    ("hot", "cold"),
+    ("up", "down"),
+    ("fast", "slow"),
+    ("happy", "sad"),
+    ("day", "night"),
+    ("wet", "dry"),
+    ("open", "closed"),
+    ("old", "young"),
+    ("light", "dark"),
+    ("hard", "soft"),
+    ("long", "short"),
+    ("high", "low"),
+    ("full", "empty"),
+    ("good", "bad"),
+    ("early", "late"),
+    ("left", "right"),
+    ("near", "far"),
+    ("loud", "quiet"),
+    ("clean", "dirty"),
+    ("rich", "poor"),
+    ("strong", "weak"),
+    ("thick", "thin"),
+    ("true", "false"),
+    ("first", "last"),
+    ("sweet", "sour"),
+    ("awake", "asleep"),
+    ("inside", "outside"),
 ]
 CAPITALS = {
-    "France": "Paris", "England": "London", "Germany": "Berlin", "Italy": "Rome", "Spain": "Madrid", "Norway": "Oslo",
-    "Austria": "Vienna", "Portugal": "Lisbon", "Ireland": "Dublin", "Greece": "Athens", "Poland": "Warsaw",
-    "Japan": "Tokyo", "Egypt": "Cairo", "Peru": "Lima", "Russia": "Moscow", "Cuba": "Havana", "Kenya": "Nairobi",
-    "Finland": "Helsinki", "Hungary": "Budapest", "Belgium": "Brussels",
+    "France": "Paris",
+    "England": "London",
+    "Germany": "Berlin",
+    "Italy": "Rome",
+    "Spain": "Madrid",
+    "Norway": "Oslo",
+    "Austria": "Vienna",
+    "Portugal": "Lisbon",
+    "Ireland": "Dublin",
+    "Greece": "Athens",
+    "Poland": "Warsaw",
+    "Japan": "Tokyo",
+    "Egypt": "Cairo",
+    "Peru": "Lima",
+    "Russia": "Moscow",
+    "Cuba": "Havana",
+    "Kenya": "Nairobi",
+    "Finland": "Helsinki",
+    "Hungary": "Budapest",
+    "Belgium": "Brussels",
 }
 SOUNDS = {
-    "cow": "moo", "cat": "meow", "dog": "woof", "duck": "quack", "sheep": "baa", "pig": "oink", "lion": "roar",
-    "frog": "croak", "bee": "buzz", "owl": "hoot", "horse": "neigh", "mouse": "squeak", "hen": "cluck", "bird": "tweet",
+    "cow": "moo",
+    "cat": "meow",
+    "dog": "woof",
+    "duck": "quack",
+    "sheep": "baa",
+    "pig": "oink",
+    "lion": "roar",
+    "frog": "croak",
+    "bee": "buzz",
+    "owl": "hoot",
+    "horse": "neigh",
+    "mouse": "squeak",
+    "hen": "cluck",
+    "bird": "tweet",
     "snake": "hiss",
 }
 HOMES = {
-    "fish": "in the water", "bird": "in a nest", "bee": "in a hive", "fox": "in a den", "bear": "in a cave",
-    "dog": "in a house with people", "cow": "on a farm", "whale": "in the sea", "penguin": "where it is very cold",
-    "camel": "in the desert", "monkey": "in the trees", "rabbit": "in a burrow", "frog": "near a pond",
-    "lion": "in the grassland", "owl": "in the forest", "spider": "in a web",
+    "fish": "in the water",
+    "bird": "in a nest",
+    "bee": "in a hive",
+    "fox": "in a den",
+    "bear": "in a cave",
+    "dog": "in a house with people",
+    "cow": "on a farm",
+    "whale": "in the sea",
+    "penguin": "where it is very cold",
+    "camel": "in the desert",
+    "monkey": "in the trees",
+    "rabbit": "in a burrow",
+    "frog": "near a pond",
+    "lion": "in the grassland",
+    "owl": "in the forest",
+    "spider": "in a web",
 }
-LEGS = {"dog": 4, "cat": 4, "bird": 2, "spider": 8, "ant": 6, "bee": 6, "cow": 4, "fish": 0, "snake": 0, "hen": 2,
-        "horse": 4, "duck": 2, "fly": 6, "person": 2, "frog": 4}
+LEGS = {
+    "dog": 4,
+    "cat": 4,
+    "bird": 2,
+    "spider": 8,
+    "ant": 6,
+    "bee": 6,
+    "cow": 4,
+    "fish": 0,
+    "snake": 0,
+    "hen": 2,
+    "horse": 4,
+    "duck": 2,
+    "fly": 6,
+    "person": 2,
+    "frog": 4,
+}
 COLOR_OF = {
-    "the sky": "blue", "grass": "green", "snow": "white", "the sun": "yellow", "a lemon": "yellow", "a banana": "yellow",
-    "milk": "white", "blood": "red", "coal": "black", "the sea": "blue", "a tomato": "red", "a leaf": "green",
-    "a carrot": "orange", "the night": "black", "a cloud": "white", "chocolate": "brown", "a frog": "green",
-    "an orange": "orange", "a cherry": "red", "salt": "white",
+    "the sky": "blue",
+    "grass": "green",
+    "snow": "white",
+    "the sun": "yellow",
+    "a lemon": "yellow",
+    "a banana": "yellow",
+    "milk": "white",
+    "blood": "red",
+    "coal": "black",
+    "the sea": "blue",
+    "a tomato": "red",
+    "a leaf": "green",
+    "a carrot": "orange",
+    "the night": "black",
+    "a cloud": "white",
+    "chocolate": "brown",
+    "a frog": "green",
+    "an orange": "orange",
+    "a cherry": "red",
+    "salt": "white",
 }
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 MONTHS = "January February March April May June July August September October November December".split()
@@ -155,7 +251,11 @@ VERBS = (
     "wash play learn teach count hear see smell taste speak whisper shout draw hop skate ski sew knit bake hide"
 ).split()
 
-_ONSETS = ["", "", *"b c d f g h j k l m n p qu r s t v w y z bl br ch cl cr dr fl fr gl gr kl pl pr sc sh sl sp st str sw th tr wh".split()]
+_ONSETS = [
+    "",
+    "",
+    *"b c d f g h j k l m n p qu r s t v w y z bl br ch cl cr dr fl fr gl gr kl pl pr sc sh sl sp st str sw th tr wh".split(),
+]
 _VOWELS = "a e i o u a e i o ai au ea ee ei ie oa oo ou".split()
 _CODAS = ["", "", "", "", *"n r l s m t k d p g nd nt rt ll ss ck ng st x ff rn lk".split()]
 
@@ -184,7 +284,18 @@ def made_up_word(r: Random) -> str:
         at = r.randrange(len(word))
         word = word[:at] + r.choice("abcdefghijklmnopqrstuvwxyz") + word[at + r.randint(0, 1) :]
     if r.random() < 0.04:
-        plain, accented = r.choice([("a", "\u00e5"), ("e", "\u00e9"), ("e", "\u00eb"), ("o", "\u00f6"), ("u", "\u00fc"), ("i", "\u00ed"), ("n", "\u00f1"), ("l", "\u0142")])
+        plain, accented = r.choice(
+            [
+                ("a", "\u00e5"),
+                ("e", "\u00e9"),
+                ("e", "\u00eb"),
+                ("o", "\u00f6"),
+                ("u", "\u00fc"),
+                ("i", "\u00ed"),
+                ("n", "\u00f1"),
+                ("l", "\u0142"),
+            ]
+        )
         word = word.replace(plain, accented)
     return word if len(word) > 1 else _syllables(r) + r.choice("aeiou")
 

@@ -24,7 +24,7 @@ class NativeBuildError extends Error {
 /** How to get the tools on this machine, as one line to paste. */
 function installCommand() {
   if (process.platform === 'darwin') return 'xcode-select --install && brew install cmake';
-  return `${process.getuid?.() === 0 ? '' : 'sudo '}apt-get install -y cmake g++`;
+  return `${process.getuid?.() === 0 ? '' : 'sudo '}apt-get install -y cmake make g++`;
 }
 
 /**

@@ -69,6 +69,7 @@ function dryProgram(program: Program): Program {
         outputs: {},
       };
     },
+    profile: () => program.profile(),
     dispose: () => program.dispose(),
     [Symbol.dispose]: () => program.dispose(),
   };

@@ -210,7 +210,7 @@ int run() {
         check_case(affine_case(bits, group, types[turn++ % 3], 19, multiple * group, 0, random), random);
       }
       check_case(affine_case(bits, group, types[turn++ % 3], 5, 1024 + group, 2, random), random);
-      check_case(affine_case(bits, group, kScalarBf16, 71, 1536, 0, random), random);
+      check_case(affine_case(bits, group, kScalarBf16, 103, 1536, 0, random), random);
     }
   }
   printf("%d passed, %d failed\n", passed, failed);

@@ -23,12 +23,14 @@ struct CpuCall {
 struct CpuKernel {
   const char* name;
   uint32_t phases;
-  /** Items of a phase for the rows of this step. */
+  /** Items of a phase for the rows of this step; a phase without items costs nothing. */
   uint32_t (*items)(const CpuCall& call, uint32_t phase);
   /** Does items [begin, end) of a phase. `thread` < call.threads selects thread-private scratch. */
   void (*run)(const CpuCall& call, uint32_t phase, uint32_t begin, uint32_t end, uint32_t thread);
   /** Scratch that the call needs when it runs with at most `max_rows` rows of its row set; null = none. */
   size_t (*scratch_bytes)(const void* params, uint32_t max_rows, uint32_t threads);
+  /** Called once by every thread that takes items of a phase, before its first: for work that each repeats; null = none. */
+  void (*enter)(const CpuCall& call, uint32_t phase, uint32_t thread) = nullptr;
 };
 
 }  // namespace markbase::cpu

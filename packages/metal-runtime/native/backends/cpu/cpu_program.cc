@@ -105,7 +105,7 @@ void CpuProgram::run_commands(uint32_t thread, Barrier* barrier) {
   for (size_t index = 0; index < commands_.size(); ++index) {
     const BoundCommand& bound = commands_[index];
     for (uint32_t phase = 0; phase < bound.kernel->phases; ++phase) {
-      run_phase(bound, phase, &next_item_[phase_index++], thread);
+      if (!run_phase(bound, phase, &next_item_[phase_index++], thread)) continue;
       if (!continues(thread == 0 && (is_cancelled_.load(std::memory_order_relaxed) || device_->is_shut_down()))) return;
     }
     if (measures) {
@@ -120,20 +120,24 @@ void CpuProgram::run_commands(uint32_t thread, Barrier* barrier) {
   }
 }
 
-void CpuProgram::run_phase(const BoundCommand& bound, uint32_t phase, std::atomic<uint32_t>* next, uint32_t thread) {
+bool CpuProgram::run_phase(const BoundCommand& bound, uint32_t phase, std::atomic<uint32_t>* next, uint32_t thread) {
   const uint32_t threads = device_->threads();
   const CpuCall call{bound.command->params.data(), bound.buffers.data(), &step_->view, scratch_->data(), threads};
   const uint32_t items = bound.kernel->items(call, phase);
   // Guided scheduling: large pieces first, so that a thread streams through neighbouring rows of a weight, small ones
   // last, so that a slow core does not keep the others waiting.
+  bool has_entered = bound.kernel->enter == nullptr;
   uint32_t begin = next->load(std::memory_order_relaxed);
   while (begin < items) {
     const uint32_t piece = std::max(1u, (items - begin) / (2 * threads));
     if (next->compare_exchange_weak(begin, begin + piece, std::memory_order_relaxed)) {
+      if (!has_entered) bound.kernel->enter(call, phase, thread);
+      has_entered = true;
       bound.kernel->run(call, phase, begin, begin + piece, thread);
       begin = next->load(std::memory_order_relaxed);
     }
   }
+  return items > 0;
 }
 
 bool CpuProgram::has_non_finite_output(const BoundCommand& bound) const {

@@ -40,7 +40,8 @@ class CpuProgram : public Program {
 
   Status bind();
   void run_commands(uint32_t thread, Barrier* barrier);
-  void run_phase(const BoundCommand& bound, uint32_t phase, std::atomic<uint32_t>* next, uint32_t thread);
+  /** False when the phase has no items for this step. */
+  bool run_phase(const BoundCommand& bound, uint32_t phase, std::atomic<uint32_t>* next, uint32_t thread);
   bool has_non_finite_output(const BoundCommand& bound) const;
   void copy_inputs(const StepCall& step);
   void copy_outputs(const StepCall& step) const;

@@ -2,7 +2,8 @@
  * linear: y_i = x W_i^T for up to three weights of the same rows, with optional work before and after the products.
  *
  * Phase 0, one item a row: h = (residual + rms_norm(x) * residual_gain) * residual_scale; rms_norm with norm_gain; the
- * forms in which the matrix core wants the row. Phase 1, one item a block of weight rows: the products, for all rows of
+ * forms in which the matrix core wants the row. A single row is prepared by every thread for itself instead, which costs
+ * less than a barrier and the way from one core's cache to another's. Phase 1, one item a block of weight rows: the products, for all rows of
  * the step, and the epilogue on them. Products are float32 sums whose order the core fixes; the other steps are the
  * functions of the plain kernels, so that a fused command gives the bits of the plain ones.
  */
@@ -29,10 +30,13 @@ WeightView weight_of(const LinearParams& p, uint32_t index, void* const* buffers
 struct Layout {
   RowForm form[kMaxWeights];       ///< of each weight
   size_t prepared[kMaxWeights];    ///< offset of the rows in that form; weights of one form share them
+  size_t own[kMaxWeights];         ///< the same in a thread's own block, for a single row
   bool is_shared[kMaxWeights];     ///< an earlier weight has the same form
   size_t thread_begin;             ///< offset of the first thread's scratch
   size_t thread_bytes;
-  size_t tile;                     ///< offsets in a thread's scratch: the gate tile of geglu ...
+  size_t own_h;                    ///< offsets in a thread's scratch: its own h and prepared forms of a single row ...
+  size_t own_prepared;
+  size_t tile;                     ///< ... the gate tile of geglu ...
   size_t core;                     ///< ... and the scratch of the core; a row of floats lies at 0
   size_t bytes;                    ///< of everything
 };
@@ -44,24 +48,37 @@ Layout layout_of(const LinearParams& p, uint32_t rows, uint32_t threads) {
   const LinearCore& core = linear_core(kIsa);
   Layout layout = {};
   size_t core_bytes = 0;
+  size_t row_bytes = 0;
   for (uint32_t i = 0; i < p.weights; ++i) {
     const WeightView weight = weight_of(p, i, nullptr);
     layout.form[i] = core.row_form(weight, p.is_fast != 0);
     layout.prepared[i] = layout.bytes;
+    layout.own[i] = row_bytes;
     for (uint32_t j = 0; j < i; ++j) {
-      if (layout.form[j] == layout.form[i]) layout.prepared[i] = layout.prepared[j];
+      if (layout.form[j] != layout.form[i]) continue;
+      layout.prepared[i] = layout.prepared[j];
+      layout.own[i] = layout.own[j];
+      layout.is_shared[i] = true;
     }
-    layout.is_shared[i] = layout.prepared[i] != layout.bytes;
-    if (!layout.is_shared[i]) layout.bytes += align_up(rows * core.prepared_row_bytes(layout.form[i], p.in));
+    if (!layout.is_shared[i]) {
+      layout.bytes += align_up(rows * core.prepared_row_bytes(layout.form[i], p.in));
+      row_bytes += align_up(core.prepared_row_bytes(layout.form[i], p.in));
+    }
     const size_t wanted = core.scratch_bytes(weight, layout.form[i], rows);
     if (wanted > core_bytes) core_bytes = wanted;
   }
-  layout.tile = align_up(p.in * sizeof(float));
+  layout.own_h = align_up(p.in * sizeof(float));
+  layout.own_prepared = layout.own_h + align_up(p.in * sizeof(float));
+  layout.tile = layout.own_prepared + row_bytes;
   layout.core = layout.tile + (p.epilogue == kLinearGeglu ? align_up(size_t{rows} * kMaxBlock * sizeof(float)) : 0);
   layout.thread_bytes = layout.core + align_up(core_bytes);
   layout.thread_begin = layout.bytes;
   layout.bytes += threads * layout.thread_bytes;
   return layout;
+}
+
+std::byte* thread_scratch(const CpuCall& call, const Layout& layout, uint32_t thread) {
+  return call.scratch + layout.thread_begin + thread * layout.thread_bytes;
 }
 
 size_t scratch_bytes(const void* params, uint32_t max_rows, uint32_t threads) {
@@ -83,36 +100,62 @@ uint32_t block_of(const LinearParams& p, uint32_t threads) {
 uint32_t items(const CpuCall& call, uint32_t phase) {
   const auto& p = params_of<LinearParams>(call);
   const uint32_t rows = call.step->rows[p.row_set];
-  if (phase == 0 || rows == 0) return rows;
+  if (rows == 0) return 0;
+  if (phase == 0) return rows == 1 ? 0 : rows;
   const uint32_t block = block_of(p, call.threads);
   uint32_t count = 0;
   for (uint32_t i = 0; i < passes(p); ++i) count += divide_up(p.weight[i].out, block);
   return count;
 }
 
+/**
+ * Prepares one row: h (when there is a residual) goes to `h`, the row in the form of weight i to `prepared[i]`.
+ * `normalised`: room for a row.
+ */
+void prepare_row(const CpuCall& call, const Layout& layout, size_t row, float* h, float* normalised,
+                 std::byte* const (&prepared)[kMaxWeights]) {
+  const auto& p = params_of<LinearParams>(call);
+  const LinearCore& core = linear_core(kIsa);
+  const float* x = buffer<const float>(call, 0) + row * p.x_stride;
+  if (p.has_residual != 0) {
+    norm_add_row(x, p.in, p.eps, buffer<const void>(call, 2), p.residual_gain_type,
+                 buffer<const float>(call, 1) + row * p.residual_stride, p.residual_scale, h);
+    x = h;
+  }
+  if (p.has_norm != 0) {
+    norm_row(x, p.in, p.eps, buffer<const void>(call, 4), p.norm_gain_type, normalised);
+    x = normalised;
+  }
+  for (uint32_t i = 0; i < p.weights; ++i) {
+    if (!layout.is_shared[i]) core.prepare_row(layout.form[i], p.in, x, prepared[i]);
+  }
+}
+
+/** Phase 0: rows [begin, end), for all threads. */
 void prepare(const CpuCall& call, uint32_t begin, uint32_t end, uint32_t thread) {
   const auto& p = params_of<LinearParams>(call);
   const LinearCore& core = linear_core(kIsa);
   const Layout layout = layout_of(p, call.step->rows[p.row_set], call.threads);
-  float* normalised = reinterpret_cast<float*>(call.scratch + layout.thread_begin + thread * layout.thread_bytes);
+  float* normalised = reinterpret_cast<float*>(thread_scratch(call, layout, thread));
   for (size_t row = begin; row < end; ++row) {
-    const float* x = buffer<const float>(call, 0) + row * p.x_stride;
-    if (p.has_residual != 0) {
-      float* h = buffer<float>(call, 3) + row * p.h_stride;
-      norm_add_row(x, p.in, p.eps, buffer<const void>(call, 2), p.residual_gain_type,
-                   buffer<const float>(call, 1) + row * p.residual_stride, p.residual_scale, h);
-      x = h;
-    }
-    if (p.has_norm != 0) {
-      norm_row(x, p.in, p.eps, buffer<const void>(call, 4), p.norm_gain_type, normalised);
-      x = normalised;
-    }
+    std::byte* prepared[kMaxWeights] = {};
     for (uint32_t i = 0; i < p.weights; ++i) {
-      if (layout.is_shared[i]) continue;
-      const size_t row_bytes = core.prepared_row_bytes(layout.form[i], p.in);
-      core.prepare_row(layout.form[i], p.in, x, call.scratch + layout.prepared[i] + row * row_bytes);
+      prepared[i] = call.scratch + layout.prepared[i] + row * core.prepared_row_bytes(layout.form[i], p.in);
     }
+    float* h = p.has_residual != 0 ? buffer<float>(call, 3) + row * p.h_stride : nullptr;
+    prepare_row(call, layout, row, h, normalised, prepared);
   }
+}
+
+/** Before a thread's first item of phase 1: its own copy of a single row. */
+void enter(const CpuCall& call, uint32_t phase, uint32_t thread) {
+  const auto& p = params_of<LinearParams>(call);
+  if (phase == 0 || call.step->rows[p.row_set] != 1) return;
+  const Layout layout = layout_of(p, 1, call.threads);
+  std::byte* const own = thread_scratch(call, layout, thread);
+  std::byte* prepared[kMaxWeights] = {};
+  for (uint32_t i = 0; i < p.weights; ++i) prepared[i] = own + layout.own_prepared + layout.own[i];
+  prepare_row(call, layout, 0, reinterpret_cast<float*>(own + layout.own_h), reinterpret_cast<float*>(own), prepared);
 }
 
 void multiply(const CpuCall& call, uint32_t begin, uint32_t end, uint32_t thread) {
@@ -121,11 +164,17 @@ void multiply(const CpuCall& call, uint32_t begin, uint32_t end, uint32_t thread
   const uint32_t rows = call.step->rows[p.row_set];
   const Layout layout = layout_of(p, rows, call.threads);
   const uint32_t block = block_of(p, call.threads);
-  std::byte* const own = call.scratch + layout.thread_begin + thread * layout.thread_bytes;
+  std::byte* const own = thread_scratch(call, layout, thread);
   const auto product = [&](uint32_t weight, uint32_t first, uint32_t last, float* y, size_t y_stride) {
-    core.multiply(weight_of(p, weight, call.buffers), layout.form[weight], call.scratch + layout.prepared[weight], rows,
-                  first, last, y, y_stride, own + layout.core);
+    const std::byte* prepared = rows == 1 ? own + layout.own_prepared + layout.own[weight]
+                                          : call.scratch + layout.prepared[weight];
+    core.multiply(weight_of(p, weight, call.buffers), layout.form[weight], prepared, rows, first, last, y, y_stride,
+                  own + layout.core);
   };
+  // Every thread has the same h of a single row; the one with the first item stores it for the commands that follow.
+  if (rows == 1 && begin == 0 && p.has_residual != 0) {
+    __builtin_memcpy(buffer<float>(call, 3), own + layout.own_h, p.in * sizeof(float));
+  }
 
   for (uint32_t item = begin; item < end; ++item) {
     uint32_t weight = 0, index = item;
@@ -161,6 +210,6 @@ void run(const CpuCall& call, uint32_t phase, uint32_t begin, uint32_t end, uint
 
 }  // namespace
 
-const CpuKernel kLinear = {"linear", 2, items, run, scratch_bytes};
+const CpuKernel kLinear = {"linear", 2, items, run, scratch_bytes, enter};
 
 }  // namespace markbase::cpu::MARKBASE_ISA_NAMESPACE

@@ -19,6 +19,7 @@ struct FloatProduct {
   static constexpr uint32_t kLanes = Simd::kLanes;
   static constexpr uint32_t kChunk = 32;  // columns of one decoding step; every group is a multiple of it
   static constexpr uint32_t kMaxOutputs = 4;
+  static constexpr uint32_t kMaxRows = 4;  // 4 rows x 4 outputs beat 8 x 2, also where weights must be decoded
 
   /** Floats of scratch: scales and biases of the outputs of a block. */
   static size_t scratch_floats(const WeightView& weight) {
@@ -31,7 +32,7 @@ struct FloatProduct {
     // Outputs in portions that stay in the second-level cache while one block of rows after another uses them.
     const size_t row_bytes = weight_row_bytes(weight);
     const auto portion = static_cast<uint32_t>(kPortionBytes / row_bytes / kMaxOutputs * kMaxOutputs);
-    const uint32_t outputs = rows <= Simd::kFloatRows ? end - begin : portion > kMaxOutputs ? portion : kMaxOutputs;
+    const uint32_t outputs = rows <= kMaxRows ? end - begin : portion > kMaxOutputs ? portion : kMaxOutputs;
     for (uint32_t first = begin; first < end; first += outputs) {
       run_portion(weight, x, x_stride, rows, first, smaller(end, first + outputs), y + (first - begin), y_stride, scratch);
     }
@@ -175,25 +176,17 @@ struct FloatProduct {
   template <class Format>
   static void for_row_blocks(const WeightView& weight, const float* x, size_t x_stride, uint32_t rows, uint32_t begin,
                              uint32_t end, float* y, size_t y_stride, float* scratch) {
-    constexpr uint32_t kAccumulators = Simd::kFloatAccumulators;
-    constexpr uint32_t kMaxRows = Simd::kFloatRows;
-    for (uint32_t r = 0; r < rows;) {
+    for (uint32_t r = 0; r < rows; r += kMaxRows) {
       const uint32_t left = rows - r;
       const float* first = x + r * x_stride;
       float* target = y + r * y_stride;
       if (left == 1) {
         run_block<Format, 1, kMaxOutputs>(weight, first, x_stride, left, begin, end, target, y_stride, scratch);
-        r += 1;
       } else if (left == 2) {
         run_block<Format, 2, kMaxOutputs>(weight, first, x_stride, left, begin, end, target, y_stride, scratch);
-        r += 2;
-      } else if (left <= 4 || kMaxRows == 4) {
-        run_block<Format, 4, kAccumulators / 4>(weight, first, x_stride, left, begin, end, target, y_stride, scratch);
-        r += 4;
       } else {
-        run_block<Format, kMaxRows, kAccumulators / kMaxRows>(weight, first, x_stride, left, begin, end, target, y_stride,
-                                                              scratch);
-        r += kMaxRows;
+        constexpr uint32_t kOutputs = Simd::kFloatAccumulators / kMaxRows;
+        run_block<Format, kMaxRows, kOutputs>(weight, first, x_stride, left, begin, end, target, y_stride, scratch);
       }
     }
   }

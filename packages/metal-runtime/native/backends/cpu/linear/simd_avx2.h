@@ -18,7 +18,6 @@ inline uint64_t avx2_codes8(const uint8_t* source) {
 /** AVX2 with FMA, F16C and BMI2 (Intel from Haswell, AMD from Zen). */
 struct Avx2Simd {
   static constexpr uint32_t kLanes = 8;
-  static constexpr uint32_t kFloatRows = 4;
   static constexpr uint32_t kFloatAccumulators = 8;
   static constexpr uint32_t kNibbleBlock = 64;
   using Float = __m256;
@@ -47,6 +46,12 @@ struct Avx2Simd {
 
   /** As load_scalars for the first `count` values; the other lanes are zero and their memory is not read. */
   static Float load_scalars(ScalarType type, const uint8_t* source, uint32_t count) {
+    if (count == 4) {  // groups of 128 take this path for every 8 units
+      if (type == kScalarF32) return _mm256_zextps128_ps256(_mm_loadu_ps(reinterpret_cast<const float*>(source)));
+      const __m128i raw = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(source));
+      if (type == kScalarF16) return _mm256_cvtph_ps(raw);
+      return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(raw), 16));
+    }
     float lanes[kLanes] = {};
     for (uint32_t l = 0; l < count; ++l) lanes[l] = scalar_to_float(type, source + l * scalar_bytes(type));
     return load(lanes);

@@ -47,7 +47,6 @@ inline constexpr Avx512ByteLayout<Bits> kAvx512ByteLayout;
 /** AVX-512 F, BW, DQ, VL, VNNI and VBMI (Intel from Ice Lake, AMD from Zen 4). */
 struct Avx512Simd {
   static constexpr uint32_t kLanes = 16;
-  static constexpr uint32_t kFloatRows = 8;
   static constexpr uint32_t kFloatAccumulators = 16;
   static constexpr uint32_t kNibbleBlock = 128;
   using Float = __m512;

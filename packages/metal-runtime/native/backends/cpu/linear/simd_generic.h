@@ -8,7 +8,6 @@ namespace {
 /** Plain C++ arrays of eight lanes; any compiler turns the loops into whatever the baseline of the target offers. */
 struct GenericSimd {
   static constexpr uint32_t kLanes = 8;
-  static constexpr uint32_t kFloatRows = 4;
   static constexpr uint32_t kFloatAccumulators = 8;
   static constexpr uint32_t kNibbleBlock = 32;
 

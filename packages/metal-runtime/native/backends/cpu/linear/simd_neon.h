@@ -32,7 +32,6 @@ inline constexpr NeonByteLayout<Bits> kNeonByteLayout;
 /** NEON with dot products (Arm v8.2; every Apple M, Neoverse N1, Cortex-A76 and later). */
 struct NeonSimd {
   static constexpr uint32_t kLanes = 4;
-  static constexpr uint32_t kFloatRows = 8;
   static constexpr uint32_t kFloatAccumulators = 16;
   static constexpr uint32_t kNibbleBlock = 32;
   using Float = float32x4_t;

@@ -1,0 +1,58 @@
+"""Turns the stored model back into a state that training resumes from, with the weights that the stored codes stand for.
+
+    python3 restore.py MODEL_DIR STATE_DIR STEP
+
+For work on the shipped model when the original state is gone, such as training its towers. Needs numpy.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from affine import dequantize, from_bfloat16_bits
+from check_export import read
+
+
+def hf_name(name: str) -> str:
+    return "model." + name.replace("language_model.model.", "language_model.", 1)
+
+
+def dequantized(model: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Every tensor of the text model in float32, by its Hugging Face name."""
+    out = {}
+    for name, tensor in model.items():
+        module = name.removesuffix(".weight")
+        if not name.startswith("language_model.") or name.endswith((".scales", ".biases")):
+            continue
+        if tensor.dtype == np.uint32:
+            scales, biases = model[module + ".scales"], model[module + ".biases"]
+            out[hf_name(name)] = dequantize(tensor, scales, biases, 32 * tensor.shape[1] // (64 * scales.shape[1]))
+        else:
+            out[hf_name(name)] = from_bfloat16_bits(tensor)
+    return out
+
+
+def main() -> None:
+    target = Path(sys.argv[2])
+    target.mkdir(parents=True, exist_ok=True)
+    header: dict[str, dict] = {"__metadata__": {"format": "pt"}}
+    data, at = [], 0
+    for name, tensor in dequantized(read(Path(sys.argv[1]))).items():
+        content = tensor.astype("<f4").tobytes()
+        header[name] = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": [at, at + len(content)]}
+        data.append(content)
+        at += len(content)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    (target / "state-1.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data))
+    (target / "state.json").write_text(json.dumps({"step": int(sys.argv[3])}))
+    print(f"{len(data)} tensors, {at / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()
