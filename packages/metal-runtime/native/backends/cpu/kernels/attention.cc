@@ -58,11 +58,15 @@ uint32_t partitions(Range range) { return (range.high - 1) / kPartition - range.
 uint32_t most_partitions(const AttentionParams& p) { return p.capacity / kPartition + 2; }
 
 /** Everything that does not depend on the positions. `parts` is left 0. */
-Plan shape_of(const AttentionParams& p, uint32_t rows) {
+Plan shape_of(const AttentionParams& p, uint32_t rows, uint32_t threads) {
   Plan plan = {};
   plan.rows = rows;
   plan.group_heads = p.heads / p.kv_heads;
   plan.tile_heads = smaller(plan.group_heads, kTileQueries);
+  // Few heads a tile read the keys more often, but from a cache: better than a thread without work.
+  while (plan.tile_heads > 1 && rows * p.kv_heads * divide_up(plan.group_heads, plan.tile_heads) < threads) {
+    plan.tile_heads = divide_up(plan.tile_heads, 2);
+  }
   plan.head_tiles = divide_up(plan.group_heads, plan.tile_heads);
   plan.padded = padded_width(p.width);
   plan.part_floats = plan.padded + kPartHeader;
@@ -83,7 +87,7 @@ bool is_narrow(const AttentionParams& p, const Plan& plan, uint32_t rows, uint32
 
 size_t scratch_bytes(const void* params, uint32_t max_rows, uint32_t threads) {
   const auto& p = *static_cast<const AttentionParams*>(params);
-  const Plan plan = shape_of(p, max_rows);
+  const Plan plan = shape_of(p, max_rows, threads);
   uint32_t narrow_rows = max_rows;
   while (narrow_rows > 0 && !is_narrow(p, plan, narrow_rows, threads)) --narrow_rows;
   size_t split = split_bytes(p, plan, narrow_rows, most_partitions(p));
@@ -93,7 +97,7 @@ size_t scratch_bytes(const void* params, uint32_t max_rows, uint32_t threads) {
 
 Plan plan_of(const CpuCall& call) {
   const auto& p = params_of<AttentionParams>(call);
-  Plan plan = shape_of(p, call.step->rows[p.row_set]);
+  Plan plan = shape_of(p, call.step->rows[p.row_set], call.threads);
   plan.thread_begin = plan.part_begin;
   if (is_narrow(p, plan, plan.rows, call.threads)) {
     uint32_t parts = 0;
