@@ -77,7 +77,7 @@ const CASES: readonly [core.MarkBaseError, string, Record<string, unknown>, stri
     new core.NonFiniteError({ label: 'layer 3, rope' }),
     'NON_FINITE',
     { label: 'layer 3, rope' },
-    'NaN or infinity in the output of layer 3, rope: the weights or the input of this operation are not finite',
+    'NaN or infinity in the output of layer 3, rope: the weights or the inputs are not finite',
   ],
   [
     new core.OutOfMemoryError({ requestedBytes: 12, label: 'cache' }),

@@ -176,27 +176,32 @@ export class DeviceError extends MarkBaseError {
   }
 }
 
-/** `checkFinite` found a NaN or an infinity; `label` names the layer and the operation. */
+/**
+ * A NaN or an infinity: `checkFinite` found it, and `label` names the layer and the operation; or no logit is left to
+ * choose a token by, and `label` names the program and the row.
+ */
 export class NonFiniteError extends MarkBaseError {
   readonly code = 'NON_FINITE';
   readonly label: string;
 
   constructor(fields: { label: string }) {
     super(
-      `NaN or infinity in the output of ${fields.label}: the weights or the input of this operation are not finite`,
+      `NaN or infinity in the output of ${fields.label}: the weights or the inputs are not finite`,
     );
     this.label = fields.label;
   }
 }
 
-/** Memory for a buffer could not be had. */
+/** Memory for a buffer could not be had; `requestedBytes` is 0 when the size is unknown. */
 export class OutOfMemoryError extends MarkBaseError {
   readonly code = 'OUT_OF_MEMORY';
   readonly requestedBytes: number;
   readonly label: string;
 
   constructor(fields: { requestedBytes: number; label: string }) {
-    super(`out of memory: ${fields.label} needs ${fields.requestedBytes} bytes`);
+    // The system does not always say how much it was asked for.
+    const need = fields.requestedBytes > 0 ? ` needs ${fields.requestedBytes} bytes` : '';
+    super(`out of memory: ${fields.label}${need}`);
     this.requestedBytes = fields.requestedBytes;
     this.label = fields.label;
   }

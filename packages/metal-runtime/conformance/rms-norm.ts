@@ -71,6 +71,7 @@ function rmsNormCase(options: RmsNormCase): ConformanceCase {
       }
       return { y: hasResidual ? y.map((n, i) => (residual[i]! + n) * outputScale) : y };
     },
+    ...(hasResidual && stored && { fusedCommands: 1 }),
     // The sum of squares is good to about sqrt(width / lanes) roundings, halved by the root.
     tolerance: { absolute: 1e-6, relative: 1e-6 },
   };
@@ -88,6 +89,9 @@ export const rmsNorm: ConformanceFamily = {
     rmsNormCase({ rows: 3, width: 21, heads: 3, gain: 'F16', margin: 5 }),
     ...ROW_COUNTS.map((rows) => rmsNormCase({ rows, width: 1536, outputScale: 0.37 })),
     rmsNormCase({ rows: 7, width: 77, outputScale: 1, margin: 3 }),
+    // The context of per-layer embeddings: one vector a layer.
+    ...ROW_COUNTS.map((rows) => rmsNormCase({ rows, width: 256, heads: 35, outputScale: Math.SQRT1_2 })),
+    rmsNormCase({ rows: 3, width: 21, heads: 3, gain: 'F16', outputScale: 0.37, margin: 5 }),
     rmsNormCase({ rows: 2, width: 2560, size: 1e4 }),
     // Small enough that eps decides.
     rmsNormCase({ rows: 2, width: 2560, size: 1e-4 }),

@@ -1,5 +1,7 @@
+import { types } from 'node:util';
 import { type ByteRange, DisposedError, InvalidArgumentError } from '@markbase/core';
 import { callNative, type NativeBuffer, type NativeDevice, nativeAddon } from './native.js';
+import { fromNativeError } from './native-error.js';
 import type { Ops } from './ops/ops.js';
 import type { Program, RecordOptions } from './program.js';
 import { RecordedProgram } from './recorded-program.js';
@@ -59,24 +61,32 @@ const MAX_THREADS = 256;
 /** Opens a device. @throws DeviceUnavailableError, NativeAddonLoadError */
 export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
   const { kind = 'auto', threads = 0, isa = process.env.MARKBASE_CPU_ISA ?? '' } = options;
-  if (!Number.isInteger(threads) || threads < 0 || threads > MAX_THREADS) {
-    throw new InvalidArgumentError({
-      argument: 'threads',
-      expected: `an integer from 1 to ${MAX_THREADS}, or 0 for all cores`,
-      received: threads,
-    });
-  }
+  checkThreads(threads);
   return new AddonDevice(callNative(() => nativeAddon().openDevice({ kind, threads, isa })));
 }
 
 /** CPU instruction sets that this build and this processor have, best last. */
 export function listIsas(): string[] {
-  return nativeAddon().listIsas();
+  return callNative(() => nativeAddon().listIsas());
 }
 
-/** Reads memory with `threads` threads as fast as they can; the roof of decoding speed. */
+/** Reads memory with `threads` threads as fast as they can; the roof of decoding speed. @throws OutOfMemoryError */
 export async function measureReadBandwidth(threads: number): Promise<{ bytesPerSecond: number }> {
-  return { bytesPerSecond: await nativeAddon().measureReadBandwidth(threads) };
+  checkThreads(threads);
+  try {
+    return { bytesPerSecond: await nativeAddon().measureReadBandwidth(threads) };
+  } catch (error) {
+    throw fromNativeError(error);
+  }
+}
+
+function checkThreads(threads: number): void {
+  if (Number.isInteger(threads) && threads >= 0 && threads <= MAX_THREADS) return;
+  throw new InvalidArgumentError({
+    argument: 'threads',
+    expected: `an integer from 1 to ${MAX_THREADS}, or 0 for all cores`,
+    received: threads,
+  });
 }
 
 /** A buffer of the addon. */
@@ -121,6 +131,9 @@ class AddonDevice implements Device {
 
   upload(bytes: Uint8Array, label: string): DeviceBuffer {
     const native = this.#open('upload');
+    if (!types.isUint8Array(bytes)) {
+      throw new InvalidArgumentError({ argument: 'bytes', expected: 'a Uint8Array', received: typeof bytes });
+    }
     return new AddonBuffer(callNative(() => native.upload(bytes, label)));
   }
 

@@ -9,6 +9,7 @@ export {
   type OpenDeviceOptions,
   openDevice,
 } from './device.js';
+export { checkSampling } from './encode-sampling.js';
 export type { FeedForward } from './feed-forward.js';
 export type { Ops } from './ops/ops.js';
 export { MAX_TOP_LOGPROBS } from './ops/sample.js';
@@ -17,5 +18,4 @@ export type { Program, ProgramPlan, RecordOptions } from './program.js';
 export { FUSION_NAMES } from './recorder/fusions/index.js';
 export type { SoftTokens } from './soft-tokens.js';
 export type { SamplingParams, StepInput, StepResult } from './step.js';
-export { checkSampling } from './step-encoder.js';
 export type { FloatType, KvCache, Matrix, Vector } from './weights.js';

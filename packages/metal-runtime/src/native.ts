@@ -61,6 +61,8 @@ export interface NativeStep {
   historyTokens: Int32Array;
   historyCounts: Int32Array;
   inputs: { port: number; data: Float32Array }[];
+  /** [1], read while the step runs: once it is not 0, the step stops before it starts, or at its next command. */
+  cancelFlag: Int32Array;
   /** Filled by the step. */
   sampled: Int32Array;
   logprobs: Float32Array;
@@ -74,8 +76,6 @@ export interface NativeProgram {
   /** Seconds that each command took in all steps so far. */
   seconds(): Float64Array;
   run(step: NativeStep): Promise<void>;
-  /** Stops the running step at its next command. */
-  cancel(): void;
   dispose(): void;
 }
 
@@ -101,7 +101,7 @@ export interface NativeAddon {
   measureReadBandwidth(threads: number): Promise<number>;
 }
 
-const ABI = 2;
+const ABI = 3;
 
 let loaded: NativeAddon | null = null;
 

@@ -15,7 +15,7 @@ import { fuse } from './recorder/fusions/index.js';
 import { type Graph, strideOf } from './recorder/graph.js';
 import { type MemoryPlan, planMemory } from './recorder/plan.js';
 import type { StepInput, StepResult } from './step.js';
-import { StepEncoder } from './step-encoder.js';
+import { type SlidingLimit, StepEncoder } from './step-encoder.js';
 
 const INT32_LIMIT = 2 ** 31;
 const ROW_SETS = { T: 0, N: 1, S: 2 } as const;
@@ -80,7 +80,9 @@ export class RecordedProgram implements Program {
     const { signal } = options;
     signal?.throwIfAborted();
     const encoded = this.#encoder.encode(step, options.read ?? []);
-    const cancel = (): void => native.cancel();
+    const cancel = (): void => {
+      Atomics.store(encoded.cancelFlag, 0, 1);
+    };
     signal?.addEventListener('abort', cancel, { once: true });
     try {
       await native.run(encoded);
@@ -148,15 +150,16 @@ function samplerOf(graph: Graph, memory: MemoryPlan) {
 }
 
 /** What the caches and tables of a program allow in a step. */
-function limitsOf(graph: Graph): { slotCount: number; contextTokens: number; vocabulary: number } {
+function limitsOf(graph: Graph) {
   const limits = { slotCount: INT32_LIMIT, contextTokens: INT32_LIMIT, vocabulary: INT32_LIMIT };
+  const sliding = new Map<string, SlidingLimit>();
   for (const node of graph.nodes) {
     if (node.kind === 'embed') limits.vocabulary = Math.min(limits.vocabulary, node.table.rows);
     if (node.kind !== 'attention' && node.kind !== 'kvAppend') continue;
-    limits.slotCount = Math.min(limits.slotCount, node.cache.slotCount);
-    if (node.cache.windowTokens === null) {
-      limits.contextTokens = Math.min(limits.contextTokens, node.cache.capacityTokens);
-    }
+    const { slotCount, capacityTokens, windowTokens } = node.cache;
+    limits.slotCount = Math.min(limits.slotCount, slotCount);
+    if (windowTokens === null) limits.contextTokens = Math.min(limits.contextTokens, capacityTokens);
+    else sliding.set(`${capacityTokens}/${windowTokens}`, { capacityTokens, windowTokens });
   }
-  return limits;
+  return { ...limits, slidingCaches: [...sliding.values()] };
 }

@@ -1,14 +1,31 @@
-import { InvalidArgumentError } from '@markbase/core';
+import { types } from 'node:util';
+import { NonFiniteError } from '@markbase/core';
+import { check } from './check.js';
+import { encodeSampling } from './encode-sampling.js';
 import type { NativePort, NativeStep } from './native.js';
 import { MAX_TOP_LOGPROBS } from './ops/sample.js';
-import type { SamplingParams, StepInput, StepResult } from './step.js';
+import type { StepInput, StepResult } from './step.js';
 
-/** Numbers of one SampleParams in device/step.h. */
-const SAMPLING_FIELDS = 13;
-const SEED_LIMIT = 2 ** 53;
+const ROW_ARRAYS = [
+  'tokens',
+  'positions',
+  'slots',
+  'layerTokens',
+  'visibleEnd',
+  'softIndex',
+  'outputRows',
+] as const;
+
+/** A cache that forgets: position p overwrites position p - capacity. */
+export interface SlidingLimit {
+  readonly capacityTokens: number;
+  readonly windowTokens: number;
+}
 
 /** What a program can take in one step. */
 export interface StepLimits {
+  /** Names the program in errors. */
+  readonly label: string;
   readonly maxRows: number;
   readonly maxOutputs: number;
   readonly inputs: readonly NativePort[];
@@ -19,6 +36,8 @@ export interface StepLimits {
   readonly slotCount: number;
   /** Positions that a full-attention cache holds. */
   readonly contextTokens: number;
+  /** The sliding caches that the program writes, each kind once. */
+  readonly slidingCaches: readonly SlidingLimit[];
   /** Rows of the smallest embedding table. */
   readonly vocabulary: number;
 }
@@ -33,6 +52,7 @@ export class StepEncoder {
 
   encode(step: StepInput, read: readonly string[]): NativeStep {
     const { maxRows, maxOutputs, samples } = this.#limits;
+    for (const name of ROW_ARRAYS) checkType(name, step[name], types.isInt32Array, 'an Int32Array');
     const rows = step.tokens.length;
     const outputs = step.outputRows.length;
     check(rows >= 1 && rows <= maxRows, 'tokens', `1 to ${maxRows} rows`, rows);
@@ -53,32 +73,33 @@ export class StepEncoder {
     };
     const { slotCount, contextTokens, vocabulary } = this.#limits;
     const positions = within('positions', perRow('positions', step.tokens), 0, contextTokens);
+    const slots = within('slots', perRow('slots', step.tokens), 0, slotCount);
     const visibleEnd = perRow('visibleEnd', positions);
+    const spans = spansOf(slots, positions);
     check(
-      visibleEnd.every((end, row) => end >= positions[row]! && end - positions[row]! < maxRows),
+      visibleEnd.every((end, row) => end >= positions[row]! && end <= spans.get(slots[row]!)!.last),
       'visibleEnd',
-      `its row's position, or up to ${maxRows - 1} more`,
+      "its row's position, or a later one that the step adds to the same slot",
       [...visibleEnd],
     );
+    this.#checkWindows(spans);
     const inputs = this.#inputs(step, rows, outputs);
     const softRows = inputs.reduce((most, { port, data }) => {
       const { rowSet, width } = this.#limits.inputs[port]!;
       return rowSet === 2 ? data.length / width : most;
     }, 0);
-    const history = historyOf(step.sampling ?? []);
     const width = samples ? outputs : 0;
     return {
       tokens: within('tokens', step.tokens, 0, vocabulary),
       positions,
-      slots: within('slots', perRow('slots', step.tokens), 0, slotCount),
+      slots,
       layerTokens: within('layerTokens', perRow('layerTokens', step.tokens), 0, vocabulary),
       visibleEnd,
       softIndex: within('softIndex', perRow('softIndex', new Int32Array(rows).fill(-1)), -1, softRows),
       outputRows: step.outputRows,
-      sampling: encodeSampling(step.sampling ?? [], outputs, history.ranges),
-      historyTokens: history.tokens,
-      historyCounts: history.counts,
+      ...encodeSampling(step.sampling ?? [], outputs),
       inputs,
+      cancelFlag: new Int32Array(1),
       sampled: new Int32Array(width),
       logprobs: new Float32Array(width),
       topTokens: new Int32Array(width * MAX_TOP_LOGPROBS),
@@ -87,7 +108,10 @@ export class StepEncoder {
     };
   }
 
+  /** @throws NonFiniteError when a row has no logit to choose: the sampler then gives -1 */
   decode(encoded: NativeStep, step: StepInput): StepResult {
+    const lost = encoded.sampled.findIndex((token) => token < 0);
+    if (lost >= 0) throw new NonFiniteError({ label: `${this.#limits.label}, logits of row ${lost}` });
     const topLogprobs = Array.from(encoded.sampled, (_, row) => {
       const count = step.sampling?.[row]?.topLogprobs ?? 0;
       return Array.from({ length: count }, (_, i) => ({
@@ -114,6 +138,7 @@ export class StepEncoder {
     }
     return ports.flatMap((port, index) => {
       const data = given[port.name];
+      checkType(`inputs.${port.name}`, data, types.isFloat32Array, 'a Float32Array');
       // Soft tokens are optional in every step: a step without them has no row that reads them.
       if (!data && port.rowSet === 2) return [];
       const expected = (port.rowSet === 0 ? rows : outputs) * port.width;
@@ -128,6 +153,24 @@ export class StepEncoder {
     });
   }
 
+  /**
+   * All rows of a step are in the cache before any of them looks: a sliding cache must hold the window of the first row
+   * of a slot beside everything up to its last.
+   */
+  #checkWindows(spans: ReadonlyMap<number, Span>): void {
+    for (const { capacityTokens, windowTokens } of this.#limits.slidingCaches) {
+      for (const { first, last } of spans.values()) {
+        const oldestSeen = Math.max(0, first - windowTokens + 1);
+        check(
+          last - oldestSeen < capacityTokens,
+          'positions',
+          `rows whose window the sliding caches hold: ${windowTokens} + rows - 1 of ${capacityTokens} positions`,
+          `${last - first + 1} rows from position ${first} on`,
+        );
+      }
+    }
+  }
+
   #outputs(read: readonly string[], rows: number, outputs: number): NativeStep['outputs'] {
     return read.map((name) => {
       const index = this.#limits.outputs.findIndex((port) => port.name === name);
@@ -139,88 +182,24 @@ export class StepEncoder {
   }
 }
 
-/** Lays the histories of all rows end to end. */
-function historyOf(sampling: readonly SamplingParams[]) {
-  const size = sampling.reduce((sum, params) => sum + (params.history?.size ?? 0), 0);
-  const tokens = new Int32Array(size);
-  const counts = new Int32Array(size);
-  const ranges: [number, number][] = [];
-  let next = 0;
-  for (const params of sampling) {
-    const begin = next;
-    for (const [token, count] of params.history ?? []) {
-      tokens[next] = token;
-      counts[next++] = count;
+/** First and last position that a step adds to a slot. */
+interface Span {
+  first: number;
+  last: number;
+}
+
+function spansOf(slots: Int32Array, positions: Int32Array): Map<number, Span> {
+  const spans = new Map<number, Span>();
+  for (const [row, slot] of slots.entries()) {
+    const position = positions[row]!;
+    const span = spans.get(slot);
+    if (!span) spans.set(slot, { first: position, last: position });
+    else {
+      span.first = Math.min(span.first, position);
+      span.last = Math.max(span.last, position);
     }
-    ranges.push([begin, next]);
   }
-  return { tokens, counts, ranges };
-}
-
-function encodeSampling(
-  sampling: readonly SamplingParams[],
-  outputs: number,
-  ranges: readonly [number, number][],
-): Float64Array {
-  check(
-    sampling.length === 0 || sampling.length === outputs,
-    'sampling',
-    `${outputs} entries or none`,
-    sampling.length,
-  );
-  const encoded = new Float64Array(outputs * SAMPLING_FIELDS);
-  for (let row = 0; row < outputs; row++) {
-    const params = checkSampling(sampling[row] ?? {});
-    const [begin, end] = ranges[row] ?? [0, 0];
-    encoded.set(
-      [
-        params.temperature ?? 0,
-        params.topP ?? 1,
-        params.minP ?? 0,
-        params.repetitionPenalty ?? 1,
-        params.presencePenalty ?? 0,
-        params.frequencyPenalty ?? 0,
-        params.topK ?? 0,
-        (params.seed ?? 0) % 2 ** 32,
-        Math.floor((params.seed ?? 0) / 2 ** 32),
-        params.draw ?? 0,
-        params.topLogprobs ?? 0,
-        begin,
-        end,
-      ],
-      row * SAMPLING_FIELDS,
-    );
-  }
-  return encoded;
-}
-
-/** Checks the ranges of sampling parameters. @throws InvalidArgumentError */
-export function checkSampling(params: SamplingParams): SamplingParams {
-  const rules: readonly [keyof SamplingParams, string, (value: number) => boolean][] = [
-    ['temperature', 'a number from 0 to 100', (value) => value >= 0 && value <= 100],
-    ['topP', 'a number in (0, 1]', (value) => value > 0 && value <= 1],
-    ['minP', 'a number in [0, 1)', (value) => value >= 0 && value < 1],
-    ['repetitionPenalty', 'a number > 0, at most 100', (value) => value > 0 && value <= 100],
-    ['presencePenalty', 'a number from -100 to 100', (value) => Math.abs(value) <= 100],
-    ['frequencyPenalty', 'a number from -100 to 100', (value) => Math.abs(value) <= 100],
-    ['topK', 'a whole number >= 0', (value) => Number.isInteger(value) && value >= 0 && value < 2 ** 31],
-    [
-      'seed',
-      'a whole number in [0, 2^53)',
-      (value) => Number.isInteger(value) && value >= 0 && value < SEED_LIMIT,
-    ],
-    ['draw', 'a whole number >= 0', (value) => Number.isInteger(value) && value >= 0 && value < 2 ** 32],
-    [
-      'topLogprobs',
-      `a whole number from 0 to ${MAX_TOP_LOGPROBS}`,
-      (value) => Number.isInteger(value) && value >= 0 && value <= MAX_TOP_LOGPROBS,
-    ],
-  ];
-  for (const [name, expected, isValid] of rules) {
-    const value = params[name];
-    if (value !== undefined) check(typeof value === 'number' && isValid(value), name, expected, value);
-  }
-  return params;
+  return spans;
 }
 
 /** Checks begin <= value < end for all values. */
@@ -230,6 +209,12 @@ function within(name: string, array: Int32Array, begin: number, end: number): In
   return array;
 }
 
-function check(condition: boolean, argument: string, expected: string, received: unknown): asserts condition {
-  if (!condition) throw new InvalidArgumentError({ argument, expected, received });
+/** The addon reads what it is given by its type: an array of another type would be read past its end. */
+function checkType(
+  argument: string,
+  value: unknown,
+  isValid: (value: unknown) => boolean,
+  expected: string,
+): void {
+  check(value === undefined || isValid(value), argument, expected, Object.prototype.toString.call(value));
 }

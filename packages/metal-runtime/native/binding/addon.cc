@@ -12,7 +12,7 @@ namespace markbase {
 namespace {
 
 /** Version of the contract in src/native.ts. */
-constexpr int kAbi = 2;
+constexpr int kAbi = 3;
 
 Napi::Value list_isas(const Napi::CallbackInfo& info) {
   Napi::Array names = Napi::Array::New(info.Env());
@@ -31,11 +31,8 @@ Napi::Value measure_read_bandwidth(const Napi::CallbackInfo& info) {
   const uint32_t threads = std::max(1u, info[0].As<Napi::Number>().Uint32Value());
   auto result = std::make_shared<double>(0);
   return AsyncTask::start(
-      info.Env(),
-      [threads, result] {
-        *result = cpu::measure_read_bandwidth(threads);
-        return Status::good();
-      },
+      info.Env(), "measure read bandwidth",
+      [threads, result] { return cpu::measure_read_bandwidth(threads, result.get()); },
       [result](Napi::Env env) { return Napi::Number::New(env, *result); });
 }
 

@@ -2,6 +2,7 @@
 
 #include "addon_data.h"
 #include "buffer_object.h"
+#include "guard.h"
 #include "program_description.h"
 #include "program_object.h"
 #include "status_error.h"
@@ -23,7 +24,7 @@ Napi::Object DeviceObject::open(Napi::Env env, Napi::Object options) {
   parsed.threads = options.Get("threads").As<Napi::Number>().Uint32Value();
   parsed.isa = options.Get("isa").As<Napi::String>().Utf8Value();
   std::shared_ptr<Device> device;
-  throw_unless_ok(env, open_device(parsed, &device));
+  throw_unless_ok(env, guarded("open device", [&] { return open_device(parsed, &device); }));
   AddonData& data = AddonData::of(env);
   std::erase_if(data.devices, [](const auto& weak) { return weak.expired(); });
   data.devices.push_back(device);
@@ -48,7 +49,7 @@ Napi::Value DeviceObject::map(const Napi::CallbackInfo& info) {
   const auto offset = static_cast<uint64_t>(info[1].As<Napi::Number>().Int64Value());
   const auto size = static_cast<uint64_t>(info[2].As<Napi::Number>().Int64Value());
   BufferPtr buffer;
-  throw_unless_ok(info.Env(), device_->map(path, offset, size, &buffer));
+  throw_unless_ok(info.Env(), guarded("map", [&] { return device_->map(path, offset, size, &buffer); }));
   return BufferObject::wrap(info.Env(), std::move(buffer));
 }
 
@@ -56,7 +57,9 @@ Napi::Value DeviceObject::upload(const Napi::CallbackInfo& info) {
   const auto bytes = info[0].As<Napi::Uint8Array>();
   const std::string label = info[1].As<Napi::String>().Utf8Value();
   BufferPtr buffer;
-  throw_unless_ok(info.Env(), device_->upload(bytes.Data(), bytes.ByteLength(), label, &buffer));
+  throw_unless_ok(info.Env(), guarded("upload", [&] {
+    return device_->upload(bytes.Data(), bytes.ByteLength(), label, &buffer);
+  }));
   return BufferObject::wrap(info.Env(), std::move(buffer));
 }
 
@@ -64,7 +67,7 @@ Napi::Value DeviceObject::allocate(const Napi::CallbackInfo& info) {
   const auto size = static_cast<size_t>(info[0].As<Napi::Number>().Int64Value());
   const std::string label = info[1].As<Napi::String>().Utf8Value();
   BufferPtr buffer;
-  throw_unless_ok(info.Env(), device_->allocate(size, label, &buffer));
+  throw_unless_ok(info.Env(), guarded("allocate", [&] { return device_->allocate(size, label, &buffer); }));
   return BufferObject::wrap(info.Env(), std::move(buffer));
 }
 
@@ -72,7 +75,9 @@ Napi::Value DeviceObject::create_program(const Napi::CallbackInfo& info) {
   ProgramDescription description;
   throw_unless_ok(info.Env(), read_program_description(info[0].As<Napi::Object>(), &description));
   std::shared_ptr<Program> program;
-  throw_unless_ok(info.Env(), device_->create_program(std::move(description), &program));
+  throw_unless_ok(info.Env(), guarded("create program", [&] {
+    return device_->create_program(std::move(description), &program);
+  }));
   return ProgramObject::wrap(info.Env(), std::move(program));
 }
 

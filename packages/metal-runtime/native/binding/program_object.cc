@@ -12,7 +12,6 @@ Napi::Function ProgramObject::define(Napi::Env env) {
   return DefineClass(env, "NativeProgram",
                      {InstanceAccessor<&ProgramObject::plan>("plan"), InstanceMethod<&ProgramObject::seconds>("seconds"),
                       InstanceMethod<&ProgramObject::run>("run"),
-                      InstanceMethod<&ProgramObject::cancel>("cancel"),
                       InstanceMethod<&ProgramObject::dispose>("dispose")});
 }
 
@@ -45,12 +44,8 @@ Napi::Value ProgramObject::seconds(const Napi::CallbackInfo& info) {
 Napi::Value ProgramObject::run(const Napi::CallbackInfo& info) {
   auto arrays = std::make_shared<StepArrays>(info[0].As<Napi::Object>());
   return AsyncTask::start(
-      info.Env(), [program = program_, arrays] { return program->run(arrays->call()); },
+      info.Env(), "step", [program = program_, arrays] { return program->run(arrays->call()); },
       [arrays](Napi::Env env) { return env.Undefined(); });
-}
-
-void ProgramObject::cancel(const Napi::CallbackInfo&) {
-  if (program_) program_->cancel();
 }
 
 void ProgramObject::dispose(const Napi::CallbackInfo&) { program_.reset(); }

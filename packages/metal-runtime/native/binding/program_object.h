@@ -19,7 +19,6 @@ class ProgramObject : public Napi::ObjectWrap<ProgramObject> {
   Napi::Value plan(const Napi::CallbackInfo& info);
   Napi::Value seconds(const Napi::CallbackInfo& info);
   Napi::Value run(const Napi::CallbackInfo& info);
-  void cancel(const Napi::CallbackInfo& info);
   void dispose(const Napi::CallbackInfo& info);
 
   std::shared_ptr<Program> program_;

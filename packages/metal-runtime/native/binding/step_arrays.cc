@@ -76,6 +76,7 @@ StepArrays::StepArrays(Napi::Object step)
   call_.logprobs = step.Get("logprobs").As<Napi::Float32Array>().Data();
   call_.top_tokens = step.Get("topTokens").As<Napi::Int32Array>().Data();
   call_.top_logprobs = step.Get("topLogprobs").As<Napi::Float32Array>().Data();
+  call_.cancel_flag = step.Get("cancelFlag").As<Napi::Int32Array>().Data();
 }
 
 void StepArrays::gather_output_rows() {

@@ -26,6 +26,10 @@ struct StepCall {
   float* logprobs = nullptr;        ///< [N]
   int32_t* top_tokens = nullptr;    ///< [N, kMaxTopLogprobs]
   float* top_logprobs = nullptr;    ///< [N, kMaxTopLogprobs]
+  /** Becomes other than 0, on any thread, when the caller wants the step to stop: before it starts, or at its next command. */
+  const int32_t* cancel_flag = nullptr;
+
+  bool is_cancelled() const { return cancel_flag && __atomic_load_n(cancel_flag, __ATOMIC_RELAXED) != 0; }
 };
 
 /** What a command became on a backend. */
@@ -38,10 +42,8 @@ struct PlannedCommand {
 class Program {
  public:
   virtual ~Program() = default;
-  /** Runs one step to its end on the calling thread and the backend's own. */
+  /** Runs one step to its end on the calling thread and the backend's own; kCancelled when its caller stops it. */
   virtual Status run(const StepCall& step) = 0;
-  /** Makes a running step, if any, stop at its next command with kCancelled. Any thread. */
-  virtual void cancel() = 0;
   virtual std::vector<PlannedCommand> plan() const = 0;
   /** Seconds that each command took in all steps so far; zeros unless the description asks to measure. */
   virtual std::vector<double> seconds() const = 0;

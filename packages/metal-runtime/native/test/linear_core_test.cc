@@ -200,7 +200,7 @@ int run() {
       check_case(plain_case(format, in == 1536 ? 37 : 11, in, in % 4 == 0 ? 2 : 0, random), random);
     }
   }
-  // Sums of many small pieces, odd numbers of groups, both sides of a block of 1,024 columns, a real width.
+  // Odd numbers of groups, just over a tile of 1,024 columns, and a real width with more outputs than one portion.
   const uint32_t multiples[] = {1, 2, 3, 5};
   const ScalarType types[] = {kScalarBf16, kScalarF16, kScalarF32};
   uint32_t turn = 0;

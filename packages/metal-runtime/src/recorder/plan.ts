@@ -55,8 +55,8 @@ export function planMemory(graph: Graph): MemoryPlan {
       return offsets.get(baseOf(graph, id))! + (view?.offset ?? 0) * ELEMENT_BYTES;
     },
     sizeOf: (id) => {
-      const view = graph.values[id]!.view;
-      return spans.get(baseOf(graph, id))!.sizeBytes - (view?.offset ?? 0) * ELEMENT_BYTES;
+      const { maxRows, width } = graph.values[baseOf(graph, id)]!;
+      return (maxRows * width - (graph.values[id]!.view?.offset ?? 0)) * ELEMENT_BYTES;
     },
   };
 }

@@ -75,13 +75,13 @@ DeviceInfo CpuDevice::info() const {
 }
 
 Status CpuDevice::map(const std::string& path, uint64_t offset, uint64_t size, BufferPtr* out) {
-  uint64_t device = 0, inode = 0;
-  if (Status status = identify_file(path, &device, &inode); !status.ok()) return status;
+  FileIdentity identity;
+  if (Status status = identify_file(path, &identity); !status.ok()) return status;
   const std::lock_guard<std::mutex> lock(files_mutex_);
   std::shared_ptr<MappedFile> file;
   std::erase_if(files_, [](const auto& weak) { return weak.expired(); });
   for (const auto& weak : files_) {
-    if (auto known = weak.lock(); known && known->is_same_as(device, inode)) file = known;
+    if (auto known = weak.lock(); known && known->is_same_as(identity)) file = known;
   }
   if (!file) {
     if (Status status = MappedFile::open(path, &file); !status.ok()) return status;

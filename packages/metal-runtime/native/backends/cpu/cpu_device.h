@@ -46,6 +46,6 @@ class CpuDevice : public Device, public std::enable_shared_from_this<CpuDevice> 
 std::vector<std::string> supported_isas();
 
 /** Bytes per second that `threads` threads read from memory together. */
-double measure_read_bandwidth(uint32_t threads);
+Status measure_read_bandwidth(uint32_t threads, double* bytes_per_second);
 
 }  // namespace markbase::cpu

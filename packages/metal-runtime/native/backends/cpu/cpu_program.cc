@@ -63,8 +63,7 @@ Status CpuProgram::bind() {
 
 Status CpuProgram::run(const StepCall& step) {
   const std::lock_guard<std::mutex> lock(device_->step_mutex());
-  if (device_->is_shut_down()) return Status::error(StatusCode::kCancelled, description_.label);
-  is_cancelled_.store(false);
+  if (device_->is_shut_down() || step.is_cancelled()) return Status::error(StatusCode::kCancelled, description_.label);
   for (auto& next : next_item_) next.store(0, std::memory_order_relaxed);
   step_ = &step;
   stop_stage_.store(kNeverStop);
@@ -106,7 +105,7 @@ void CpuProgram::run_commands(uint32_t thread, Barrier* barrier) {
     const BoundCommand& bound = commands_[index];
     for (uint32_t phase = 0; phase < bound.kernel->phases; ++phase) {
       if (!run_phase(bound, phase, &next_item_[phase_index++], thread)) continue;
-      if (!continues(thread == 0 && (is_cancelled_.load(std::memory_order_relaxed) || device_->is_shut_down()))) return;
+      if (!continues(thread == 0 && (step_->is_cancelled() || device_->is_shut_down()))) return;
     }
     if (measures) {
       const auto end = Clock::now();
@@ -189,8 +188,6 @@ Status CpuProgram::damaged_file() const {
   }
   return Status::good();
 }
-
-void CpuProgram::cancel() { is_cancelled_.store(true, std::memory_order_relaxed); }
 
 std::vector<PlannedCommand> CpuProgram::plan() const {
   std::vector<PlannedCommand> planned;

@@ -28,7 +28,6 @@ class CpuProgram : public Program {
                        std::shared_ptr<Program>* out);
 
   Status run(const StepCall& step) override;
-  void cancel() override;
   std::vector<PlannedCommand> plan() const override;
   std::vector<double> seconds() const override { return seconds_; }
 
@@ -55,7 +54,6 @@ class CpuProgram : public Program {
   std::shared_ptr<AnonymousBuffer> scratch_;
   std::vector<std::atomic<uint32_t>> next_item_;  ///< one counter a phase
   std::vector<double> seconds_;  ///< per command, written by thread 0
-  std::atomic<bool> is_cancelled_{false};
 
   // Of the running step, set before the threads start and read by all of them.
   const StepCall* step_ = nullptr;

@@ -18,48 +18,48 @@ Status system_error(const std::string& path) {
   return Status::error(StatusCode::kFileAccess, path, std::strerror(errno));
 }
 
-}  // namespace
+/** A descriptor that is closed at the end of its scope. */
+struct Descriptor {
+  int value;
+  ~Descriptor() {
+    if (value >= 0) close(value);
+  }
+};
 
-Status identify_file(const std::string& path, uint64_t* device, uint64_t* inode) {
-  struct stat info {};
-  if (stat(path.c_str(), &info) != 0) return system_error(path);
-  *device = info.st_dev;
-  *inode = info.st_ino;
+Status identify(const std::string& path, const struct stat& info, FileIdentity* out) {
+  if (!S_ISREG(info.st_mode)) return Status::error(StatusCode::kFileAccess, path, "it is not a regular file");
+  *out = {static_cast<uint64_t>(info.st_dev), static_cast<uint64_t>(info.st_ino), static_cast<uint64_t>(info.st_size)};
   return Status::good();
 }
 
-Status MappedFile::open(const std::string& path, std::shared_ptr<MappedFile>* out) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return system_error(path);
+}  // namespace
+
+Status identify_file(const std::string& path, FileIdentity* out) {
   struct stat info {};
-  if (fstat(descriptor, &info) != 0) {
-    const Status status = system_error(path);
-    close(descriptor);
-    return status;
-  }
+  if (stat(path.c_str(), &info) != 0) return system_error(path);
+  return identify(path, info, out);
+}
+
+Status MappedFile::open(const std::string& path, std::shared_ptr<MappedFile>* out) {
+  const Descriptor descriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  struct stat info {};
+  if (descriptor.value < 0 || fstat(descriptor.value, &info) != 0) return system_error(path);
   std::shared_ptr<MappedFile> file(new MappedFile());
   file->path_ = path;
-  file->size_ = static_cast<uint64_t>(info.st_size);
-  file->device_ = info.st_dev;
-  file->inode_ = info.st_ino;
-  if (file->size_ > 0) {
-    void* address = mmap(nullptr, file->size_, PROT_READ, MAP_SHARED, descriptor, 0);
-    if (address == MAP_FAILED) {
-      const Status status = system_error(path);
-      close(descriptor);
-      return status;
-    }
+  if (Status status = identify(path, info, &file->identity_); !status.ok()) return status;
+  if (file->size() > 0) {
+    void* address = mmap(nullptr, file->size(), PROT_READ, MAP_SHARED, descriptor.value, 0);
+    if (address == MAP_FAILED) return system_error(path);
     file->data_ = static_cast<const std::byte*>(address);
-    file->guard_ = guard_mapping(address, file->size_);
+    file->guard_ = guard_mapping(address, file->size());
   }
-  close(descriptor);
   *out = std::move(file);
   return Status::good();
 }
 
 MappedFile::~MappedFile() {
   unguard_mapping(guard_);
-  if (data_) munmap(const_cast<std::byte*>(data_), size_);
+  if (data_) munmap(const_cast<std::byte*>(data_), size());
 }
 
 bool MappedFile::is_damaged() const { return mapping_is_damaged(guard_); }

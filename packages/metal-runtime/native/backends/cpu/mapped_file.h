@@ -9,6 +9,14 @@
 
 namespace markbase::cpu {
 
+/** Tells whether a path still names a file that is mapped already. */
+struct FileIdentity {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  uint64_t size = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+
 /**
  * A whole file, mapped read-only. When another process truncates the file, reading a lost page does not kill this
  * process: the page reads as zeros and `is_damaged` becomes true, which the device turns into an error of the step.
@@ -22,22 +30,20 @@ class MappedFile {
 
   const std::string& path() const { return path_; }
   const std::byte* data() const { return data_; }
-  uint64_t size() const { return size_; }
-  /** True when the file on disk is still the one that was mapped. */
-  bool is_same_as(uint64_t device, uint64_t inode) const { return device_ == device && inode_ == inode; }
+  uint64_t size() const { return identity_.size; }
+  /** True when the file on disk is still the one that was mapped: a damaged mapping, or one of another size, is not. */
+  bool is_same_as(const FileIdentity& identity) const { return identity_ == identity && !is_damaged(); }
   bool is_damaged() const;
 
  private:
   MappedFile() = default;
   std::string path_;
   const std::byte* data_ = nullptr;
-  uint64_t size_ = 0;
-  uint64_t device_ = 0;
-  uint64_t inode_ = 0;
+  FileIdentity identity_;
   int guard_ = -1;  ///< entry in the table of guarded mappings
 };
 
-/** Device and inode of a file, to tell whether a path still names a file that is mapped already. */
-Status identify_file(const std::string& path, uint64_t* device, uint64_t* inode);
+/** Looks a path up; kFileAccess unless it names a regular file. */
+Status identify_file(const std::string& path, FileIdentity* out);
 
 }  // namespace markbase::cpu

@@ -40,9 +40,9 @@ void sum_part(void* context, uint32_t thread) {
 
 }  // namespace
 
-double measure_read_bandwidth(uint32_t threads) {
+Status measure_read_bandwidth(uint32_t threads, double* bytes_per_second) {
   std::shared_ptr<AnonymousBuffer> buffer;
-  if (!AnonymousBuffer::create(kProbeBytes, "bandwidth probe", &buffer).ok()) return 0;
+  if (Status status = AnonymousBuffer::create(kProbeBytes, "bandwidth probe", &buffer); !status.ok()) return status;
   std::memset(buffer->data(), 1, kProbeBytes);
   ThreadPool pool(threads);
   Probe probe{buffer->data(), threads, {}};
@@ -54,7 +54,8 @@ double measure_read_bandwidth(uint32_t threads) {
     best = std::max(best, kProbeBytes / seconds.count());
   }
   // The sum is used, or the compiler would not read at all.
-  return probe.sum.load() == 0 ? 0 : best;
+  *bytes_per_second = probe.sum.load() == 0 ? 0 : best;
+  return Status::good();
 }
 
 }  // namespace markbase::cpu

@@ -32,10 +32,18 @@ void wait_until_changed(const std::atomic<Value>& value, Value seen) {
 }  // namespace
 
 ThreadPool::ThreadPool(uint32_t threads) : threads_(threads) {
-  for (uint32_t thread = 1; thread < threads; ++thread) workers_.emplace_back([this, thread] { work(thread); });
+  try {
+    for (uint32_t thread = 1; thread < threads; ++thread) workers_.emplace_back([this, thread] { work(thread); });
+  } catch (...) {
+    // A thread that is destroyed while it runs would end the process.
+    stop();
+    throw;
+  }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     is_stopping_.store(true);

@@ -15,6 +15,7 @@ class ThreadPool {
   /** A job is called once per thread; thread 0 is the caller of `run`. */
   using Job = void (*)(void* context, uint32_t thread);
 
+  /** Throws std::system_error, with no thread left behind, when the system has no more threads. */
   explicit ThreadPool(uint32_t threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -27,6 +28,7 @@ class ThreadPool {
 
  private:
   void work(uint32_t thread);
+  void stop();
 
   const uint32_t threads_;
   std::vector<std::thread> workers_;

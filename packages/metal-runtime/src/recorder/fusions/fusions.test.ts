@@ -125,6 +125,17 @@ describe('fuse', () => {
     expect(scales).toEqual([1, 0.5, 1, 0.5]);
   });
 
+  it('adds a residual to a norm per head, and keeps it out of the prologue of a linear', () => {
+    const recorder = new Recorder({ maxRows: 1, maxOutputs: 1, upload: () => buffer });
+    const x = recorder.input('x', 'T', { axis: 'D', size: WIDTH.D });
+    const normed = recorder.rmsNormHeads(x, vector('K'), { eps: 1e-6, heads: WIDTH.D / WIDTH.K });
+    const sum = recorder.scale(recorder.add(x, normed), 0.5);
+    recorder.output('y', recorder.linear(sum, matrix('F', 'D')));
+    fuse(recorder.graph, undefined);
+    expect(kinds(recorder.graph)).toEqual(['rmsNorm', 'linear.store']);
+    expect(recorder.graph.nodes[0]).toMatchObject({ residual: x.id, outputScale: 0.5, groups: 2 });
+  });
+
   it('leaves out the fusions that are switched off', () => {
     const graph = record({ sharesKv: false, hasPerLayer: false });
     fuse(graph, { without: ['prepare-attention', 'geglu'] });

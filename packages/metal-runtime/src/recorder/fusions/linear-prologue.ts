@@ -26,6 +26,8 @@ export const residualLinear: Fusion = {
     if (node.kind !== 'linear' || node.residual) return null;
     const norm = uses.producer(node.x);
     if (norm?.kind !== 'rmsNorm' || norm.residual === null || norm.gain === null) return null;
+    // The prologue normalises whole rows.
+    if (norm.groups !== 1) return null;
     if (node.norm && node.norm.eps !== norm.eps) return null;
     // The sum is stored when this command runs, so nobody may read it before.
     if (graph.values[node.x]!.view !== null || uses.readers(node.x)[0] !== node) return null;

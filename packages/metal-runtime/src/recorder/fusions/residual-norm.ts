@@ -1,7 +1,6 @@
-import { isPlainNorm } from '../../ops/rms-norm.js';
 import type { Fusion } from './fusion.js';
 
-/** add(h, rmsNorm(a)) → one rmsNorm with a residual. */
+/** add(h, rmsNorm(a)) → one rmsNorm with a residual, over whole rows or per head. */
 export const residualNorm: Fusion = {
   name: 'residual-norm',
   match(node, uses) {
@@ -11,7 +10,7 @@ export const residualNorm: Fusion = {
       [node.b, node.a],
     ] as const) {
       const norm = uses.producer(normed);
-      if (norm?.kind !== 'rmsNorm' || !isPlainNorm(norm) || norm.gain === null || residual === normed)
+      if (norm?.kind !== 'rmsNorm' || norm.residual !== null || norm.gain === null || residual === normed)
         continue;
       if (!uses.isOnlyReadBy(normed, node)) continue;
       return { replacement: { ...norm, residual, y: node.y }, absorbed: [norm] };

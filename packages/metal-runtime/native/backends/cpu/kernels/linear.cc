@@ -44,6 +44,10 @@ struct Layout {
 /** Most weight rows that an item takes. */
 constexpr uint32_t kMaxBlock = 64;
 
+/** Fewest weight rows that an item takes; twice as many where the core works on tiles of 32, from kTiledRows rows on. */
+constexpr uint32_t kMinBlock = 16;
+constexpr uint32_t kTiledRows = 5;
+
 Layout layout_of(const LinearParams& p, uint32_t rows, uint32_t threads) {
   const LinearCore& core = linear_core(kIsa);
   Layout layout = {};
@@ -89,11 +93,12 @@ size_t scratch_bytes(const void* params, uint32_t max_rows, uint32_t threads) {
 uint32_t passes(const LinearParams& p) { return p.epilogue == kLinearGeglu ? 1 : p.weights; }
 
 /** Weight rows an item: small enough that every thread gets several, large enough to amortise an item. */
-uint32_t block_of(const LinearParams& p, uint32_t threads) {
+uint32_t block_of(const LinearParams& p, uint32_t rows, uint32_t threads) {
   uint32_t out = 0;
   for (uint32_t i = 0; i < passes(p); ++i) out += p.weight[i].out;
+  const uint32_t least = rows < kTiledRows ? kMinBlock : 2 * kMinBlock;
   uint32_t block = kMaxBlock;
-  while (block > 16 && out / block < 12 * threads) block /= 2;
+  while (block > least && out / block < 12 * threads) block /= 2;
   return block;
 }
 
@@ -102,7 +107,7 @@ uint32_t items(const CpuCall& call, uint32_t phase) {
   const uint32_t rows = call.step->rows[p.row_set];
   if (rows == 0) return 0;
   if (phase == 0) return rows == 1 ? 0 : rows;
-  const uint32_t block = block_of(p, call.threads);
+  const uint32_t block = block_of(p, rows, call.threads);
   uint32_t count = 0;
   for (uint32_t i = 0; i < passes(p); ++i) count += divide_up(p.weight[i].out, block);
   return count;
@@ -163,7 +168,7 @@ void multiply(const CpuCall& call, uint32_t begin, uint32_t end, uint32_t thread
   const LinearCore& core = linear_core(kIsa);
   const uint32_t rows = call.step->rows[p.row_set];
   const Layout layout = layout_of(p, rows, call.threads);
-  const uint32_t block = block_of(p, call.threads);
+  const uint32_t block = block_of(p, rows, call.threads);
   std::byte* const own = thread_scratch(call, layout, thread);
   const auto product = [&](uint32_t weight, uint32_t first, uint32_t last, float* y, size_t y_stride) {
     const std::byte* prepared = rows == 1 ? own + layout.own_prepared + layout.own[weight]

@@ -34,12 +34,13 @@ inline void load_scalars(ScalarType type, const void* base, size_t first, uint32
   memcpy(out + i, rest, (count - i) * sizeof(float));
 }
 
-/** Calls visitor(std::integral_constant-like tag with ::kBits) for the bit width of an affine weight. */
+/** A bit width as a type. */
 template <int Bits>
 struct BitsTag {
   static constexpr int kBits = Bits;
 };
 
+/** Calls visitor(BitsTag<bits>{}), so that code for one width is compiled for it. */
 template <class Visitor>
 inline void visit_bits(uint32_t bits, Visitor&& visitor) {
   switch (bits) {

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <exception>
+#include <new>
+#include <system_error>
+
+#include "status.h"
+
+namespace markbase {
+
+/**
+ * Runs native work and turns what the C++ library throws (no memory for a vector, no thread to be had) into a status, so
+ * that nothing but Napi::Error ever crosses the binding.
+ *
+ * @param where names the work in the error
+ */
+template <typename Work>
+Status guarded(const char* where, Work&& work) noexcept {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return Status::error(StatusCode::kOutOfMemory, where, "the system has no more memory");
+  } catch (const std::exception& error) {
+    return Status::error(StatusCode::kDevice, where, error.what());
+  }
+}
+
+}  // namespace markbase
