@@ -1,4 +1,5 @@
 import type { RowAxis } from './axes.js';
+import type { Device } from './device.js';
 import type { Ops } from './ops/ops.js';
 import type { Value } from './ops/value.js';
 
@@ -13,3 +14,24 @@ export interface FeedForward {
   /** Frees what the block mapped or allocated; called when its model is disposed. */
   dispose?(): void;
 }
+
+/**
+ * What is known of a layer when its block is built.
+ *
+ * @typeParam Source what weights are found in: the loader's `Checkpoint`, which this package does not know
+ */
+export interface FeedForwardRequest<Source> {
+  readonly checkpoint: Source;
+  readonly device: Device;
+  readonly layerIndex: number;
+  /** The layer's dense MLP behind its own norm; a mixture of experts runs beside it. */
+  readonly dense: FeedForward;
+}
+
+/**
+ * Builds the feed-forward block of a layer with experts; called once per layer, when the model is loaded. The block is
+ * disposed with the model.
+ */
+export type FeedForwardFactory<Source> = (
+  request: FeedForwardRequest<Source>,
+) => FeedForward | Promise<FeedForward>;

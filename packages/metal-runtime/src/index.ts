@@ -10,7 +10,7 @@ export {
   openDevice,
 } from './device.js';
 export { checkSampling } from './encode-sampling.js';
-export type { FeedForward } from './feed-forward.js';
+export type { FeedForward, FeedForwardFactory, FeedForwardRequest } from './feed-forward.js';
 export type { Ops } from './ops/ops.js';
 export { MAX_TOP_LOGPROBS } from './ops/sample.js';
 export type { Value } from './ops/value.js';

@@ -11,9 +11,10 @@ import {
   FileAccessError,
   InvalidArgumentError,
   NonFiniteError,
+  ShapeMismatchError,
 } from '@markbase/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Device, type Matrix, openDevice, type Program, type StepInput } from '../src/index.js';
+import { type Device, type Matrix, measureReadBandwidth, openDevice, type Program, type StepInput } from '../src/index.js';
 
 const WIDTH = 2048;
 const LAYERS = 24;
@@ -100,6 +101,17 @@ describe('Device', () => {
     expect(result.outputs.y![0]).toBeCloseTo(1, 4);
   });
 
+  it('stops a step that waits for another, and lets the other finish', async () => {
+    using program = chain(device, weightFile('waiting.bin'), { rows: 64 });
+    const x = new Float32Array(64 * WIDTH).fill(1);
+    const controller = new AbortController();
+    const first = program.run(step(64, { x }), { read: ['y'] });
+    const second = program.run(step(64, { x }), { signal: controller.signal });
+    controller.abort();
+    await expect(second).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
+    expect((await first).outputs.y![0]).toBeCloseTo(1, 4);
+  });
+
   it('finishes a step whose program is disposed, and refuses the next', async () => {
     const program = chain(device, weightFile('dispose.bin'), { rows: 8 });
     const running = program.run(step(8, { x: new Float32Array(8 * WIDTH).fill(1) }), { read: ['y'] });
@@ -129,6 +141,40 @@ describe('Device', () => {
     expect((error as CorruptFileError).path).toBe(file);
     using other = chain(device, weightFile('other.bin'), { rows: 1, layers: 1 });
     await other.run(step(1, { x }));
+    // The file in the same place is good again; the old program holds its damaged mapping still.
+    using restored = chain(device, weightFile('truncated.bin'), { rows: 1, layers: 1 });
+    const result = await restored.run(step(1, { x }), { read: ['y'] });
+    expect(result.outputs.y![0]).toBeCloseTo(1, 4);
+  });
+
+  it('gives an error instead of a token when all logits are NaN', async () => {
+    using program = device.record(
+      { label: 'sampler', maxRows: 1, maxOutputs: 1, precision: 'high' },
+      (ops) => ops.sample(ops.input('logits', 'N', { axis: 'V', size: 50 })),
+    );
+    const input = (value: number): StepInput => ({
+      ...step(1, { logits: new Float32Array(50).fill(value) }),
+      outputRows: Int32Array.of(0),
+    });
+    expect((await program.run(input(1))).tokens).toEqual(Int32Array.of(0));
+    const error = await program.run(input(Number.NaN)).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(NonFiniteError);
+    expect((error as NonFiniteError).label).toBe('sampler, logits of row 0');
+  });
+
+  it('refuses a weight whose buffer is smaller than its shape', () => {
+    using weight = device.upload(new Uint8Array(4 * WIDTH), 'one row');
+    const matrix: Matrix<'D', 'D'> = { kind: 'plain', dtype: 'F32', rows: 2, columns: WIDTH, weight };
+    const record = () =>
+      device.record({ label: 'small', maxRows: 1, maxOutputs: 0, precision: 'high' }, (ops) =>
+        ops.output('y', ops.linear(ops.input('x', 'T', { axis: 'D', size: WIDTH }), matrix)),
+      );
+    expect(record).toThrow(ShapeMismatchError);
+    expect(record).toThrow(`weight is ${4 * WIDTH} bytes, expected ${8 * WIDTH} bytes`);
+  });
+
+  it('measures with a sensible number of threads only', async () => {
+    await expect(measureReadBandwidth(-1)).rejects.toThrow(InvalidArgumentError);
   });
 
   it('checks a step before it runs', async () => {
@@ -145,6 +191,9 @@ describe('Device', () => {
 
   it('refuses what cannot be mapped', () => {
     const file = weightFile('range.bin');
+    expect(() => device.map({ path: folder, offsetBytes: 0, sizeBytes: 1 })).toThrow(
+      'it is not a regular file',
+    );
     expect(() => device.map({ path: file, offsetBytes: 1, sizeBytes: WIDTH * WIDTH * 4 })).toThrow(
       CorruptFileError,
     );

@@ -1,6 +1,13 @@
 import { ContextLengthError, DisposedError, InvalidArgumentError } from '@markbase/core';
 import type { Checkpoint } from '@markbase/loader';
-import type { Device, Program, StepInput, StepResult } from '@markbase/metal-runtime';
+import {
+  checkSampling,
+  type Device,
+  type Program,
+  type ProgramPlan,
+  type StepInput,
+  type StepResult,
+} from '@markbase/metal-runtime';
 import { checkInteger } from './check.js';
 import type { Choice } from './engine/choice.js';
 import { DecodeQueue, type DecodeRow, type StepOptions } from './engine/decode-queue.js';
@@ -102,13 +109,13 @@ export class TextModel {
     options.signal?.throwIfAborted();
     const config = decoderConfig(checkpoint);
     const settings = checkedSettings(config, options);
+    const rope = uploadRopeFrequencies(device, config.layers);
     const caches = allocateCaches(device, config, {
       contextTokens: settings.contextTokens,
       slotCount: settings.maxSequences,
       maxStepTokens: settings.maxStepTokens,
       dtype: settings.precision === 'high' ? 'F32' : 'BF16',
     });
-    const rope = uploadRopeFrequencies(device, config.layers);
     const releaseBuffers = () => {
       caches.dispose();
       rope.dispose();
@@ -142,6 +149,13 @@ export class TextModel {
       throw error;
     });
     return this.#language;
+  }
+
+  /** What a decode step of `rows` sequences was lowered to: its commands, and the weight bytes that it reads. */
+  plan(rows = 1): ProgramPlan {
+    this.#check('plan');
+    checkInteger('rows', rows, 1, this.settings.maxSequences);
+    return this.#programs.decode(rows).plan;
   }
 
   /** Sequences that can be had without waiting. */
@@ -217,13 +231,24 @@ export class TextModel {
    * Adds one token to each of several sequences, and chooses the next one of each. Rows of other callers that wait at the
    * same time run in the same step.
    *
-   * @throws ContextLengthError when a sequence is full
+   * @throws ContextLengthError when a sequence is full; InvalidArgumentError for tokens and parameters out of range, and for
+   *   a sequence that has two rows
    */
   async decode(rows: readonly DecodeRow[], options: StepOptions = {}): Promise<Choice[]> {
     this.#check('decode');
     const { contextTokens, maxSequences } = this.settings;
     checkInteger('rows.length', rows.length, 1, maxSequences);
-    for (const { sequence } of rows) {
+    // Checked here, before the rows of other callers join: theirs must not fail for these.
+    if (new Set(rows.map(({ sequence }) => sequence)).size < rows.length) {
+      throw new InvalidArgumentError({
+        argument: 'rows',
+        expected: 'one row of each sequence',
+        received: 'two of the same',
+      });
+    }
+    for (const { sequence, token, sampling } of rows) {
+      checkInteger('token', token, 0, this.config.vocabularySize - 1);
+      if (sampling) checkSampling(sampling);
       if (sequence.length < contextTokens) continue;
       throw new ContextLengthError({ promptTokens: sequence.length + 1, maxTokens: contextTokens });
     }

@@ -1,6 +1,5 @@
 import { type Checkpoint, openCheckpoint } from '@markbase/loader';
-import type { Device } from '@markbase/metal-runtime';
-import type { FeedForwardFactory } from './model/feed-forward-factory.js';
+import type { Device, FeedForwardFactory } from '@markbase/metal-runtime';
 import { TextModel } from './text-model.js';
 import { VERIFY_CHUNK_TOKENS, VERIFY_SEQUENCES, type VerifyContext } from './verify/context.js';
 import { verifyGenerate } from './verify/generate-section.js';
@@ -15,7 +14,7 @@ export interface VerifyOptions {
   /** Default 'high'. */
   readonly precision?: 'high' | 'fast';
   /** Feed-forward block of models with experts. Without it such a checkpoint is skipped. */
-  readonly feedForward?: FeedForwardFactory;
+  readonly feedForward?: FeedForwardFactory<Checkpoint>;
   readonly fusions?: false | { readonly without: readonly string[] };
   readonly signal?: AbortSignal;
 }

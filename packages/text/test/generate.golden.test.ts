@@ -215,6 +215,30 @@ describe('callers at the same time', () => {
     }
   });
 
+  it('do not fail for the bad row of another', async () => {
+    const rows = model.layOut({ ids: prompt });
+    const [a, b] = await model.acquire([null, null]);
+    await model.prefill([
+      { sequence: a!, rows },
+      { sequence: b!, rows },
+    ]);
+    const token = expected[0]!;
+    const results = await Promise.allSettled([
+      model.decode([{ sequence: a!, token: -1 }]),
+      model.decode([{ sequence: a!, token, sampling: { topP: 0 } }]),
+      model.decode([
+        { sequence: a!, token },
+        { sequence: a!, token },
+      ]),
+      model.decode([{ sequence: b!, token }]),
+    ]);
+    model.release([a!, b!]);
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected', 'fulfilled']);
+    for (const result of results.slice(0, 3)) {
+      expect(result).toMatchObject({ reason: expect.any(InvalidArgumentError) });
+    }
+  });
+
   it('end with an error, not a crash, when the model is disposed under them', async () => {
     const { model: short } = await loadFixture(NAME!, device, { contextTokens: 64 });
     const seen: number[] = [];

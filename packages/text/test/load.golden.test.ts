@@ -114,6 +114,15 @@ describe('TextModel.load', () => {
     }
   });
 
+  it('says what a decode step was lowered to', async () => {
+    using model = await TextModel.load(await openCheckpoint(fixture(DENSE!)), device, { maxSequences: 2 });
+    const { commands, weightBytes } = model.plan(2);
+    const layers = new Set(commands.map(({ label }) => label.split(' / ')[0]));
+    for (const index of model.config.layers.keys()) expect(layers).toContain(`layer ${index}`);
+    expect(weightBytes).toBeGreaterThan(0);
+    expect(() => model.plan(3)).toThrow(InvalidArgumentError);
+  });
+
   it('refuses to work without a tokenizer where it needs one, and after dispose', async () => {
     const model = await TextModel.load(await openCheckpoint(fixture(DENSE!)), device);
     await expect(model.language()).rejects.toThrow(InvalidArgumentError);

@@ -1,7 +1,6 @@
 import { openCheckpoint } from '@markbase/loader';
 import { type Device, measureReadBandwidth } from '@markbase/metal-runtime';
 import { TextModel } from '@markbase/text';
-import { PlanRecorder } from './plan-recorder.js';
 import { randomTokens } from './random-tokens.js';
 import { type Spread, spread } from './spread.js';
 
@@ -31,8 +30,7 @@ export async function measureModel(directory: string, device: Device, workload: 
   workload.onStage('loading');
   const start = performance.now();
   const checkpoint = await openCheckpoint(directory, { signal });
-  const recorder = new PlanRecorder(device, { isDry: false });
-  const model = await TextModel.load(checkpoint, recorder, {
+  const model = await TextModel.load(checkpoint, device, {
     precision,
     contextTokens: Math.max(...workload.prompts, DECODE_DEPTH) + workload.generatedTokens + 1,
     maxSequences: Math.max(1, ...workload.batches),
@@ -44,7 +42,7 @@ export async function measureModel(directory: string, device: Device, workload: 
     const firstPrompt = workload.prompts[0] ?? DECODE_DEPTH;
     const firstTokenMs = 1000 * (await timePrefill(model, tokens(firstPrompt), signal));
     await timeDecode(model, { batch: 1, steps: 1, tokens, signal });
-    const bytesPerToken = recorder.lastPlan?.weightBytes ?? 0;
+    const bytesPerToken = model.plan().weightBytes;
 
     const prefill = [];
     for (const promptTokens of workload.prompts) {

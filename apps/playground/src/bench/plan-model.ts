@@ -7,7 +7,6 @@ import { TextModel } from '@markbase/text';
 import { planCheckpoint } from '../synth/plan-checkpoint.js';
 import { textShape, type VariantName } from '../synth/shape.js';
 import { writeSparseCheckpoint } from '../synth/write-checkpoint.js';
-import { PlanRecorder } from './plan-recorder.js';
 
 /** What is counted of a lowered program. */
 export interface PlanOptions {
@@ -38,20 +37,15 @@ export async function planModel(device: Device, options: PlanOptions) {
       planCheckpoint(textShape(variant, { isTiny, layerCount }), STORAGE, 1),
     );
     const checkpoint = await openCheckpoint(directory, { signal });
-    const recorder = new PlanRecorder(device, { isDry: true });
-    const model = await TextModel.load(checkpoint, recorder, {
+    const model = await TextModel.load(checkpoint, device, {
       precision,
       contextTokens: CONTEXT_TOKENS,
       maxSequences: rows,
       signal,
     });
     try {
-      const sequences = await model.acquire(new Array(rows).fill(null), signal);
-      await model.decode(
-        sequences.map((sequence) => ({ sequence, token: checkpoint.config.text.bosTokenId })),
-      );
       const layerCount = model.config.layers.length;
-      return { variant, rows, precision, layerCount, ...countCommands(recorder.lastPlan) };
+      return { variant, rows, precision, layerCount, ...countCommands(model.plan(rows)) };
     } finally {
       model.dispose();
     }
@@ -61,8 +55,7 @@ export async function planModel(device: Device, options: PlanOptions) {
 }
 
 /** Counts of a plan: in all, by kernel, and by the scope that a command was recorded in. */
-export function countCommands(plan: ProgramPlan | null) {
-  const { commands, arenaBytes, weightBytes } = plan ?? { commands: [], arenaBytes: 0, weightBytes: 0 };
+export function countCommands({ commands, arenaBytes, weightBytes }: ProgramPlan) {
   const byKernel = new Map<string, number>();
   const byScope = new Map<string, number>();
   for (const { kernel, label } of commands) {

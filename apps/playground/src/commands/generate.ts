@@ -5,6 +5,7 @@ import type {
   GenerateEvent,
   GenerateOptions,
   GenerateResult,
+  SamplingOptions,
   TextModel,
   ToolDefinition,
 } from '@markbase/text';
@@ -16,7 +17,7 @@ import { printJson } from '../output.js';
 import { note, startProgress } from '../progress.js';
 import { withDevice } from '../with-device.js';
 
-interface GenerateFlags extends DeviceFlags {
+interface GenerateFlags extends DeviceFlags, SamplingOptions {
   readonly model: string;
   readonly prompt: string;
   readonly system?: string;
@@ -28,15 +29,7 @@ interface GenerateFlags extends DeviceFlags {
   readonly thinking: boolean;
   readonly context?: number;
   readonly maxTokens?: number;
-  readonly temperature?: number;
-  readonly topK?: number;
-  readonly topP?: number;
-  readonly minP?: number;
-  readonly repetitionPenalty?: number;
-  readonly presencePenalty?: number;
-  readonly frequencyPenalty?: number;
   readonly stop: readonly string[];
-  readonly seed?: number;
   readonly json: boolean;
 }
 

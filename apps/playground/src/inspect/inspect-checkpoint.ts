@@ -1,6 +1,6 @@
 import type { Checkpoint, ModelConfig } from '@markbase/loader';
+import { kvCacheSize } from '@markbase/text';
 import { textShape, type VariantName } from '../synth/shape.js';
-import { kvSize } from './kv-size.js';
 import { bytesBy, type CountedTensor, moduleGroup, moduleStorages } from './tensor-statistics.js';
 
 /** Everything that `markbase inspect` says about a checkpoint folder. */
@@ -35,7 +35,7 @@ export function inspectCheckpoint(checkpoint: Checkpoint) {
     bytesByDtype: bytesBy(tensors, (tensor) => tensor.dtype),
     bytesByModule: bytesBy(tensors, (tensor) => moduleGroup(tensor.name)),
     // A drafter has no cache of its own.
-    kv: config.family === 'gemma4_assistant' ? null : kvSize(config.text),
+    kv: config.family === 'gemma4_assistant' ? null : kvCacheSize(config.text),
     files: { weights: [...new Set(tensors.map((tensor) => tensor.range.path))].sort(), ...checkpoint.files },
     generation: checkpoint.generation,
     tensors,

@@ -1,6 +1,6 @@
 import { strideOf } from '../recorder/graph.js';
 import type { KvCache } from '../weights.js';
-import { type AnyVector, type Family, rowSetCode, scalarCode } from './node.js';
+import { type AnyVector, cacheOperands, type Family, rowSetCode, scalarCode, vectorOperand } from './node.js';
 
 /** Head norms, rotation and cache append that the attention command does first, on raw projections. */
 export interface AttentionPrepare {
@@ -53,14 +53,13 @@ export const attention: Family<AttentionNode> = {
       },
       operands: [
         { value: node.q },
-        { buffer: cache.keys, isOutput: kv !== null },
-        { buffer: cache.values, isOutput: kv !== null },
+        ...cacheOperands(cache, kv !== null),
         { value: node.y, isOutput: true },
-        prepare ? { buffer: prepare.qGain.data } : null,
+        prepare ? vectorOperand(prepare.qGain) : null,
         prepare ? { value: prepare.table } : null,
         kv ? { value: kv.k } : null,
         kv ? { value: kv.v } : null,
-        kv ? { buffer: kv.kGain.data } : null,
+        kv ? vectorOperand(kv.kGain) : null,
       ],
       weightBytes: 0,
     };

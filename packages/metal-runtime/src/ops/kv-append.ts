@@ -1,6 +1,6 @@
 import { strideOf } from '../recorder/graph.js';
 import type { KvCache } from '../weights.js';
-import { type Family, rowSetCode, scalarCode } from './node.js';
+import { cacheOperands, type Family, rowSetCode, scalarCode } from './node.js';
 
 /** Stores k and v at each row's slot and position. */
 export interface KvAppendNode {
@@ -28,8 +28,7 @@ export const kvAppend: Family<KvAppendNode> = {
     operands: [
       { value: node.k },
       { value: node.v },
-      { buffer: node.cache.keys, isOutput: true },
-      { buffer: node.cache.values, isOutput: true },
+      ...cacheOperands(node.cache, true),
     ],
     weightBytes: 0,
   }),

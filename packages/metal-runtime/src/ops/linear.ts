@@ -10,6 +10,7 @@ import {
   type Operand,
   rowSetCode,
   scalarCode,
+  vectorOperand,
 } from './node.js';
 
 /** Most weights that one command multiplies the same rows with. */
@@ -84,9 +85,9 @@ function encodeLinear(node: LinearNode, graph: Graph, options: { isFast: boolean
   const operands: Operand[] = [
     { value: node.x },
     residual ? { value: residual.residual } : null,
-    residual ? { buffer: residual.gain.data } : null,
+    residual ? vectorOperand(residual.gain) : null,
     residual ? { value: residual.h, isOutput: true } : null,
-    norm ? { buffer: norm.gain.data } : null,
+    norm ? vectorOperand(norm.gain) : null,
     epilogue.kind === 'gegluMul' ? { value: epilogue.operand } : null,
   ];
   for (const [index, { matrix }] of node.weights.entries()) {

@@ -1,7 +1,8 @@
+import { ShapeMismatchError } from '@markbase/core';
 import type { Axis } from '../axes.js';
 import type { DeviceBuffer } from '../device.js';
 import type { Graph } from '../recorder/graph.js';
-import type { FloatType, Matrix, Vector } from '../weights.js';
+import type { FloatType, KvCache, Matrix, Vector } from '../weights.js';
 
 /** An operand of a lowered command: an activation, a buffer of its own, or nothing. */
 export type Operand =
@@ -27,6 +28,7 @@ export interface Family<N> {
   encode(node: N, graph: Graph, options: { isFast: boolean }): EncodedCommand;
 }
 
+const SCALAR_BYTES: Readonly<Record<FloatType, number>> = { F32: 4, BF16: 2, F16: 2 };
 const SCALAR_CODES: Readonly<Record<FloatType, number>> = { F32: 0, BF16: 1, F16: 2 };
 const AFFINE_FORMAT = 3;
 
@@ -58,10 +60,49 @@ export function matrixAttributes(matrix: AnyMatrix): {
   };
 }
 
-/** weight, scales, biases: the three bindings of a matrix. */
+/**
+ * weight, scales, biases: the three bindings of a matrix.
+ *
+ * @throws ShapeMismatchError when a buffer is too small for the shape: a kernel would read past its end
+ */
 export function matrixOperands(matrix: AnyMatrix): Operand[] {
-  if (matrix.kind === 'plain') return [{ buffer: matrix.weight }, null, null];
-  return [{ buffer: matrix.weight }, { buffer: matrix.scales }, { buffer: matrix.biases }];
+  const { rows, columns, weight } = matrix;
+  const elements = rows * columns;
+  if (matrix.kind === 'plain') {
+    return [checkedBuffer('weight', weight, elements * SCALAR_BYTES[matrix.dtype]), null, null];
+  }
+  const { bits, groupSize, scaleDtype, scales, biases } = matrix;
+  const groupBytes = (elements / groupSize) * SCALAR_BYTES[scaleDtype];
+  return [
+    checkedBuffer('weight', weight, (elements * bits) / 8),
+    checkedBuffer('scales', scales, groupBytes),
+    checkedBuffer('biases', biases, groupBytes),
+  ];
+}
+
+/** The binding of a vector. @throws ShapeMismatchError when its buffer is too small for its length */
+export function vectorOperand({ data, length, dtype }: AnyVector): Operand {
+  return checkedBuffer('vector', data, length * SCALAR_BYTES[dtype]);
+}
+
+/** The key and the value binding of a cache. @throws ShapeMismatchError when a buffer is too small for its slots */
+export function cacheOperands(cache: KvCache, isOutput: boolean): [Operand, Operand] {
+  const { slotCount, capacityTokens, kvHeadCount, headWidth, dtype } = cache;
+  const bytes = slotCount * capacityTokens * kvHeadCount * headWidth * SCALAR_BYTES[dtype];
+  return [
+    { ...checkedBuffer('keys', cache.keys, bytes), isOutput },
+    { ...checkedBuffer('values', cache.values, bytes), isOutput },
+  ];
+}
+
+function checkedBuffer(argument: string, buffer: DeviceBuffer, sizeBytes: number): { buffer: DeviceBuffer } {
+  if (buffer.sizeBytes >= sizeBytes) return { buffer };
+  throw new ShapeMismatchError({
+    operation: 'record',
+    argument,
+    expected: `${sizeBytes} bytes for its shape`,
+    received: `${buffer.sizeBytes} bytes`,
+  });
 }
 
 /** Bytes of a matrix as stored, scales and biases included. */

@@ -1,5 +1,5 @@
 import { strideOf } from '../recorder/graph.js';
-import { type AnyVector, type Family, rowSetCode, scalarCode } from './node.js';
+import { type AnyVector, type Family, rowSetCode, scalarCode, vectorOperand } from './node.js';
 
 /** y = rms_norm(x) · gain, or (residual + rms_norm(x) · gain) · outputScale. */
 export interface RmsNormNode {
@@ -35,7 +35,7 @@ export const rmsNorm: Family<RmsNormNode> = {
     },
     operands: [
       { value: node.x },
-      node.gain === null ? null : { buffer: node.gain.data },
+      node.gain === null ? null : vectorOperand(node.gain),
       node.residual === null ? null : { value: node.residual },
       { value: node.y, isOutput: true },
     ],

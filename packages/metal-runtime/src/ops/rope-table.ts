@@ -1,4 +1,4 @@
-import { type AnyVector, type Family, rowSetCode } from './node.js';
+import { type AnyVector, type Family, rowSetCode, vectorOperand } from './node.js';
 
 /** y = [cos, sin] of position · inverse frequency. */
 export interface RopeTableNode {
@@ -14,7 +14,7 @@ export const ropeTable: Family<RopeTableNode> = {
   encode: (node, graph) => ({
     family: 'rope_table',
     attributes: { rowSet: rowSetCode(graph, node.y), pairs: node.inverseFrequencies.length },
-    operands: [{ buffer: node.inverseFrequencies.data }, { value: node.y, isOutput: true }],
+    operands: [vectorOperand(node.inverseFrequencies), { value: node.y, isOutput: true }],
     weightBytes: 0,
   }),
 };

@@ -1,8 +1,9 @@
 import { InvalidArgumentError } from '@markbase/core';
+import type { Checkpoint } from '@markbase/loader';
+import type { FeedForwardFactory } from '@markbase/metal-runtime';
 import { checkInteger } from '../check.js';
 import type { Language } from '../language.js';
 import type { DecoderConfig } from '../model/config.js';
-import type { FeedForwardFactory } from '../model/feed-forward-factory.js';
 
 /** Options of `TextModel.load`. */
 export interface TextModelOptions {
@@ -15,7 +16,7 @@ export interface TextModelOptions {
   /** Prompt tokens of one step; default 512. */
   readonly prefillChunk?: number;
   /** Feed-forward block of models with experts; see @markbase/moe. */
-  readonly feedForward?: FeedForwardFactory;
+  readonly feedForward?: FeedForwardFactory<Checkpoint>;
   /** Looks for NaN and infinity after every operation; a step then fails with NonFiniteError. Slow. */
   readonly checkFinite?: boolean;
   /** Fusions that the recorder leaves out, false for all; for tests and measurements. */

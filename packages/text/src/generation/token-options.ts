@@ -2,25 +2,11 @@ import { checkSampling, type SamplingParams } from '@markbase/metal-runtime';
 import { checkInteger } from '../check.js';
 import type { TextModel } from '../text-model.js';
 
-/** How tokens are chosen. What is left out comes from the checkpoint's generation_config.json, else it is off. */
-export interface SamplingOptions {
-  /** 0 = greedy. */
-  readonly temperature?: number;
-  /** 0 = off. */
-  readonly topK?: number;
-  /** In (0, 1]; 1 = off. */
-  readonly topP?: number;
-  /** In [0, 1); 0 = off. */
-  readonly minP?: number;
-  /** Above 0; 1 = off. Counts tokens of the prompt and of the answer. */
-  readonly repetitionPenalty?: number;
-  /** 0 = off. Counts generated tokens. */
-  readonly presencePenalty?: number;
-  /** 0 = off. Counts generated tokens, per occurrence. */
-  readonly frequencyPenalty?: number;
-  /** A whole number below 2^53; the same seed gives the same answer. Default: a random one. */
-  readonly seed?: number;
-}
+/**
+ * How tokens are chosen. What is left out comes from the checkpoint's generation_config.json, else it is off; the default
+ * seed is a random one.
+ */
+export type SamplingOptions = Omit<SamplingParams, 'draw' | 'topLogprobs' | 'history'>;
 
 /** What ends an answer and what is reported about it. */
 export interface TokenOptions extends SamplingOptions {

@@ -1,5 +1,5 @@
 import type { LayerConfig } from '@markbase/loader';
-import type { Device, KvCache } from '@markbase/metal-runtime';
+import type { Device, DeviceBuffer, KvCache } from '@markbase/metal-runtime';
 import type { DecoderConfig } from './config.js';
 
 /** Sizes that caches are made for. */
@@ -19,7 +19,6 @@ export interface Caches {
   ofLayer(index: number): KvCache;
   /** Positions that a slot holds in its smallest cache. */
   readonly smallestCapacityTokens: number;
-  readonly sizeBytes: number;
   dispose(): void;
 }
 
@@ -35,16 +34,28 @@ export function capacityTokens(layer: LayerConfig, windowTokens: number, sizes: 
 /** Allocates the caches; memory is only backed where a sequence writes. */
 export function allocateCaches(device: Device, config: DecoderConfig, sizes: CacheSizes): Caches {
   const owned = new Map<number, KvCache>();
-  let sizeBytes = 0;
+  const buffers: DeviceBuffer[] = [];
+  const dispose = (): void => {
+    for (const buffer of buffers) buffer.dispose();
+  };
+  const allocate = (bytes: number, label: string): DeviceBuffer => {
+    try {
+      const buffer = device.allocate(bytes, label);
+      buffers.push(buffer);
+      return buffer;
+    } catch (error) {
+      dispose();
+      throw error;
+    }
+  };
   for (const [index, layer] of config.layers.entries()) {
     if (layer.kvSource !== null) continue;
     const capacity = capacityTokens(layer, config.windowTokens, sizes);
     const elements = sizes.slotCount * capacity * layer.kvHeadCount * layer.headDim;
     const bytes = elements * (sizes.dtype === 'F32' ? 4 : 2);
-    sizeBytes += 2 * bytes;
     owned.set(index, {
-      keys: device.allocate(bytes, `keys of layer ${index}`),
-      values: device.allocate(bytes, `values of layer ${index}`),
+      keys: allocate(bytes, `keys of layer ${index}`),
+      values: allocate(bytes, `values of layer ${index}`),
       slotCount: sizes.slotCount,
       capacityTokens: capacity,
       kvHeadCount: layer.kvHeadCount,
@@ -53,16 +64,9 @@ export function allocateCaches(device: Device, config: DecoderConfig, sizes: Cac
       dtype: sizes.dtype,
     });
   }
-  const all = [...owned.values()];
   return {
     ofLayer: (index) => owned.get(config.layers[index]!.kvSource ?? index)!,
-    smallestCapacityTokens: Math.min(...all.map((cache) => cache.capacityTokens)),
-    sizeBytes,
-    dispose() {
-      for (const cache of all) {
-        cache.keys.dispose();
-        cache.values.dispose();
-      }
-    },
+    smallestCapacityTokens: Math.min(...[...owned.values()].map((cache) => cache.capacityTokens)),
+    dispose,
   };
 }

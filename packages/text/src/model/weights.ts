@@ -1,10 +1,9 @@
 import { UnsupportedModelError, WeightMapError } from '@markbase/core';
 import { type Checkpoint, fromFloat32, type LayerConfig, toFloat32 } from '@markbase/loader';
-import type { Device, FeedForward, FloatType } from '@markbase/metal-runtime';
+import type { Device, FeedForward, FeedForwardFactory, FloatType } from '@markbase/metal-runtime';
 import type { Caches } from './caches.js';
 import type { DecoderConfig } from './config.js';
 import { denseFeedForward } from './dense-feed-forward.js';
-import type { FeedForwardFactory } from './feed-forward-factory.js';
 import type {
   AttentionWeights,
   Decoder,
@@ -25,7 +24,7 @@ export interface DecoderSources {
   readonly config: DecoderConfig;
   readonly caches: Caches;
   readonly rope: RopeFrequencies;
-  readonly feedForward?: FeedForwardFactory;
+  readonly feedForward?: FeedForwardFactory<Checkpoint>;
 }
 
 /** A decoder whose weights are mapped. */
@@ -182,7 +181,7 @@ function loadPerLayerTable(config: DecoderConfig, weights: StoredWeights): PerLa
   };
 }
 
-function requireFactory({ feedForward, config }: DecoderSources): FeedForwardFactory {
+function requireFactory({ feedForward, config }: DecoderSources): FeedForwardFactory<Checkpoint> {
   if (feedForward) return feedForward;
   throw new UnsupportedModelError({
     modelType: config.modelType,
