@@ -1,4 +1,6 @@
-"""Sizes of the demo model, its configuration files, and the bits that each module is stored with.
+"""Sizes of the demo models, their configuration files, and the bits that each module is stored with.
+
+There are two variants: `dense`, built like E2B, with towers; and `moe`, built like 26B-A4B, text only.
 
 No deep-learning library is needed here: the dictionaries are what transformers' `Gemma4Config` takes and what
 `config.json` holds.
@@ -6,11 +8,13 @@ No deep-learning library is needed here: the dictionaries are what transformers'
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 from tokenizer import SPECIAL, VOCABULARY
 
-LAYER_TYPES = (["sliding_attention"] * 4 + ["full_attention"]) * 2
+VARIANTS = ("dense", "moe")
 IMAGE_BUDGET = 70
 
 
@@ -18,47 +22,77 @@ def token_id(token: str) -> int:
     return SPECIAL.index(token)
 
 
-def text_config() -> dict:
-    return {
-        "model_type": "gemma4_text",
-        "vocab_size": VOCABULARY,
-        "vocab_size_per_layer_input": VOCABULARY,
-        "hidden_size": 256,
-        "hidden_size_per_layer_input": 64,
-        "intermediate_size": 512,
-        "use_double_wide_mlp": True,
-        "num_hidden_layers": len(LAYER_TYPES),
-        "num_kv_shared_layers": 5,
-        "layer_types": LAYER_TYPES,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 1,
-        "num_global_key_value_heads": None,
-        "head_dim": 64,
-        "global_head_dim": 128,
-        "sliding_window": 128,
-        "max_position_embeddings": 2048,
-        "rms_norm_eps": 1e-6,
-        "hidden_activation": "gelu_pytorch_tanh",
-        "final_logit_softcapping": 30.0,
-        "attention_bias": False,
-        "attention_dropout": 0.0,
-        "attention_k_eq_v": False,
-        "use_bidirectional_attention": None,
-        "enable_moe_block": False,
-        "num_experts": None,
-        "top_k_experts": None,
-        "moe_intermediate_size": None,
-        "tie_word_embeddings": True,
-        "initializer_range": 0.02,
-        "use_cache": True,
-        "rope_parameters": {
-            "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
-            "full_attention": {"rope_type": "proportional", "rope_theta": 1000000.0, "partial_rotary_factor": 0.25},
-        },
-        "pad_token_id": token_id("<pad>"),
-        "eos_token_id": token_id("<eos>"),
-        "bos_token_id": token_id("<bos>"),
-    }
+def variant_of(folder: Path) -> str:
+    """The variant that a folder written by training holds."""
+    return json.loads((folder / "state.json").read_text()).get("variant", "dense")
+
+
+def text_config(variant: str = "dense") -> dict:
+    return DENSE_TEXT if variant == "dense" else DENSE_TEXT | MOE_CHANGES
+
+
+def layer_types(sliding: int) -> list[str]:
+    return (["sliding_attention"] * sliding + ["full_attention"]) * 2
+
+
+DENSE_TEXT = {
+    "model_type": "gemma4_text",
+    "vocab_size": VOCABULARY,
+    "vocab_size_per_layer_input": VOCABULARY,
+    "hidden_size": 256,
+    "hidden_size_per_layer_input": 64,
+    "intermediate_size": 512,
+    "use_double_wide_mlp": True,
+    "num_hidden_layers": 10,
+    "num_kv_shared_layers": 5,
+    "layer_types": layer_types(4),
+    "num_attention_heads": 4,
+    "num_key_value_heads": 1,
+    "num_global_key_value_heads": None,
+    "head_dim": 64,
+    "global_head_dim": 128,
+    "sliding_window": 128,
+    "max_position_embeddings": 2048,
+    "rms_norm_eps": 1e-6,
+    "hidden_activation": "gelu_pytorch_tanh",
+    "final_logit_softcapping": 30.0,
+    "attention_bias": False,
+    "attention_dropout": 0.0,
+    "attention_k_eq_v": False,
+    "use_bidirectional_attention": None,
+    "enable_moe_block": False,
+    "num_experts": None,
+    "top_k_experts": None,
+    "moe_intermediate_size": None,
+    "tie_word_embeddings": True,
+    "initializer_range": 0.02,
+    "use_cache": True,
+    "rope_parameters": {
+        "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+        "full_attention": {"rope_type": "proportional", "rope_theta": 1000000.0, "partial_rotary_factor": 0.25},
+    },
+    "pad_token_id": token_id("<pad>"),
+    "eos_token_id": token_id("<eos>"),
+    "bos_token_id": token_id("<bos>"),
+}
+
+# What 26B-A4B has otherwise: experts beside a narrow MLP, values that are the keys of full layers, caches of its own in
+# every layer, no per-layer embeddings.
+MOE_CHANGES = {
+    "hidden_size_per_layer_input": 0,
+    "intermediate_size": 192,
+    "use_double_wide_mlp": False,
+    "num_hidden_layers": 6,
+    "num_kv_shared_layers": 0,
+    "layer_types": layer_types(2),
+    "num_key_value_heads": 2,
+    "num_global_key_value_heads": 1,
+    "attention_k_eq_v": True,
+    "enable_moe_block": True,
+    "num_experts": 8,
+    "top_k_experts": 2,
+    "moe_intermediate_size": 128,
+}
 
 
 def vision_config() -> dict:
@@ -109,7 +143,7 @@ def audio_config() -> dict:
     }
 
 
-def model_config() -> dict:
+def model_config(variant: str = "dense") -> dict:
     """The content of config.json, without quantisation."""
     return {
         "architectures": ["Gemma4ForConditionalGeneration"],
@@ -127,9 +161,9 @@ def model_config() -> dict:
         "eoa_token_index": token_id("<audio|>"),
         "audio_token_id": token_id("<|audio|>"),
         "video_token_id": token_id("<|video|>"),
-        "text_config": text_config(),
-        "vision_config": vision_config(),
-        "audio_config": audio_config(),
+        "text_config": text_config(variant),
+        "vision_config": vision_config() if variant == "dense" else None,
+        "audio_config": audio_config() if variant == "dense" else None,
     }
 
 
@@ -206,15 +240,19 @@ def processor_config() -> dict:
     }
 
 
-# Matrices of the text model that lose too much at 4 bits; the MLPs and the towers keep 4.
+# Matrices of the text model that lose too much at 4 bits; the MLPs, the experts and the towers keep 4.
 EIGHT_BITS = re.compile(
     r"embed_tokens|per_layer_model_projection|self_attn\.[qkvo]_proj\.weight$|per_layer_input_gate|per_layer_projection\.|embedding_projection"
-    r"|patch_embedder\.input_proj|audio_tower\.output_proj|input_proj_linear"
+    r"|router\.proj|patch_embedder\.input_proj|audio_tower\.output_proj|input_proj_linear"
 )
+
+
+EXPERTS = re.compile(r"\.experts\.(gate_up|down)_proj$")
 
 
 def bits_of(name: str, shape: tuple[int, ...]) -> int | None:
     """Bits that the tensor of an HF checkpoint is stored with, or None when it stays in bfloat16."""
-    if len(shape) != 2 or not name.endswith(".weight") or shape[-1] % 64 != 0:
+    is_matrix = len(shape) == 2 and name.endswith(".weight")
+    if not (is_matrix or EXPERTS.search(name)) or shape[-1] % 64 != 0:
         return None
     return 8 if EIGHT_BITS.search(name) else 4

@@ -12,26 +12,21 @@ from torch import Tensor
 from transformers import Gemma4Config, Gemma4ForConditionalGeneration
 
 from affine import GROUP
-from architecture import LAYER_TYPES, bits_of, model_config, text_config
+from architecture import bits_of, model_config, text_config
+from mixture import BALANCE, experts, route
 
-TEXT = text_config()
-LAYERS, HEADS, WIDTH, PLE = (
-    len(LAYER_TYPES),
-    TEXT["num_attention_heads"],
-    TEXT["hidden_size"],
-    TEXT["hidden_size_per_layer_input"],
-)
-FIRST_SHARED = LAYERS - TEXT["num_kv_shared_layers"]
 CLIP_INPUT, CLIP_OUTPUT = 8.0, 16.0
 
 
-def make_model(seed: int) -> Gemma4ForConditionalGeneration:
+def make_model(seed: int, variant: str = "dense") -> Gemma4ForConditionalGeneration:
     """A freshly initialised model in float32, with finite clip bounds in the towers."""
     torch.manual_seed(seed)
+    content = model_config(variant)
     config = Gemma4Config(
-        **{key: value for key, value in model_config().items() if key not in ("architectures", "model_type", "dtype")}
+        **{key: value for key, value in content.items() if key not in ("architectures", "model_type", "dtype")}
     )
     config._attn_implementation = "sdpa"
+    config._experts_implementation = "eager"
     model = Gemma4ForConditionalGeneration(config).float()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -49,6 +44,9 @@ def make_model(seed: int) -> Gemma4ForConditionalGeneration:
                 and "language_model" in name
             ):
                 parameter.fill_(0.5)
+            elif name.endswith("router.proj.weight"):
+                # Its input has length 1.
+                parameter.normal_(0.0, 0.5)
             elif name.endswith("position_embedding_table"):
                 parameter.normal_(0.0, 0.02)
             elif name.endswith(("embed_tokens.weight", "embed_tokens_per_layer.weight")):
@@ -110,10 +108,10 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return x * cos + torch.cat((-second, first), -1) * sin
 
 
-def rope_table(length: int, full: bool, device: torch.device) -> tuple[Tensor, Tensor]:
+def rope_table(sizes: dict, length: int, full: bool, device: torch.device) -> tuple[Tensor, Tensor]:
     """Cosines and sines [T, 1, D]."""
-    size = TEXT["global_head_dim"] if full else TEXT["head_dim"]
-    rope = TEXT["rope_parameters"]["full_attention" if full else "sliding_attention"]
+    size = sizes["global_head_dim"] if full else sizes["head_dim"]
+    rope = sizes["rope_parameters"]["full_attention" if full else "sliding_attention"]
     index = torch.arange(size // 2, dtype=torch.float32, device=device)
     frequencies = rope["rope_theta"] ** (-2 * index / size)
     if full:
@@ -131,45 +129,71 @@ def linear(x: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
 
 def layer(
     h: Tensor,
-    ple: Tensor,
+    ple: Tensor | None,
     bias: Tensor,
     cos: Tensor,
     sin: Tensor,
     shared: tuple[Tensor, Tensor] | None,
-    weights: list[Tensor],
+    weights: dict[str, Tensor],
+    top_k: int | None,
     dtype: torch.dtype,
 ):
-    """One decoder layer on float32 [B, T, D]; returns the new stream and the keys and values it attended with."""
-    (n_in, n_att, n_ff, n_ffout, n_ple, w_q, q_gain, w_o, w_gate, w_up, w_down, w_pgate, w_pproj) = weights[:13]
+    """One decoder layer on float32 [B, T, D]; returns the new stream, the keys and values it attended with, and the
+    balance of its experts, zero without any."""
+    w = weights
     rows, length, _ = h.shape
-    x = norm(h, n_in)
-    q = rotate(norm(linear(x, w_q, dtype).view(rows, length, HEADS, -1), q_gain), cos, sin).to(dtype).transpose(1, 2)
+    size = w["q_norm"].shape[0]
+
+    def heads(name: str) -> Tensor:
+        return linear(x, w[name], dtype).view(rows, length, -1, size)
+
+    x = norm(h, w["input_layernorm"])
+    q = rotate(norm(heads("q_proj"), w["q_norm"]), cos, sin).to(dtype).transpose(1, 2)
     if shared is None:
-        w_k, w_v, k_gain = weights[13:]
-        k = rotate(norm(linear(x, w_k, dtype).view(rows, length, 1, -1), k_gain), cos, sin).to(dtype).transpose(1, 2)
-        v = norm(linear(x, w_v, dtype).view(rows, length, 1, -1)).to(dtype).transpose(1, 2)
+        raw = heads("k_proj")
+        k = rotate(norm(raw, w["k_norm"]), cos, sin).to(dtype).transpose(1, 2)
+        v = norm(heads("v_proj") if "v_proj" in w else raw).to(dtype).transpose(1, 2)
     else:
         k, v = shared
-    heads = (rows, HEADS, length, q.shape[-1])
+    group = q.shape[1] // k.shape[1]
     attended = F.scaled_dot_product_attention(
-        q, k.expand(heads), v.expand(heads), attn_mask=bias.expand(rows, HEADS, length, length), scale=1.0
+        q,
+        k.repeat_interleave(group, 1),
+        v.repeat_interleave(group, 1),
+        attn_mask=bias.expand(rows, q.shape[1], length, length),
+        scale=1.0,
     )
-    h = h + norm(linear(attended.transpose(1, 2).reshape(rows, length, -1), w_o, dtype), n_att)
-    x = norm(h, n_ff)
-    fed = linear(F.gelu(linear(x, w_gate, dtype), approximate="tanh") * linear(x, w_up, dtype), w_down, dtype)
-    h = h + norm(fed, n_ffout)
-    gated = F.gelu(linear(h, w_pgate, dtype), approximate="tanh") * ple.to(dtype)
-    return h + norm(linear(gated, w_pproj, dtype), n_ple), k, v
+    attended = linear(attended.transpose(1, 2).reshape(rows, length, -1), w["o_proj"], dtype)
+    h = h + norm(attended, w["post_attention_layernorm"])
+    x = norm(h, w["pre_feedforward_layernorm"])
+    gate = F.gelu(linear(x, w["gate_proj"], dtype), approximate="tanh")
+    fed = linear(gate * linear(x, w["up_proj"], dtype), w["down_proj"], dtype)
+    balance = torch.zeros((), device=h.device)
+    if top_k is not None:
+        chosen, balance = route(norm(h), w["router.scale"], w["router.proj"], w["router.per_expert_scale"], top_k)
+        x = norm(h, w["pre_feedforward_layernorm_2"])
+        mixed = experts(x, chosen, w["experts.gate_up_proj"], w["experts.down_proj"], dtype)
+        fed = norm(fed, w["post_feedforward_layernorm_1"]) + norm(mixed, w["post_feedforward_layernorm_2"])
+    h = h + norm(fed, w["post_feedforward_layernorm"])
+    if ple is not None:
+        gated = F.gelu(linear(h, w["per_layer_input_gate"], dtype), approximate="tanh") * ple.to(dtype)
+        h = h + norm(linear(gated, w["per_layer_projection"], dtype), w["post_per_layer_input_norm"])
+    return h, k, v, balance
 
 
-def embed(
-    ids: Tensor, table: Tensor, ple_table: Tensor, projection: Tensor, gain: Tensor, dtype: torch.dtype
-) -> tuple[Tensor, Tensor]:
-    """Scaled embeddings [B, T, D] and per-layer inputs [B, T, L, P]."""
-    h = F.embedding(ids, table) * WIDTH**0.5
-    identity = F.embedding(ids, ple_table).view(*ids.shape, LAYERS, PLE) * PLE**0.5
-    context = (linear(h, projection, dtype).float() * WIDTH**-0.5).view(*ids.shape, LAYERS, PLE)
-    return h, ((norm(context, gain) + identity) * 2**-0.5).to(dtype)
+def embed(ids: Tensor, table: Tensor) -> Tensor:
+    """Scaled embeddings [B, T, D]."""
+    return F.embedding(ids, table) * table.shape[1] ** 0.5
+
+
+def per_layer_inputs(
+    ids: Tensor, h: Tensor, table: Tensor, projection: Tensor, gain: Tensor, dtype: torch.dtype
+) -> Tensor:
+    """Per-layer inputs [B, T, L, P] of scaled embeddings `h`."""
+    size = gain.shape[0]
+    identity = F.embedding(ids, table).unflatten(-1, (-1, size)) * size**0.5
+    context = (linear(h, projection, dtype).float() * h.shape[-1] ** -0.5).unflatten(-1, (-1, size))
+    return ((norm(context, gain) + identity) * 2**-0.5).to(dtype)
 
 
 def logits_of(h: Tensor, gain: Tensor, table: Tensor, dtype: torch.dtype) -> Tensor:
@@ -182,43 +206,44 @@ def loss_of(h: Tensor, gain: Tensor, table: Tensor, targets: Tensor, weights: Te
     return (entropy * weights.flatten()).sum() / weights.sum().clamp_min(1.0)
 
 
+# The parameters of a decoder layer, where a layer has them, by the names that `layer` uses.
+ATTENTION = ("q_proj", "q_norm", "k_proj", "k_norm", "v_proj", "o_proj")
+MLP = ("gate_proj", "up_proj", "down_proj")
+
+
+def layer_weights(module: torch.nn.Module) -> dict[str, Tensor]:
+    """All parameters of a transformers decoder layer; names without their parent and `.weight` where that is clear."""
+    out = {}
+    for name, parameter in module.named_parameters():
+        name = name.removesuffix(".weight")
+        parent, _, last = name.rpartition(".")
+        out[
+            last if (parent, last) in [*(("self_attn", n) for n in ATTENTION), *(("mlp", n) for n in MLP)] else name
+        ] = parameter
+    return out
+
+
 class TextModel:
     """The text part over the parameters of a transformers model."""
 
-    def __init__(self, model: Gemma4ForConditionalGeneration, compiled: bool = False) -> None:
+    def __init__(self, model: Gemma4ForConditionalGeneration, variant: str = "dense", compiled: bool = False) -> None:
+        self.sizes = text_config(variant)
         inner = model.model.language_model
-        self.table, self.ple_table = inner.embed_tokens.weight, inner.embed_tokens_per_layer.weight
-        self.projection, self.ple_gain, self.gain = (
-            inner.per_layer_model_projection.weight,
-            inner.per_layer_projection_norm.weight,
-            inner.norm.weight,
-        )
-        self.layers = []
-        for index, module in enumerate(inner.layers):
-            attention, mlp = module.self_attn, module.mlp
-            weights = [
-                module.input_layernorm,
-                module.post_attention_layernorm,
-                module.pre_feedforward_layernorm,
-                module.post_feedforward_layernorm,
-                module.post_per_layer_input_norm,
-                attention.q_proj,
-                attention.q_norm,
-                attention.o_proj,
-                mlp.gate_proj,
-                mlp.up_proj,
-                mlp.down_proj,
-                module.per_layer_input_gate,
-                module.per_layer_projection,
-            ]
-            if index < FIRST_SHARED:
-                weights += [attention.k_proj, attention.v_proj, attention.k_norm]
-            self.layers.append([item.weight for item in weights])
+        self.table, self.gain = inner.embed_tokens.weight, inner.norm.weight
+        self.ple = None
+        if self.sizes["hidden_size_per_layer_input"] > 0:
+            modules = (inner.embed_tokens_per_layer, inner.per_layer_model_projection, inner.per_layer_projection_norm)
+            self.ple = [module.weight for module in modules]
+        self.layers = [layer_weights(module) for module in inner.layers]
         compile_ = (lambda f: torch.compile(f, dynamic=False, fullgraph=True)) if compiled else (lambda f: f)
-        self.layer, self.embed, self.loss_of = compile_(layer), compile_(embed), compile_(loss_of)
+        self.layer, self.loss_of = compile_(layer), compile_(loss_of)
+        self.embed, self.per_layer_inputs = compile_(embed), compile_(per_layer_inputs)
 
-    def hidden(self, ids: Tensor, documents: Tensor | None, dtype: torch.dtype) -> Tensor:
-        """The stream after the last layer, before the final norm. Without documents, every row is one document."""
+    def hidden(self, ids: Tensor, documents: Tensor | None, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """The stream after the last layer, before the final norm, and the mean balance of the experts.
+
+        Without documents, every row is one document.
+        """
         length, device = ids.shape[1], ids.device
         distance = torch.arange(length, device=device)[:, None] - torch.arange(length, device=device)
         visible = (distance >= 0)[None]
@@ -226,42 +251,51 @@ class TextModel:
             visible = visible & (documents[:, :, None] == documents[:, None, :])
         biases, tables = {}, {}
         for kind in ("sliding_attention", "full_attention"):
-            seen = visible & (distance < TEXT["sliding_window"])[None] if kind == "sliding_attention" else visible
-            biases[kind] = torch.zeros(seen.shape, dtype=dtype, device=device).masked_fill_(~seen, float("-inf"))[
-                :, None
-            ]
-            tables[kind] = rope_table(length, kind == "full_attention", device)
-        h, ple = self.embed(ids, self.table, self.ple_table, self.projection, self.ple_gain, dtype)
-        per_layer = ple.unbind(2)
+            seen = visible
+            if kind == "sliding_attention":
+                seen = visible & (distance < self.sizes["sliding_window"])[None]
+            mask = torch.zeros(seen.shape, dtype=dtype, device=device).masked_fill_(~seen, float("-inf"))
+            biases[kind] = mask[:, None]
+            tables[kind] = rope_table(self.sizes, length, kind == "full_attention", device)
+        h = self.embed(ids, self.table)
+        per_layer = None if self.ple is None else self.per_layer_inputs(ids, h, *self.ple, dtype).unbind(2)
+        kinds = self.sizes["layer_types"]
+        first_shared = len(kinds) - self.sizes["num_kv_shared_layers"]
         shared: dict[str, tuple[Tensor, Tensor]] = {}
-        for index, kind in enumerate(LAYER_TYPES):
-            given = shared[kind] if index >= FIRST_SHARED else None
-            h, k, v = self.layer(
-                h, per_layer[index].contiguous(), biases[kind], *tables[kind], given, self.layers[index], dtype
+        balances = []
+        for index, kind in enumerate(kinds):
+            given = shared[kind] if index >= first_shared else None
+            ple = None if per_layer is None else per_layer[index].contiguous()
+            h, k, v, balance = self.layer(
+                h, ple, biases[kind], *tables[kind], given, self.layers[index], self.sizes["top_k_experts"], dtype
             )
-            if index < FIRST_SHARED:
+            balances.append(balance)
+            if index < first_shared:
                 shared[kind] = (k, v)
-        return h
+        return h, torch.stack(balances).mean()
 
     def loss(self, ids: Tensor, documents: Tensor, weights: Tensor, dtype: torch.dtype) -> Tensor:
         """Loss of predicting each token from those before it; `weights` [B, T] belong to the predicted tokens."""
-        h = self.hidden(ids, documents, dtype)
+        h, balance = self.hidden(ids, documents, dtype)
         targets = torch.cat((ids[:, 1:], ids[:, :1]), 1)
         shifted = torch.cat((weights[:, 1:], torch.zeros_like(weights[:, :1])), 1)
-        return self.loss_of(h, self.gain, self.table, targets, shifted, dtype)
+        loss = self.loss_of(h, self.gain, self.table, targets, shifted, dtype)
+        return loss if self.sizes["top_k_experts"] is None else loss + BALANCE * balance
 
     @torch.no_grad()
     def logits(self, ids: Tensor, positions: Tensor | None = None, dtype: torch.dtype = torch.float32) -> Tensor:
         """Logits [B, T, V], or [B, V] at one position per row."""
-        h = self.hidden(ids, None, dtype)
+        h, _ = self.hidden(ids, None, dtype)
         if positions is not None:
             h = h[torch.arange(len(ids), device=ids.device), positions]
         return logits_of(h, self.gain, self.table, dtype)
 
 
 @torch.no_grad()
-def check_forward(model: Gemma4ForConditionalGeneration, device: torch.device) -> float:
+def check_forward(model: Gemma4ForConditionalGeneration, variant: str, device: torch.device) -> float:
     """Largest difference of the logits to transformers' own forward, in float32."""
-    ids = torch.randint(24, TEXT["vocab_size"], (2, 200), generator=torch.Generator().manual_seed(1)).to(device)
+    text = TextModel(model, variant)
+    generator = torch.Generator().manual_seed(1)
+    ids = torch.randint(24, text.sizes["vocab_size"], (2, 200), generator=generator).to(device)
     reference = model(input_ids=ids, use_cache=False).logits
-    return (TextModel(model).logits(ids) - reference).abs().max().item()
+    return (text.logits(ids) - reference).abs().max().item()

@@ -185,9 +185,7 @@ export class NonFiniteError extends MarkBaseError {
   readonly label: string;
 
   constructor(fields: { label: string }) {
-    super(
-      `NaN or infinity in the output of ${fields.label}: the weights or the inputs are not finite`,
-    );
+    super(`NaN or infinity in the output of ${fields.label}: the weights or the inputs are not finite`);
     this.label = fields.label;
   }
 }

@@ -16,6 +16,7 @@ export type NativeOperand =
   | { arenaOffset: number; sizeBytes: number; isOutput: boolean }
   | null;
 
+/** A command of a program: kernel family, label for errors, numbers of its parameter struct, operands in binding order. */
 export interface NativeCommand {
   family: string;
   label: string;
@@ -34,6 +35,7 @@ export interface NativePort {
   stride: number;
 }
 
+/** A planned program, as the addon takes it. */
 export interface NativeProgramDescription {
   label: string;
   maxRows: number;
@@ -71,6 +73,7 @@ export interface NativeStep {
   outputs: { port: number; data: Float32Array }[];
 }
 
+/** A program that the addon prepared. */
 export interface NativeProgram {
   readonly plan: { kernel: string; phases: number }[];
   /** Seconds that each command took in all steps so far. */
@@ -79,6 +82,7 @@ export interface NativeProgram {
   dispose(): void;
 }
 
+/** A device of the addon. */
 export interface NativeDevice {
   readonly info: { kind: string; name: string; isa: string; threads: number; totalMemoryBytes: number };
   map(path: string, offsetBytes: number, sizeBytes: number): NativeBuffer;

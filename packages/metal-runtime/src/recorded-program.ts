@@ -86,6 +86,8 @@ export class RecordedProgram implements Program {
     signal?.addEventListener('abort', cancel, { once: true });
     try {
       await native.run(encoded);
+      // The abort may come when the last command already runs: the caller asked to stop all the same.
+      signal?.throwIfAborted();
     } catch (error) {
       signal?.throwIfAborted();
       throw fromNativeError(error);

@@ -14,7 +14,14 @@ import {
   ShapeMismatchError,
 } from '@markbase/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Device, type Matrix, measureReadBandwidth, openDevice, type Program, type StepInput } from '../src/index.js';
+import {
+  type Device,
+  type Matrix,
+  measureReadBandwidth,
+  openDevice,
+  type Program,
+  type StepInput,
+} from '../src/index.js';
 
 const WIDTH = 2048;
 const LAYERS = 24;
@@ -148,9 +155,8 @@ describe('Device', () => {
   });
 
   it('gives an error instead of a token when all logits are NaN', async () => {
-    using program = device.record(
-      { label: 'sampler', maxRows: 1, maxOutputs: 1, precision: 'high' },
-      (ops) => ops.sample(ops.input('logits', 'N', { axis: 'V', size: 50 })),
+    using program = device.record({ label: 'sampler', maxRows: 1, maxOutputs: 1, precision: 'high' }, (ops) =>
+      ops.sample(ops.input('logits', 'N', { axis: 'V', size: 50 })),
     );
     const input = (value: number): StepInput => ({
       ...step(1, { logits: new Float32Array(50).fill(value) }),

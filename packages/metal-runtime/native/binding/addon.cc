@@ -3,7 +3,7 @@
 #include "addon_data.h"
 #include "async_task.h"
 #include "buffer_object.h"
-#include "cpu_device.h"
+#include "processor.h"
 #include "device_object.h"
 #include "program_object.h"
 

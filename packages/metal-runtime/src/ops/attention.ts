@@ -22,6 +22,7 @@ export interface AttentionNode {
   readonly y: number;
 }
 
+/** What the recorder knows of `attention` nodes, and their `attention` command. */
 export const attention: Family<AttentionNode> = {
   reads: (node) => [
     node.q,

@@ -14,6 +14,7 @@ export interface ElementwiseNode {
 
 const OP_CODES = { add: 0, scale: 1, geglu: 2, softcap: 3 } as const;
 
+/** What the recorder knows of `elementwise` nodes, and their `elementwise` command. */
 export const elementwise: Family<ElementwiseNode> = {
   reads: (node) => (node.b === null ? [node.a] : [node.a, node.b]),
   writes: (node) => [node.y],

@@ -11,6 +11,7 @@ export interface EmbedNode {
   readonly y: number;
 }
 
+/** What the recorder knows of `embed` nodes, and their `embed` command. */
 export const embed: Family<EmbedNode> = {
   reads: (node) => (node.soft === null ? [] : [node.soft]),
   writes: (node) => [node.y],

@@ -9,6 +9,7 @@ export interface GatherRowsNode {
   readonly y: number;
 }
 
+/** What the recorder knows of `gatherRows` nodes, and their `gather_rows` command. */
 export const gatherRows: Family<GatherRowsNode> = {
   reads: (node) => [node.x],
   writes: (node) => [node.y],

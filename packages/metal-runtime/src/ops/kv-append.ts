@@ -11,6 +11,7 @@ export interface KvAppendNode {
   readonly v: number;
 }
 
+/** What the recorder knows of `kvAppend` nodes, and their `kv_append` command. */
 export const kvAppend: Family<KvAppendNode> = {
   reads: (node) => [node.k, node.v],
   writes: () => [],
@@ -25,11 +26,7 @@ export const kvAppend: Family<KvAppendNode> = {
       capacity: node.cache.capacityTokens,
       cacheType: scalarCode(node.cache.dtype),
     },
-    operands: [
-      { value: node.k },
-      { value: node.v },
-      ...cacheOperands(node.cache, true),
-    ],
+    operands: [{ value: node.k }, { value: node.v }, ...cacheOperands(node.cache, true)],
     weightBytes: 0,
   }),
 };

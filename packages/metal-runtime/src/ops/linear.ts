@@ -46,6 +46,7 @@ export interface LinearNode {
 
 const EPILOGUE_CODES = { store: 0, geglu: 1, gegluMul: 2, softcap: 3 } as const;
 
+/** What the recorder knows of `linear` nodes, and their `linear` command. */
 export const linear: Family<LinearNode> = {
   reads: (node) => [
     node.x,

@@ -15,6 +15,7 @@ export interface RmsNormNode {
   readonly y: number;
 }
 
+/** What the recorder knows of `rmsNorm` nodes, and their `rms_norm` command. */
 export const rmsNorm: Family<RmsNormNode> = {
   reads: (node) => (node.residual === null ? [node.x] : [node.x, node.residual]),
   writes: (node) => [node.y],

@@ -8,6 +8,7 @@ export interface RopeTableNode {
   readonly y: number;
 }
 
+/** What the recorder knows of `ropeTable` nodes, and their `rope_table` command. */
 export const ropeTable: Family<RopeTableNode> = {
   reads: () => [],
   writes: (node) => [node.y],

@@ -11,6 +11,7 @@ export interface RopeNode {
   readonly y: number;
 }
 
+/** What the recorder knows of `rope` nodes, and their `rope` command. */
 export const rope: Family<RopeNode> = {
   reads: (node) => [node.x, node.table],
   writes: (node) => [node.y],

@@ -21,6 +21,7 @@ export interface SampleNode {
   readonly topLogprobs: number;
 }
 
+/** What the recorder knows of `sample` nodes, and their `sample` command. */
 export const sample: Family<SampleNode> = {
   reads: (node) => [node.logits],
   writes: (node) => [node.tokens, node.logprobs, node.topTokens, node.topLogprobs],

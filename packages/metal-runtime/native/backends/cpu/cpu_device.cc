@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "processor.h"
 #include "cpu_buffer.h"
 #include "cpu_program.h"
 

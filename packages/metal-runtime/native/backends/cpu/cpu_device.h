@@ -42,10 +42,4 @@ class CpuDevice : public Device, public std::enable_shared_from_this<CpuDevice> 
   std::vector<std::weak_ptr<MappedFile>> files_;  ///< each file is mapped once
 };
 
-/** Instruction sets that this build and this processor have, best last. */
-std::vector<std::string> supported_isas();
-
-/** Bytes per second that `threads` threads read from memory together. */
-Status measure_read_bandwidth(uint32_t threads, double* bytes_per_second);
-
 }  // namespace markbase::cpu

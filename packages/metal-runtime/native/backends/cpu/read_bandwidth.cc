@@ -4,7 +4,8 @@
 #include <memory>
 
 #include "cpu_buffer.h"
-#include "cpu_device.h"
+#include "processor.h"
+#include "thread_pool.h"
 
 namespace markbase::cpu {
 
