@@ -2,7 +2,7 @@
 
     python3 assemble.py TRAINED_DIR HF_DIR
 
-`TRAINED_DIR` holds text-*.safetensors and towers-*.safetensors. Tokenizer files and the template come from
+`TRAINED_DIR` holds state.json, text-*.safetensors and, unless the variant has no towers, towers-*.safetensors. Tokenizer files and the template come from
 packages/demo-model/model and from here.
 """
 
@@ -14,7 +14,7 @@ import struct
 import sys
 from pathlib import Path
 
-from architecture import generation_config, model_config, processor_config
+from architecture import generation_config, model_config, processor_config, variant_of
 
 HERE = Path(__file__).parent
 MODEL = HERE.parents[1] / "packages/demo-model/model"
@@ -28,6 +28,7 @@ def header(path: Path) -> dict:
 
 def main() -> None:
     source, target = Path(sys.argv[1]), Path(sys.argv[2])
+    variant = variant_of(source)
     target.mkdir(parents=True, exist_ok=True)
     for old in target.glob("*.safetensors*"):
         old.unlink()
@@ -43,11 +44,10 @@ def main() -> None:
                 total += info["data_offsets"][1] - info["data_offsets"][0]
     index_file = {"metadata": {"total_size": total}, "weight_map": dict(sorted(places.items()))}
     (target / "model.safetensors.index.json").write_text(json.dumps(index_file, indent=2) + "\n")
-    for name, content in (
-        ("config.json", model_config()),
-        ("generation_config.json", generation_config()),
-        ("processor_config.json", processor_config()),
-    ):
+    contents = {"config.json": model_config(variant), "generation_config.json": generation_config()}
+    if variant == "dense":
+        contents["processor_config.json"] = processor_config()
+    for name, content in contents.items():
         (target / name).write_text(json.dumps(content, indent=2) + "\n")
     for path in (MODEL / "tokenizer.json", MODEL / "tokenizer_config.json", HERE / "chat_template.jinja"):
         shutil.copyfile(path, target / path.name)

@@ -17,6 +17,7 @@ import torch
 from tokenizers import Tokenizer
 
 import corpus
+from architecture import variant_of
 from arithmetic import MINUS, PLUS, is_held_out, question, word_problem
 from dialogue import Conversation, Turn, prompt, segments
 from json_answers import json_answer
@@ -34,7 +35,7 @@ OPEN_ENDED = re.compile(
 
 def load(folder: Path, device: torch.device):
     """The checkpoint as it will be stored (bfloat16, quantised), as a float32 transformers model."""
-    model = make_model(SEED)
+    model = make_model(SEED, variant_of(folder))
     weights = {
         name: tensor.float() for prefix in ("text", "towers") for name, tensor in load_shards(folder, prefix).items()
     }
@@ -274,6 +275,32 @@ def story_figures(generator: Generator) -> dict:
     }
 
 
+@torch.no_grad()
+def expert_figures(model, tokenizer: Tokenizer, device: torch.device, rows: int = 8) -> list[list[float]]:
+    """Percent of the tokens of held-out conversations that each expert computes, layer by layer."""
+    counts, hooks = [], []
+    for module in model.model.language_model.layers:
+        counts.append(torch.zeros(module.router.config.num_experts, dtype=torch.long, device=device))
+        hooks.append(
+            module.router.register_forward_hook(
+                lambda module, inputs, output, count=counts[-1]: count.add_(
+                    torch.bincount(output[2].flatten(), minlength=len(count))
+                )
+            )
+        )
+    for kind in corpus.KINDS:
+        r = corpus.seeded(SEED, "evaluate experts", kind)
+        for _ in range(rows):
+            text = "".join(text for text, _ in segments(corpus.conversation(r, HELD_OUT, kind)))
+            ids = tokenizer.encode(text, add_special_tokens=False).ids
+            # Attention kernels want lengths divisible by eight.
+            model(input_ids=torch.tensor([ids[: len(ids) // 8 * 8]], device=device), use_cache=False)
+    for hook in hooks:
+        hook.remove()
+    top_k = model.config.text_config.top_k_experts
+    return [[round(100 * top_k * share, 1) for share in (count / count.sum()).tolist()] for count in counts]
+
+
 TALK = [
     "Hello!",
     "Who are you?",
@@ -316,7 +343,8 @@ def main() -> None:
     arguments = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = load(arguments.checkpoint, device)
-    generator = Generator(TextModel(model), Tokenizer.from_file(str(arguments.tokenizer)), device)
+    text = TextModel(model, variant_of(arguments.checkpoint))
+    generator = Generator(text, Tokenizer.from_file(str(arguments.tokenizer)), device)
     figures: dict = {}
     for name, measure in (
         ("arithmetic", arithmetic_figures),
@@ -327,6 +355,9 @@ def main() -> None:
         figures[name] = measure(generator)
         print(json.dumps({name: figures[name]}, indent=1, ensure_ascii=False)[:5000], flush=True)
         arguments.out.write_text(json.dumps(figures, indent=1, ensure_ascii=False))
+    if text.sizes["top_k_experts"] is not None:
+        figures["experts"] = expert_figures(model, generator.tokenizer, device)
+        print(json.dumps({"experts": figures["experts"]}), flush=True)
     figures["talk"] = [
         f"{ask} -> {text}"
         for ask, text in zip(TALK, generator.run([prompt(Conversation([Turn(ask)])) for ask in TALK], 48))

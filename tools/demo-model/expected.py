@@ -147,7 +147,10 @@ def main() -> None:
     model = load(arguments.checkpoint, device)
     tokenizer = Tokenizer.from_file(str(arguments.tokenizer))
     out: dict[str, Tensor] = {}
-    for part in (text_part, generate_part, image_part, audio_part):
+    parts = [text_part, generate_part]
+    parts += [image_part] if model.model.vision_tower is not None else []
+    parts += [audio_part] if model.model.audio_tower is not None else []
+    for part in parts:
         out |= part(model, tokenizer, device)
         save_file({name: tensor.detach().cpu().contiguous() for name, tensor in out.items()}, str(arguments.out))
         print(part.__name__, sum(tensor.nbytes for tensor in out.values()) // 1000, "kB", flush=True)

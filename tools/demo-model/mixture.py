@@ -22,8 +22,8 @@ def route(x: Tensor, scale: Tensor, w_router: Tensor, expert_scale: Tensor, top_
     """
     probabilities = torch.softmax(F.linear(x * scale * x.shape[-1] ** -0.5, w_router), -1)
     best, chosen = probabilities.topk(top_k, -1)
-    best = best / best.sum(-1, keepdim=True) * expert_scale[chosen]
-    weights = torch.zeros_like(probabilities).scatter(-1, chosen, best)
+    best = best / best.sum(-1, keepdim=True)
+    weights = torch.zeros_like(probabilities).scatter(-1, chosen, best) * expert_scale
     used = torch.zeros_like(probabilities).scatter(-1, chosen, torch.ones_like(best)).flatten(0, -2).mean(0) / top_k
     return weights, w_router.shape[0] * (used * probabilities.flatten(0, -2).mean(0)).sum()
 

@@ -13,7 +13,7 @@ from transformers import Gemma4Config, Gemma4ForConditionalGeneration
 
 from affine import GROUP
 from architecture import bits_of, model_config, text_config
-from mixture import BALANCE, experts, route
+from mixture import experts, route
 
 CLIP_INPUT, CLIP_OUTPUT = 8.0, 16.0
 
@@ -127,6 +127,11 @@ def linear(x: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
     return F.linear(x.to(dtype), weight.to(dtype))
 
 
+def for_queries(x: Tensor, count: int) -> Tensor:
+    """Keys or values [B, G, T, D], repeated for `count` query heads."""
+    return x[:, :, None].expand(-1, -1, count // x.shape[1], -1, -1).flatten(1, 2)
+
+
 def layer(
     h: Tensor,
     ple: Tensor | None,
@@ -142,24 +147,19 @@ def layer(
     balance of its experts, zero without any."""
     w = weights
     rows, length, _ = h.shape
-    size = w["q_norm"].shape[0]
-
-    def heads(name: str) -> Tensor:
-        return linear(x, w[name], dtype).view(rows, length, -1, size)
-
+    heads = (rows, length, -1, w["q_norm"].shape[0])
     x = norm(h, w["input_layernorm"])
-    q = rotate(norm(heads("q_proj"), w["q_norm"]), cos, sin).to(dtype).transpose(1, 2)
+    q = rotate(norm(linear(x, w["q_proj"], dtype).view(heads), w["q_norm"]), cos, sin).to(dtype).transpose(1, 2)
     if shared is None:
-        raw = heads("k_proj")
+        raw = linear(x, w["k_proj"], dtype).view(heads)
         k = rotate(norm(raw, w["k_norm"]), cos, sin).to(dtype).transpose(1, 2)
-        v = norm(heads("v_proj") if "v_proj" in w else raw).to(dtype).transpose(1, 2)
+        v = norm(linear(x, w["v_proj"], dtype).view(heads) if "v_proj" in w else raw).to(dtype).transpose(1, 2)
     else:
         k, v = shared
-    group = q.shape[1] // k.shape[1]
     attended = F.scaled_dot_product_attention(
         q,
-        k.repeat_interleave(group, 1),
-        v.repeat_interleave(group, 1),
+        for_queries(k, q.shape[1]),
+        for_queries(v, q.shape[1]),
         attn_mask=bias.expand(rows, q.shape[1], length, length),
         scale=1.0,
     )
@@ -206,21 +206,12 @@ def loss_of(h: Tensor, gain: Tensor, table: Tensor, targets: Tensor, weights: Te
     return (entropy * weights.flatten()).sum() / weights.sum().clamp_min(1.0)
 
 
-# The parameters of a decoder layer, where a layer has them, by the names that `layer` uses.
-ATTENTION = ("q_proj", "q_norm", "k_proj", "k_norm", "v_proj", "o_proj")
-MLP = ("gate_proj", "up_proj", "down_proj")
-
-
 def layer_weights(module: torch.nn.Module) -> dict[str, Tensor]:
-    """All parameters of a transformers decoder layer; names without their parent and `.weight` where that is clear."""
-    out = {}
-    for name, parameter in module.named_parameters():
-        name = name.removesuffix(".weight")
-        parent, _, last = name.rpartition(".")
-        out[
-            last if (parent, last) in [*(("self_attn", n) for n in ATTENTION), *(("mlp", n) for n in MLP)] else name
-        ] = parameter
-    return out
+    """All parameters of a transformers decoder layer, by the names that `layer` uses."""
+    return {
+        name.removesuffix(".weight").removeprefix("self_attn.").removeprefix("mlp."): parameter
+        for name, parameter in module.named_parameters()
+    }
 
 
 class TextModel:
@@ -274,13 +265,15 @@ class TextModel:
                 shared[kind] = (k, v)
         return h, torch.stack(balances).mean()
 
-    def loss(self, ids: Tensor, documents: Tensor, weights: Tensor, dtype: torch.dtype) -> Tensor:
-        """Loss of predicting each token from those before it; `weights` [B, T] belong to the predicted tokens."""
+    def loss(self, ids: Tensor, documents: Tensor, weights: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        """Loss of predicting each token from those before it, and the mean balance of the experts.
+
+        `weights` [B, T] belong to the predicted tokens.
+        """
         h, balance = self.hidden(ids, documents, dtype)
         targets = torch.cat((ids[:, 1:], ids[:, :1]), 1)
         shifted = torch.cat((weights[:, 1:], torch.zeros_like(weights[:, :1])), 1)
-        loss = self.loss_of(h, self.gain, self.table, targets, shifted, dtype)
-        return loss if self.sizes["top_k_experts"] is None else loss + BALANCE * balance
+        return self.loss_of(h, self.gain, self.table, targets, shifted, dtype), balance
 
     @torch.no_grad()
     def logits(self, ids: Tensor, positions: Tensor | None = None, dtype: torch.dtype = torch.float32) -> Tensor:

@@ -1,6 +1,6 @@
 """Trains the text part of the demo model; resumable, in pieces of any length.
 
-    python3 train.py --out OUT [--resume STATE] [--minutes M | --until STEP] [--decay N]
+    python3 train.py --out OUT [--variant moe] [--resume STATE] [--minutes M | --until STEP] [--decay N]
 
 A piece runs at a constant learning rate until `--minutes` are over or step `--until` is reached, saves that state, then
 lets the learning rate fall to zero in `--decay` steps and saves the result as a Hugging Face checkpoint. The next piece
@@ -24,6 +24,8 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 
 import corpus
+from architecture import VARIANTS, variant_of
+from mixture import BALANCE
 from model import TextModel, check_forward, make_model, store
 
 SEED = 20261129
@@ -113,6 +115,7 @@ def learning_rate(step: int, start: int, decay_from: int | None, decay_steps: in
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--variant", choices=VARIANTS, default="dense")
     parser.add_argument("--resume", type=Path)
     parser.add_argument(
         "--tokenizer", type=Path, default=Path(__file__).parents[2] / "packages/demo-model/model/tokenizer.json"
@@ -130,16 +133,18 @@ def main() -> None:
     pool = mp.get_context("fork").Pool(arguments.workers, start_worker, (str(arguments.tokenizer),))
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.set_float32_matmul_precision("highest")
-    model = make_model(SEED).to(device)
+    variant = arguments.variant
+    model = make_model(SEED, variant).to(device)
     start = 0
     if arguments.resume:
+        assert variant_of(arguments.resume) == variant, "a piece resumes from its own variant"
         state = json.loads((arguments.resume / "state.json").read_text())
         start = state["step"]
         missing, unexpected = model.load_state_dict(
             {k: v.float() for k, v in load_shards(arguments.resume, "state").items()}, strict=False
         )
         assert not unexpected, unexpected
-    difference = check_forward(model, device)
+    difference = check_forward(model, variant, device)
     print(f"logits differ from transformers by at most {difference:.2e}; {time.time() - began:.0f} s", flush=True)
     assert difference < 2e-3, difference
 
@@ -149,8 +154,8 @@ def main() -> None:
     for parameter in live.values():
         parameter.requires_grad_(True)
     master = {name: parameter.detach().clone() for name, parameter in live.items()}
-    matrices = [tensor for tensor in master.values() if tensor.ndim == 2]
-    gains = [tensor for tensor in master.values() if tensor.ndim != 2]
+    matrices = [tensor for tensor in master.values() if tensor.ndim > 1]
+    gains = [tensor for tensor in master.values() if tensor.ndim <= 1]
     optimizer = torch.optim.AdamW(
         [{"params": matrices, "weight_decay": 0.05}, {"params": gains, "weight_decay": 0.0}],
         lr=PEAK,
@@ -164,14 +169,14 @@ def main() -> None:
     held_out = torch.from_numpy(pool.apply(shard_job, ((0, True),)).astype(np.int32)).to(device)
 
     torch._dynamo.config.recompile_limit = 32
-    text, plain = TextModel(model, compiled=not arguments.plain), TextModel(model)
+    text, plain = TextModel(model, variant, compiled=not arguments.plain), TextModel(model, variant)
     batches = Batches(pool, start)
     dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
 
-    def step_once(step: int, rate: float) -> torch.Tensor:
+    def step_once(rate: float) -> tuple[torch.Tensor, torch.Tensor]:
         store(live, master)
-        loss = text.loss(*batches.next(device), dtype)
-        loss.backward()
+        loss, balance = text.loss(*batches.next(device), dtype)
+        (loss + BALANCE * balance).backward()
         for name, tensor in master.items():
             tensor.grad = live[name].grad
         torch.nn.utils.clip_grad_norm_(list(master.values()), 1.0)
@@ -180,7 +185,7 @@ def main() -> None:
         optimizer.step()
         for parameter in live.values():
             parameter.grad = None
-        return loss.detach()
+        return loss.detach(), balance.detach()
 
     @torch.no_grad()
     def held_out_loss() -> float:
@@ -188,9 +193,26 @@ def main() -> None:
         losses = []
         for part in held_out.split(BATCH_ROWS)[:4]:
             losses.append(
-                plain.loss(part[:, 0].long(), part[:, 1], part[:, 2].float() * corpus.WEIGHT_UNIT, dtype).item()
+                plain.loss(part[:, 0].long(), part[:, 1], part[:, 2].float() * corpus.WEIGHT_UNIT, dtype)[0].item()
             )
         return sum(losses) / len(losses)
+
+    def write_result() -> None:
+        """The unquantised model, which the loader quantises, and how it came about."""
+        result = {name: master.get(name, tensor) for name, tensor in checkpoint_tensors(model).items()}
+        for prefix in ("text", "towers"):
+            part = {name: tensor for name, tensor in result.items() if ("language_model" in name) == (prefix == "text")}
+            if part:
+                save_shards(part, arguments.out, prefix)
+        history = {
+            "seed": SEED,
+            "start": start,
+            "decay_from": decay_from,
+            "steps": step,
+            "decay": decay_steps,
+            "log": log,
+        }
+        (arguments.out / "train.json").write_text(json.dumps(history, indent=1))
 
     step, decay_from, recent = start, None, []
     decay_steps = arguments.decay
@@ -205,7 +227,7 @@ def main() -> None:
                 if "language_model" in name
             }
             save_shards(state, arguments.out, "state")
-            (arguments.out / "state.json").write_text(json.dumps({"step": step}))
+            (arguments.out / "state.json").write_text(json.dumps({"step": step, "variant": variant}))
             if arguments.decay_minutes < 1e8:
                 pace = (time.time() - first_step[1]) / max(1, step - first_step[0])
                 decay_steps = int(arguments.decay_minutes * 60 / pace)
@@ -213,7 +235,7 @@ def main() -> None:
             print(f"step {step}: state saved, {decay_steps} steps of decay follow", flush=True)
         if decay_from is not None and step >= decay_from + decay_steps:
             break
-        loss = step_once(step, learning_rate(step, start, decay_from, decay_steps))
+        loss, balance = step_once(learning_rate(step, start, decay_from, decay_steps))
         step += 1
         if step == start + 20:
             torch.cuda.synchronize() if device.type == "cuda" else None
@@ -226,26 +248,19 @@ def main() -> None:
                 {
                     "step": step,
                     "loss": round(train_loss, 4),
+                    "balance": round(balance.item(), 3),
                     "held_out": round(held_out_loss(), 4),
                     "seconds": round(time.time() - began),
                 }
             )
             print(json.dumps(log[-1]), flush=True)
             recent = []
+            if decay_from is not None:
+                # A piece that is cut off still leaves a model.
+                write_result()
     store(live, master)
     print(f"held out {held_out_loss():.4f} at step {step}, {time.time() - began:.0f} s", flush=True)
-    # The result is the unquantised model; the loader quantises it.
-    result = {name: master.get(name, tensor) for name, tensor in checkpoint_tensors(model).items()}
-    save_shards({name: tensor for name, tensor in result.items() if "language_model" in name}, arguments.out, "text")
-    save_shards(
-        {name: tensor for name, tensor in result.items() if "language_model" not in name}, arguments.out, "towers"
-    )
-    (arguments.out / "train.json").write_text(
-        json.dumps(
-            {"seed": SEED, "start": start, "decay_from": decay_from, "steps": step, "decay": decay_steps, "log": log},
-            indent=1,
-        )
-    )
+    write_result()
     pool.terminate()
 
 

@@ -1,33 +1,8 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CONTROL_TEXTS } from '../src/tokenizer/control-tokens.js';
 import { loadTokenizer, type Tokenizer } from '../src/tokenizer/index.js';
-
-const CONTROL = [
-  '<pad>',
-  '<eos>',
-  '<bos>',
-  '<unk>',
-  '<|tool>',
-  '<tool|>',
-  '<|tool_call>',
-  '<tool_call|>',
-  '<|tool_response>',
-  '<tool_response|>',
-  '<|"|>',
-  '<|think|>',
-  '<|channel>',
-  '<channel|>',
-  '<|turn>',
-  '<turn|>',
-  '<|image>',
-  '<|image|>',
-  '<image|>',
-  '<|audio>',
-  '<|audio|>',
-  '<audio|>',
-  '<|video|>',
-];
 
 const WORDS = ['thought', 'model', 'user', 'system', '▁the', '▁weather', '▁Paris', '▁▁', '\n\n', 'call'];
 
@@ -37,7 +12,7 @@ export function tokenizerJson(changes: Record<string, unknown> = {}): Record<str
   const add = (token: string): void => {
     if (!vocab.has(token)) vocab.set(token, vocab.size);
   };
-  for (const token of CONTROL) add(token);
+  for (const token of CONTROL_TEXTS) add(token);
   for (let byte = 0; byte < 256; byte++) add(`<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`);
   add('\n');
   add('▁');
@@ -54,7 +29,7 @@ export function tokenizerJson(changes: Record<string, unknown> = {}): Record<str
   }
   return {
     version: '1.0',
-    added_tokens: CONTROL.map((content, id) => ({
+    added_tokens: CONTROL_TEXTS.map((content, id) => ({
       id,
       content,
       single_word: false,
