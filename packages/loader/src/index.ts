@@ -22,7 +22,26 @@ export {
 export type { AffineParameters, QuantizationConfig } from './config/quantization-config.js';
 export type { ExpertsConfig, TextConfig } from './config/text-config.js';
 export type { UnifiedVisionConfig, VisionTowerConfig } from './config/vision-config.js';
+export type { ActiveBytes } from './estimate/active-bytes.js';
+export {
+  type EstimateOptions,
+  type EstimateSource,
+  estimate,
+  type MemoryEstimate,
+  type MemoryFit,
+  type StoredSize,
+} from './estimate/estimate.js';
+export { cacheBytes, type KvBytes, type KvElementBytes, kvBytes, kvReadBytes } from './estimate/kv-bytes.js';
+export {
+  type ByteTable,
+  bytesBy,
+  type ModelPart,
+  modelPart,
+  moduleGroup,
+  type SizedTensor,
+} from './estimate/tensor-bytes.js';
 export * from './limits.js';
+export * from './media/index.js';
 export {
   type AffineBits,
   type AffineGroupSize,

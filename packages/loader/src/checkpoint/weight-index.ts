@@ -56,6 +56,8 @@ export interface WeightIndex {
   hasModule(module: string): boolean;
   /** All names. */
   names(): string[];
+  /** All tensors by name; looking at them does not count as asking for them. */
+  entries(): Iterable<readonly [name: string, tensor: TensorView]>;
   /** Names that nobody asked for, without those that are known to be dead. */
   unused(): string[];
 }
@@ -113,6 +115,10 @@ class CanonicalWeightIndex implements WeightIndex {
 
   names(): string[] {
     return [...this.byName.keys()];
+  }
+
+  entries(): Iterable<readonly [string, TensorView]> {
+    return this.byName.entries();
   }
 
   unused(): string[] {
