@@ -1,12 +1,16 @@
 export type { CheckpointFiles } from './checkpoint/locate-files.js';
-export { type Checkpoint, openCheckpoint } from './checkpoint/open-checkpoint.js';
-export {
-  createWeightIndex,
-  type ExpectedMatrix,
-  type StoredMatrix,
-  type WeightIndex,
-  type WeightIndexFields,
-} from './checkpoint/weight-index.js';
+export { type Checkpoint, type OpenOptions, openCheckpoint } from './checkpoint/open-checkpoint.js';
+export type {
+  AffineMatrix,
+  ExpectedMatrix,
+  FloatQuantizedMatrix,
+  PlainMatrix,
+  QuantizedTensor,
+  StorageWarning,
+  StoredMatrix,
+  StoredTensor,
+} from './checkpoint/stored-matrix.js';
+export { createWeightIndex, type WeightIndex, type WeightIndexFields } from './checkpoint/weight-index.js';
 export { canonicalName } from './checkpoint/weight-names.js';
 export type { AudioTowerConfig, UnifiedAudioConfig } from './config/audio-config.js';
 export type { GenerationConfig } from './config/generation-config.js';
@@ -51,7 +55,14 @@ export {
   dequantizeAffine,
   quantizeAffine,
 } from './quantization/affine-codec.js';
+export { dequantizeFloat, type FloatParts } from './quantization/float-codec.js';
 export { type FloatDType, fromFloat32, isFloatDType, toFloat32 } from './quantization/float-conversion.js';
+export type {
+  FloatParameters,
+  FloatQuantizationMode,
+  QuantizationMode,
+  QuantizationParameters,
+} from './quantization/quantization-mode.js';
 export {
   type QuantizeOptions,
   type QuantizeProgress,
@@ -59,6 +70,7 @@ export {
   quantizeCheckpoint,
 } from './quantization/quantize-checkpoint.js';
 export { DEFAULT_QUANTIZE_RULES, type QuantizeRule } from './quantization/quantize-rules.js';
+export { readMatrixRows } from './quantization/read-matrix-rows.js';
 export { openSafetensors, type SafetensorsFile } from './safetensors/open-safetensors.js';
 export type { TensorSource } from './safetensors/tensor-group.js';
 export { type TensorInfo, TensorView } from './safetensors/tensor-view.js';
