@@ -1,5 +1,6 @@
 export type { CheckpointFiles } from './checkpoint/locate-files.js';
 export { type Checkpoint, type OpenOptions, openCheckpoint } from './checkpoint/open-checkpoint.js';
+export { type ShardOptions, type ShardReport, shardCheckpoint } from './checkpoint/shard-checkpoint.js';
 export type {
   AffineMatrix,
   ExpectedMatrix,
@@ -71,6 +72,7 @@ export {
 } from './quantization/quantize-checkpoint.js';
 export { DEFAULT_QUANTIZE_RULES, type QuantizeRule } from './quantization/quantize-rules.js';
 export { readMatrixRows } from './quantization/read-matrix-rows.js';
+export * from './report/index.js';
 export { openSafetensors, type SafetensorsFile } from './safetensors/open-safetensors.js';
 export type { TensorSource } from './safetensors/tensor-group.js';
 export { type TensorInfo, TensorView } from './safetensors/tensor-view.js';

@@ -9,6 +9,8 @@ import { accessError } from '../files/file-access.js';
 const HEARTBEAT_MS = 2_000;
 /** Silence after which the owner is taken for dead. */
 const STALE_MS = 30_000;
+/** Longest time between the creation of a lock and its owner's name in it. */
+const NAMELESS_MS = 2_000;
 const POLL_MS = 100;
 
 /** Who holds a lock: the content of its file. */
@@ -77,7 +79,9 @@ async function isStale(path: string): Promise<boolean> {
     const { mtimeMs } = await stat(path);
     if (Date.now() - mtimeMs > STALE_MS) return true;
     const owner = parseOwner(await readFile(path, 'utf8'));
-    return owner !== null && owner.host === hostname() && !isAlive(owner.pid);
+    // An owner that was killed before it could write its name.
+    if (owner === null) return Date.now() - mtimeMs > NAMELESS_MS;
+    return owner.host === hostname() && !isAlive(owner.pid);
   } catch (cause) {
     // It was released in between.
     if (isCode(cause, 'ENOENT')) return false;

@@ -91,8 +91,7 @@ function parseFile(item: unknown, url: string, bad: (reason: string) => never): 
 
 /** True for a relative path of plain names, on every operating system. */
 export function isSafePath(path: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these must not become part of a file name
-  if (path.length > 1024 || /[\u0000-\u001f\\:*?"<>|]/.test(path)) return false;
+  if (path.length > 1024 || /[\p{Cc}\\:*?"<>|]/u.test(path)) return false;
   return path.split('/').every((part) => part.length > 0 && part.length < 256 && !/^\.+$|[. ]$/.test(part));
 }
 

@@ -94,8 +94,9 @@ function weightFindings({ config, weights }: Checkpoint): Finding[] {
       findings.push(errorFinding(error, subject));
     }
   }
-  for (const { module, message } of weights.warnings()) {
-    findings.push({ level: 'warning', code: 'STORED_OTHERWISE', subject: module, message });
+  for (const { module, kind, message } of weights.warnings()) {
+    const code = kind === 'low-bits' ? 'LOW_BITS' : 'STORED_OTHERWISE';
+    findings.push({ level: 'warning', code, subject: module, message });
   }
   for (const name of weights.unused()) {
     if (!name.startsWith('language_model.') || isSharedKeyValue(name, config.text)) continue;
