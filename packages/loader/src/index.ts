@@ -1,3 +1,4 @@
+export { type ByteRange, type DType, hasErrorCode, MarkBaseError } from '@markbase/core';
 export type { CheckpointFiles } from './checkpoint/locate-files.js';
 export { type Checkpoint, type OpenOptions, openCheckpoint } from './checkpoint/open-checkpoint.js';
 export { type ShardOptions, type ShardReport, shardCheckpoint } from './checkpoint/shard-checkpoint.js';
@@ -73,7 +74,13 @@ export {
 export { DEFAULT_QUANTIZE_RULES, type QuantizeRule } from './quantization/quantize-rules.js';
 export { readMatrixRows } from './quantization/read-matrix-rows.js';
 export * from './report/index.js';
-export { openSafetensors, type SafetensorsFile } from './safetensors/open-safetensors.js';
+export type { HeaderOptions } from './safetensors/header.js';
+export {
+  type OpenSafetensorsOptions,
+  openSafetensors,
+  type SafetensorsInput,
+} from './safetensors/open-safetensors.js';
+export type { ReadOptions, SafetensorsFile } from './safetensors/read-safetensors.js';
 export type { TensorSource } from './safetensors/tensor-group.js';
 export { type TensorInfo, TensorView } from './safetensors/tensor-view.js';
 export { type WriteOptions, type WriteProgress, writeSafetensors } from './safetensors/write-safetensors.js';
@@ -81,3 +88,7 @@ export {
   type ShardedWriteOptions,
   writeShardedCheckpoint,
 } from './safetensors/write-sharded-checkpoint.js';
+export type { RedirectOptions } from './sources/follow-redirects.js';
+export type { HttpSourceOptions } from './sources/http-source.js';
+export type { PortableInput } from './sources/portable-source.js';
+export type { HttpOptions } from './sources/request-span.js';

@@ -5,7 +5,8 @@ import { ConfigReader } from '../config/config-reader.js';
 import { accessError, isFile } from '../files/file-access.js';
 import { readJson } from '../files/read-json.js';
 import { MAX_INDEX_BYTES, MAX_SHARD_COUNT } from '../limits.js';
-import { openSafetensors, type SafetensorsFile } from '../safetensors/open-safetensors.js';
+import { openSafetensors } from '../safetensors/open-safetensors.js';
+import type { SafetensorsFile } from '../safetensors/read-safetensors.js';
 import type { TensorView } from '../safetensors/tensor-view.js';
 
 /** Name of the file that says which tensor is in which shard. */

@@ -2,6 +2,7 @@ import type { DType } from '@markbase/core';
 import { describe, expect, it } from 'vitest';
 import type { QuantizationConfig } from '../config/quantization-config.js';
 import { TensorView } from '../safetensors/tensor-view.js';
+import { MemorySource } from '../sources/memory-source.js';
 import type { StorageWarning } from './stored-matrix.js';
 import { createWeightIndex } from './weight-index.js';
 
@@ -9,7 +10,7 @@ const QUANTIZATION: QuantizationConfig = { mode: 'affine', bits: 4, groupSize: 6
 
 function view(name: string, dtype: DType, ...shape: number[]): TensorView {
   const range = { path: '/file', offsetBytes: 0, sizeBytes: 0 };
-  return new TensorView(name, dtype, shape, range, { sizeBytes: 0, modifiedMs: 0, inode: 0 });
+  return new TensorView(name, dtype, shape, range, new MemorySource(new Uint8Array(0)));
 }
 
 function indexOf(tensors: readonly TensorView[], quantization: QuantizationConfig | null = QUANTIZATION) {
