@@ -24,7 +24,9 @@ export type Misbehaviour = (request: {
 export interface HubServer {
   readonly endpoint: string;
   readonly seen: SeenRequest[];
-  /** Files of the one repository `org/name`, by path. */
+  /** Name of the one repository. */
+  readonly repository: string;
+  /** Its files, by path. */
   readonly files: Map<string, Buffer>;
   misbehave: Misbehaviour;
   /** Files whose list entry names another hash than they have. */
@@ -35,13 +37,17 @@ export interface HubServer {
 export const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 
 /** Starts a hub that lives as long as the tests of the calling file. */
-export async function startHub(files: Readonly<Record<string, Buffer | string>>): Promise<HubServer> {
+export async function startHub(
+  files: Readonly<Record<string, Buffer | string>>,
+  repository = 'org/name',
+): Promise<HubServer> {
   const contents = Object.entries(files).map(([path, content]): [string, Buffer] => [
     path,
     Buffer.from(content),
   ]);
   const hub: HubServer & { endpoint: string } = {
     endpoint: '',
+    repository,
     seen: [],
     files: new Map(contents),
     misbehave: () => false,
@@ -86,11 +92,13 @@ function answer(hub: HubServer, request: IncomingMessage, response: ServerRespon
   const path = decodeURIComponent(pathname);
   const count = hub.seen.filter((other) => other.path === path).length;
   hub.seen.push({ path, range, token: request.headers.authorization ?? null });
-  const file = path.startsWith(`/org/name/resolve/${COMMIT}/`) ? path.split('/').slice(5).join('/') : null;
+  const file = path.startsWith(`/${hub.repository}/resolve/${COMMIT}/`)
+    ? path.split('/').slice(5).join('/')
+    : null;
   const content = hub.files.get(file ?? '') ?? Buffer.from(listing(hub));
   if (hub.misbehave({ path: file ?? path, count, range, content, response })) return;
   if (file !== null && hub.files.has(file)) sendFile(response, content, range);
-  else if (/^\/api\/models\/org\/name\/revision\/(?:main|v1)$/.test(path)) {
+  else if (path === `/api/models/${hub.repository}/revision/main`) {
     response.writeHead(200, { 'content-type': 'application/json' }).end(content);
   } else response.writeHead(404).end();
 }
@@ -104,5 +112,5 @@ function listing(hub: HubServer): string {
     const sha256 = createHash('sha256').update(wrong).update(content).digest('hex');
     return { rfilename, size, blobId, lfs: { sha256, size, pointerSize: 134 } };
   });
-  return JSON.stringify({ id: 'org/name', sha: COMMIT, siblings });
+  return JSON.stringify({ id: hub.repository, sha: COMMIT, siblings });
 }

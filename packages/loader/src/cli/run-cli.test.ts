@@ -16,8 +16,12 @@ const QUANTISED = fixture('e2b-mlx-4bit');
 async function run(...args: string[]) {
   const printed = { out: '', err: '' };
   const output = {
-    out: (text: string) => void (printed.out += text),
-    err: (text: string) => void (printed.err += text),
+    out(text: string) {
+      printed.out += text;
+    },
+    err(text: string) {
+      printed.err += text;
+    },
     isTerminal: false,
   };
   const code = await runCli(args, output, '1.2.3');

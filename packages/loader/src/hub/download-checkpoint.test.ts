@@ -1,3 +1,4 @@
+// Long because every way in which a server can misbehave is a case of the same function.
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, readlink, stat, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
