@@ -288,6 +288,28 @@ describe('downloadCheckpoint', () => {
     for (const { token } of hub.seen) expect(token).toBe('Bearer hf_secret');
   });
 
+  it('sends no token after a redirect that came back', async () => {
+    const elsewhere = await listen(
+      createServer((_, response) => response.writeHead(302, { location: `${hub.endpoint}/again` }).end()),
+    );
+    const { hub, download } = await start(({ path, response }) => {
+      if (path === 'model.safetensors') response.writeHead(302, { location: elsewhere }).end();
+      else if (path === '/again') response.writeHead(200, { 'content-length': WEIGHTS.length }).end(WEIGHTS);
+      else return false;
+      return true;
+    });
+    await download({ token: ' hf_secret\n' });
+    expect(hub.seen.find(({ path }) => path === '/again')?.token).toBeNull();
+    expect(hub.seen[0]?.token).toBe('Bearer hf_secret');
+  });
+
+  it('does not show a token that cannot be one', async () => {
+    const { download } = await start();
+    const failure = await download({ token: 'hf_\u0000secret' }).catch((error: Error) => error);
+    expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', argument: 'token' });
+    expect(String(failure)).not.toContain('secret');
+  });
+
   it.each(['file:///etc/passwd', 'ftp://127.0.0.1/x', 'http://[bad'])(
     'does not follow %s',
     async (location) => {

@@ -31,8 +31,11 @@ export class HttpClient {
    */
   async get(url: string, headers: Readonly<Record<string, string>> = {}): Promise<HttpAnswer> {
     let at = url;
+    // Once a redirect has led to another origin, the token stays behind for good.
+    let isTrusted = true;
     for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
-      const answer = await this.send(at, headers);
+      isTrusted &&= new URL(at).origin === new URL(this.settings.endpoint).origin;
+      const answer = await this.send(at, headers, isTrusted);
       const location = answer.headers.get('location');
       if (answer.status >= 300 && answer.status < 400 && location !== null) {
         await answer.cancel();
@@ -68,12 +71,15 @@ export class HttpClient {
     }
   }
 
-  private async send(url: string, headers: Readonly<Record<string, string>>): Promise<HttpAnswer> {
+  private async send(
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    isTrusted: boolean,
+  ): Promise<HttpAnswer> {
     const { settings } = this;
     const watch = new StallWatch(settings.stallTimeoutMs, settings.signal);
     const sent: Record<string, string> = { 'accept-encoding': 'identity', ...headers };
-    const isOwn = new URL(url).origin === new URL(settings.endpoint).origin;
-    if (isOwn && settings.token !== null) sent.authorization = `Bearer ${settings.token}`;
+    if (isTrusted && settings.token !== null) sent.authorization = `Bearer ${settings.token}`;
     let response: Response;
     try {
       response = await fetch(url, { headers: sent, redirect: 'manual', signal: watch.signal });

@@ -42,16 +42,28 @@ export function hubSettings(options: HubOptions): HubSettings {
       received: endpoint,
     });
   }
-  const token = options.token === undefined ? (env.HF_TOKEN ?? null) : options.token;
+  const token = checkedToken(options.token === undefined ? (env.HF_TOKEN ?? null) : options.token);
   return {
     revision: checkedRevision(options.revision ?? 'main'),
     endpoint,
-    token: token === '' ? null : token,
+    token,
     signal: options.signal,
     stallTimeoutMs: options.stallTimeoutMs ?? 30_000,
     maxRetries: options.maxRetries ?? 5,
     retryDelayMs: options.retryDelayMs ?? 500,
   };
+}
+
+/** A token that can stand in a header. It is never shown: the platform's own complaint would quote it. */
+function checkedToken(token: string | null): string | null {
+  const trimmed = token?.trim() ?? '';
+  if (trimmed === '') return null;
+  if (/^[!-~]+$/.test(trimmed)) return trimmed;
+  throw new InvalidArgumentError({
+    argument: 'token',
+    expected: 'visible ASCII characters',
+    received: 'something else',
+  });
 }
 
 /** Folder of the shared cache: `HF_HUB_CACHE`, else `HF_HOME/hub`, else `~/.cache/huggingface/hub`. */

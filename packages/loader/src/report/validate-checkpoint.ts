@@ -34,6 +34,9 @@ export interface ValidateOptions {
   onProgress?(progress: { readonly doneBytes: number; readonly totalBytes: number }): void;
 }
 
+/** Types with NaN or infinity; the floats of 4 and 6 bits have neither. */
+const CAN_BE_INFINITE = /^(?:BF16|F16|F32|F64|F8_)/;
+
 /**
  * Checks a checkpoint folder completely: its config, every header, and every tensor that the decoder needs, in shape and
  * in the way it is quantised. Unlike `openCheckpoint` it reports everything that it finds instead of the first error.
@@ -121,7 +124,7 @@ async function readValues(
   let doneBytes = 0;
   let count = 0;
   for (const tensor of tensors) {
-    if (tensor.dtype.startsWith('F') || tensor.dtype === 'BF16') {
+    if (CAN_BE_INFINITE.test(tensor.dtype)) {
       count++;
       const bad = await countNonFinite(tensor, options.signal);
       if (bad > 0) {
