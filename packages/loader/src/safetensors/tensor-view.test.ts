@@ -24,6 +24,17 @@ describe('TensorView', () => {
     expect(pieces).toEqual([12, 12, 8]);
   });
 
+  it('fills a buffer of the caller, from any byte on', async () => {
+    const tensor = await view('into', [4, 2]);
+    const buffer = new Uint8Array(12).fill(9);
+    await tensor.readInto(buffer.subarray(4), 8);
+    expect([...buffer.subarray(0, 4)]).toEqual([9, 9, 9, 9]);
+    expect([...new Float32Array(buffer.slice(4).buffer)]).toEqual([5, 6]);
+    for (const begin of [21, -1, 0.5]) {
+      await expect(tensor.readInto(buffer, begin)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    }
+  });
+
   it('reads scalars and empty tensors', async () => {
     expect([...(await (await view('scalar', [])).readFloat32())]).toEqual([3]);
     expect(await (await view('empty', [2, 0])).read()).toHaveLength(0);
