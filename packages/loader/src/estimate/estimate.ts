@@ -149,10 +149,10 @@ function stepTokens(seesWholeImages: boolean, contextTokens: number, chunk = DEF
 
 /** Bytes that depend on the context: caches and buffers. */
 function variableBytes(config: ModelConfig, sizes: Sizes, chunk: number | undefined): number {
-  const { contextTokens, elementBytes, sequences } = sizes;
+  const { contextTokens, sequences } = sizes;
   const maxStepTokens = stepTokens(config.text.bidirectionalVision, contextTokens, chunk);
-  const buffers = activationBytes(config.text, { maxStepTokens, sequences, elementBytes });
-  return caches(config, { ...sizes, maxStepTokens }) + buffers;
+  const textRows = stepTokens(false, contextTokens, chunk);
+  return caches(config, { ...sizes, maxStepTokens }) + activationBytes(config.text, textRows, sequences);
 }
 
 function caches(config: ModelConfig, sizes: Sizes): number {
