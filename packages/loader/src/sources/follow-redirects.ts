@@ -32,10 +32,12 @@ export async function followRedirects(
   const { token, redirects = 'follow', onRedirect } = options;
   const { origin } = new URL(url);
   let at = url;
+  let isOwnOrigin = true;
   for (let count = 0; count <= MAX_REDIRECTS; count++) {
     const sent: Record<string, string> = { ...headers };
-    if (token !== undefined && new URL(at).origin === origin)
-      sent.authorization = `Bearer ${checkedToken(token)}`;
+    // Whoever leaves the origin once does not get the token back on return: another server chose that address.
+    isOwnOrigin &&= new URL(at).origin === origin;
+    if (token !== undefined && isOwnOrigin) sent.authorization = `Bearer ${checkedToken(token)}`;
     const response = await fetch(at, { headers: sent, redirect: 'manual', signal });
     if (response.type === 'opaqueredirect') {
       if (token === undefined && redirects === 'follow') return fetch(at, { headers: sent, signal });

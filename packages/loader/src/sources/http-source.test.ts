@@ -15,7 +15,7 @@ function fileWithHeader(headerBytes: number): Uint8Array {
 
 async function failure(answer: Answer, options = {}, file = FILE) {
   const { url } = await rangeServer(file, answer);
-  return openSafetensors(url, options).then(
+  return openSafetensors(url, { maxRetries: 0, ...options }).then(
     (opened) =>
       opened.tensors
         .get('a')!
@@ -171,7 +171,44 @@ describe('a server that does not', () => {
   });
 });
 
+describe('failures that pass', () => {
+  it.each([1, 2])('are tried again, here %i times', async (failures) => {
+    const { url, seen } = await rangeServer(FILE, (response, begin, end) => {
+      const isSecondPart = begin > 0 && seen.length > 1;
+      if (isSecondPart && seen.length < 2 + failures) return void response.writeHead(503).end();
+      sendRange(response, FILE, begin, end);
+    });
+    const { tensors } = await openSafetensors(url, { retryDelayMs: 1 });
+    expect(Buffer.compare(await tensors.get('a')!.read(), DATA)).toBe(0);
+    expect(seen).toHaveLength(2 + failures);
+  });
+
+  it('are reported in the end; others are not tried again', async () => {
+    for (const [status, rule, count] of [
+      [500, 'ServerError', 4],
+      [429, 'RateLimited', 4],
+      [404, 'NotFound', 1],
+    ] as const) {
+      const { url, seen } = await rangeServer(FILE, (response) => void response.writeHead(status).end());
+      await expect(openSafetensors(url, { maxRetries: 3, retryDelayMs: 1 })).rejects.toMatchObject({ rule });
+      expect(seen).toHaveLength(count);
+    }
+  });
+});
+
 describe('redirects and tokens', () => {
+  it('does not give the token to an address of its own origin that another one chose', async () => {
+    const own = await rangeServer(FILE, (response, begin, end, request) => {
+      if (request.url === '/back') return sendRange(response, FILE, begin, end);
+      response.writeHead(302, { location: other.url.href }).end();
+    });
+    const other = await rangeServer(FILE, (response) => {
+      response.writeHead(302, { location: new URL('/back', own.url).href }).end();
+    });
+    await openSafetensors(own.url, { token: 'hf_x' });
+    expect(own.seen.map(({ authorization }) => authorization)).toEqual(['Bearer hf_x', undefined]);
+  });
+
   it('follows to another origin without the token, and tells', async () => {
     const target = await rangeServer(FILE);
     const source = await rangeServer(FILE, (response) => {

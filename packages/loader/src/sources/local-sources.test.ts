@@ -1,3 +1,4 @@
+import { openAsBlob } from 'node:fs';
 import { open, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -109,6 +110,22 @@ describe('memory', () => {
     expect([...(await tensor.readRows(0, 1))]).toEqual([1, 2]);
     structuredClone(buffer, { transfer: [buffer] });
     await expect(tensor.read()).rejects.toMatchObject({ code: 'CORRUPT_FILE', rule: 'FileChanged' });
+  });
+});
+
+describe('Blob', () => {
+  it('reads a file behind it only where it is asked to, and notices a change', async () => {
+    const path = await pathOf('blob');
+    const tensor = (await openSafetensors(await openAsBlob(path))).tensors.get('a')!;
+    expect([...(await tensor.readRows(0, 1))]).toEqual([1, 2]);
+    await writeFile(path, new Uint8Array(3));
+    await expect(tensor.read()).rejects.toMatchObject({ code: 'FILE_ACCESS' });
+  });
+
+  it('lends its name to messages', async () => {
+    const bytes = FILE.slice(0, -2);
+    const file = new File([bytes], 'chosen.safetensors');
+    await expect(openSafetensors(file)).rejects.toMatchObject({ path: 'chosen.safetensors' });
   });
 });
 

@@ -9,6 +9,10 @@ export interface HttpOptions extends RedirectOptions {
   readonly signal?: AbortSignal;
   /** How long a server may send nothing; default 30,000 ms. */
   readonly stallTimeoutMs?: number;
+  /** How often to repeat a request that failed in a way that may pass (network, 429, 5xx); default 2. */
+  readonly maxRetries?: number;
+  /** Pause before the first repetition, doubled each time; default 250 ms. */
+  readonly retryDelayMs?: number;
 }
 
 /** Which bytes to ask for; `totalBytes` of the file is null before the first answer. */
@@ -27,6 +31,24 @@ export interface Span {
 }
 
 const STALL_TIMEOUT_MS = 30_000;
+const MAX_RETRIES = 2;
+const RETRY_DELAY_MS = 250;
+const PASSING: readonly DownloadRule[] = ['Network', 'RateLimited', 'ServerError'];
+
+/** `requestOnce`, repeated when it fails in a way that may pass. */
+export async function requestSpan(url: string, wanted: WantedSpan, options: HttpOptions): Promise<Span> {
+  const { maxRetries = MAX_RETRIES, retryDelayMs = RETRY_DELAY_MS, signal } = options;
+  for (let failures = 0; ; failures++) {
+    try {
+      return await requestOnce(url, wanted, options);
+    } catch (error) {
+      const mayPass = error instanceof DownloadError && PASSING.includes(error.rule);
+      if (!mayPass || failures >= maxRetries) throw error;
+      await new Promise((resolve) => setTimeout(resolve, retryDelayMs * 2 ** failures));
+      signal?.throwIfAborted();
+    }
+  }
+}
 
 /**
  * One range request, every promise of the answer checked before a byte of it is used.
@@ -34,7 +56,7 @@ const STALL_TIMEOUT_MS = 30_000;
  * The span ends with the file when it was asked for further before the size was known. A status 200 is taken only when
  * it brings a whole file that fits into the span.
  */
-export async function requestSpan(url: string, wanted: WantedSpan, options: HttpOptions): Promise<Span> {
+async function requestOnce(url: string, wanted: WantedSpan, options: HttpOptions): Promise<Span> {
   const { begin, end } = wanted;
   const guard = new StallGuard(url, options.stallTimeoutMs ?? STALL_TIMEOUT_MS, options.signal);
   try {
