@@ -10,6 +10,7 @@ import {
 import { readJson } from '../files/read-json.js';
 import { MAX_CONFIG_BYTES } from '../limits.js';
 import { foreignLayout } from '../quantization/foreign-layout.js';
+import type { ReadOptions } from '../safetensors/read-safetensors.js';
 import { type CheckpointFiles, COMPANION_FILES, locateCompanions, locateDirectory } from './locate-files.js';
 import { openShards } from './shards.js';
 import type { StorageWarning } from './stored-matrix.js';
@@ -34,6 +35,8 @@ export interface Checkpoint {
 /** Options of `openCheckpoint`. */
 export interface OpenOptions {
   readonly signal?: AbortSignal;
+  /** What to allow in the headers of weight files. */
+  readonly header?: ReadOptions;
   /** Called when a module that is asked for is stored otherwise than config.json says; see `WeightIndex.warnings`. */
   onWarning?(warning: StorageWarning): void;
 }
@@ -59,7 +62,7 @@ export async function openCheckpoint(directory: string, options: OpenOptions = {
   const generationPath = files.generationConfig ?? join(root, COMPANION_FILES.generationConfig);
   const generation = parseGenerationConfig(generationJson, generationPath, config.text.eosTokenIds);
   signal?.throwIfAborted();
-  const tensors = await openShards(root, signal);
+  const tensors = await openShards(root, signal, options.header);
   const { tieWordEmbeddings } = config.text;
   const weights = createWeightIndex({
     tensors,
