@@ -1,7 +1,7 @@
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
-  entry: ['src/index.ts'],
+  entry: { index: 'src/index.ts', browser: 'src/browser.ts', cli: 'src/cli/index.ts', bin: 'src/cli/bin.ts' },
   format: 'esm',
   dts: true,
   sourcemap: true,

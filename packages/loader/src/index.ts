@@ -1,12 +1,18 @@
+export { type ByteRange, type DType, hasErrorCode, MarkBaseError } from '@markbase/core';
 export type { CheckpointFiles } from './checkpoint/locate-files.js';
-export { type Checkpoint, openCheckpoint } from './checkpoint/open-checkpoint.js';
-export {
-  createWeightIndex,
-  type ExpectedMatrix,
-  type StoredMatrix,
-  type WeightIndex,
-  type WeightIndexFields,
-} from './checkpoint/weight-index.js';
+export { type Checkpoint, type OpenOptions, openCheckpoint } from './checkpoint/open-checkpoint.js';
+export { type ShardOptions, type ShardReport, shardCheckpoint } from './checkpoint/shard-checkpoint.js';
+export type {
+  AffineMatrix,
+  ExpectedMatrix,
+  FloatQuantizedMatrix,
+  PlainMatrix,
+  QuantizedTensor,
+  StorageWarning,
+  StoredMatrix,
+  StoredTensor,
+} from './checkpoint/stored-matrix.js';
+export { createWeightIndex, type WeightIndex, type WeightIndexFields } from './checkpoint/weight-index.js';
 export { canonicalName } from './checkpoint/weight-names.js';
 export type { AudioTowerConfig, UnifiedAudioConfig } from './config/audio-config.js';
 export type { GenerationConfig } from './config/generation-config.js';
@@ -22,7 +28,27 @@ export {
 export type { AffineParameters, QuantizationConfig } from './config/quantization-config.js';
 export type { ExpertsConfig, TextConfig } from './config/text-config.js';
 export type { UnifiedVisionConfig, VisionTowerConfig } from './config/vision-config.js';
+export type { ActiveBytes } from './estimate/active-bytes.js';
+export {
+  type EstimateOptions,
+  type EstimateSource,
+  estimate,
+  type MemoryEstimate,
+  type MemoryFit,
+  type StoredSize,
+} from './estimate/estimate.js';
+export { cacheBytes, type KvBytes, type KvElementBytes, kvBytes, kvReadBytes } from './estimate/kv-bytes.js';
+export {
+  type ByteTable,
+  bytesBy,
+  type ModelPart,
+  modelPart,
+  moduleGroup,
+  type SizedTensor,
+} from './estimate/tensor-bytes.js';
+export * from './hub/index.js';
 export * from './limits.js';
+export * from './media/index.js';
 export {
   type AffineBits,
   type AffineGroupSize,
@@ -31,7 +57,14 @@ export {
   dequantizeAffine,
   quantizeAffine,
 } from './quantization/affine-codec.js';
+export { dequantizeFloat, type FloatParts } from './quantization/float-codec.js';
 export { type FloatDType, fromFloat32, isFloatDType, toFloat32 } from './quantization/float-conversion.js';
+export type {
+  FloatParameters,
+  FloatQuantizationMode,
+  QuantizationMode,
+  QuantizationParameters,
+} from './quantization/quantization-mode.js';
 export {
   type QuantizeOptions,
   type QuantizeProgress,
@@ -39,7 +72,15 @@ export {
   quantizeCheckpoint,
 } from './quantization/quantize-checkpoint.js';
 export { DEFAULT_QUANTIZE_RULES, type QuantizeRule } from './quantization/quantize-rules.js';
-export { openSafetensors, type SafetensorsFile } from './safetensors/open-safetensors.js';
+export { readMatrixRows } from './quantization/read-matrix-rows.js';
+export * from './report/index.js';
+export type { HeaderOptions } from './safetensors/header.js';
+export {
+  type OpenSafetensorsOptions,
+  openSafetensors,
+  type SafetensorsInput,
+} from './safetensors/open-safetensors.js';
+export type { ReadOptions, SafetensorsFile } from './safetensors/read-safetensors.js';
 export type { TensorSource } from './safetensors/tensor-group.js';
 export { type TensorInfo, TensorView } from './safetensors/tensor-view.js';
 export { type WriteOptions, type WriteProgress, writeSafetensors } from './safetensors/write-safetensors.js';
@@ -47,3 +88,7 @@ export {
   type ShardedWriteOptions,
   writeShardedCheckpoint,
 } from './safetensors/write-sharded-checkpoint.js';
+export type { RedirectOptions } from './sources/follow-redirects.js';
+export type { HttpSourceOptions } from './sources/http-source.js';
+export type { PortableInput } from './sources/portable-source.js';
+export type { HttpOptions } from './sources/request-span.js';

@@ -2,17 +2,26 @@ import { join } from 'node:path';
 import { ConfigReader } from '../config/config-reader.js';
 import { type GenerationConfig, parseGenerationConfig } from '../config/generation-config.js';
 import { type ModelConfig, parseModelConfig } from '../config/model-config.js';
-import { parseQuantization, type QuantizationConfig } from '../config/quantization-config.js';
+import {
+  foreignLayoutError,
+  parseQuantization,
+  type QuantizationConfig,
+} from '../config/quantization-config.js';
 import { readJson } from '../files/read-json.js';
 import { MAX_CONFIG_BYTES } from '../limits.js';
+import { foreignLayout } from '../quantization/foreign-layout.js';
+import type { ReadOptions } from '../safetensors/read-safetensors.js';
 import { type CheckpointFiles, COMPANION_FILES, locateCompanions, locateDirectory } from './locate-files.js';
 import { openShards } from './shards.js';
+import type { StorageWarning } from './stored-matrix.js';
 import { createWeightIndex, type WeightIndex } from './weight-index.js';
 
 /** A checkpoint folder, checked: typed settings and the places of all tensors. No tensor was read. */
 export interface Checkpoint {
   /** Absolute path of the folder with config.json. */
   readonly directory: string;
+  /** Absolute path of config.json. */
+  readonly configPath: string;
   readonly config: ModelConfig;
   /** null = nothing is quantised. */
   readonly quantization: QuantizationConfig | null;
@@ -23,16 +32,22 @@ export interface Checkpoint {
   readonly sizeBytes: number;
 }
 
+/** Options of `openCheckpoint`. */
+export interface OpenOptions {
+  readonly signal?: AbortSignal;
+  /** What to allow in the headers of weight files. */
+  readonly header?: ReadOptions;
+  /** Called when a module that is asked for is stored otherwise than config.json says; see `WeightIndex.warnings`. */
+  onWarning?(warning: StorageWarning): void;
+}
+
 /**
  * Opens a checkpoint in the Hugging Face or the MLX layout.
  *
  * @param directory a folder with config.json, or a repository folder of the Hugging Face cache
  * @throws FileAccessError, CorruptFileError, InvalidConfigError, UnsupportedModelError; the signal's reason when aborted
  */
-export async function openCheckpoint(
-  directory: string,
-  options: { signal?: AbortSignal } = {},
-): Promise<Checkpoint> {
+export async function openCheckpoint(directory: string, options: OpenOptions = {}): Promise<Checkpoint> {
   const { signal } = options;
   signal?.throwIfAborted();
   const root = await locateDirectory(directory);
@@ -47,13 +62,26 @@ export async function openCheckpoint(
   const generationPath = files.generationConfig ?? join(root, COMPANION_FILES.generationConfig);
   const generation = parseGenerationConfig(generationJson, generationPath, config.text.eosTokenIds);
   signal?.throwIfAborted();
-  const tensors = await openShards(root, signal);
+  const tensors = await openShards(root, signal, options.header);
   const { tieWordEmbeddings } = config.text;
+  const weights = createWeightIndex({
+    tensors,
+    quantization,
+    tieWordEmbeddings,
+    configPath,
+    modelType: config.modelType,
+    onWarning: options.onWarning,
+  });
+  const foreign = foreignLayout(weights.names());
+  if (foreign !== null) {
+    throw foreignLayoutError(config.modelType, `${foreign.layout} (it has the tensor ${foreign.tensor})`);
+  }
   return {
     directory: root,
+    configPath,
     config,
     quantization,
-    weights: createWeightIndex({ tensors, quantization, tieWordEmbeddings, configPath }),
+    weights,
     files,
     generation,
     sizeBytes: tensors.reduce((sum, tensor) => sum + tensor.range.sizeBytes, 0),

@@ -114,8 +114,12 @@ describe('with an index', () => {
 
     const folder = await folderOf({});
     await symlink(join(outside, 'x.safetensors'), join(folder, 'x.safetensors'));
+    // Found in the folder, and named by an index.
+    await expect(openShards(folder)).rejects.toMatchObject({ rule: 'UnsafeShardName' });
     await writeIndex(folder, { a: 'x.safetensors' });
     await expect(openShards(folder)).rejects.toMatchObject({ rule: 'UnsafeShardName' });
+    await symlink(outside, join(root, 'linked'));
+    expect(await names(join(root, 'linked'))).toEqual(['a']);
   });
 });
 
@@ -123,4 +127,12 @@ it('stops when aborted', async () => {
   const folder = await folderOf({ 'model.safetensors': ['a'] });
   const reason = new RangeError('enough');
   await expect(openShards(folder, AbortSignal.abort(reason))).rejects.toBe(reason);
+});
+
+it('opens headers as the caller allows, with and without an index', async () => {
+  const folder = await folderOf({ 'model.safetensors': ['a', 'b'] });
+  const limited = () => openShards(folder, undefined, { maxTensorCount: 1 });
+  await expect(limited()).rejects.toMatchObject({ rule: 'TooManyTensors' });
+  await writeIndex(folder, { a: 'model.safetensors', b: 'model.safetensors' });
+  await expect(limited()).rejects.toMatchObject({ rule: 'TooManyTensors' });
 });

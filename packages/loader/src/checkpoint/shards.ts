@@ -5,7 +5,8 @@ import { ConfigReader } from '../config/config-reader.js';
 import { accessError, isFile } from '../files/file-access.js';
 import { readJson } from '../files/read-json.js';
 import { MAX_INDEX_BYTES, MAX_SHARD_COUNT } from '../limits.js';
-import { openSafetensors, type SafetensorsFile } from '../safetensors/open-safetensors.js';
+import { openSafetensors } from '../safetensors/open-safetensors.js';
+import type { ReadOptions, SafetensorsFile } from '../safetensors/read-safetensors.js';
 import type { TensorView } from '../safetensors/tensor-view.js';
 
 /** Name of the file that says which tensor is in which shard. */
@@ -22,13 +23,17 @@ const SHARD_NAME = /^(.+)-([0-9]{5})-of-([0-9]{5})\.safetensors$/;
  * @throws FileAccessError, CorruptFileError (ShardMissing, UnsafeShardName, IndexMismatch, DuplicateKey and the rules
  * of a single file); the signal's reason when aborted
  */
-export async function openShards(directory: string, signal?: AbortSignal): Promise<TensorView[]> {
+export async function openShards(
+  directory: string,
+  signal?: AbortSignal,
+  header: ReadOptions = {},
+): Promise<TensorView[]> {
   const indexPath = join(directory, INDEX_FILE);
-  if (await isFile(indexPath)) return openIndexed(directory, indexPath, signal);
+  if (await isFile(indexPath)) return openIndexed(directory, indexPath, header, signal);
   const files: SafetensorsFile[] = [];
   for (const name of await listShards(directory)) {
     signal?.throwIfAborted();
-    files.push(await openSafetensors(join(directory, name)));
+    files.push(await openSafetensors(await linkedPath(directory, name, directory), header));
   }
   return mergeShards(files);
 }
@@ -36,13 +41,14 @@ export async function openShards(directory: string, signal?: AbortSignal): Promi
 async function openIndexed(
   directory: string,
   indexPath: string,
+  header: ReadOptions,
   signal?: AbortSignal,
 ): Promise<TensorView[]> {
   const weightMap = await readIndex(indexPath);
   const files = new Map<string, SafetensorsFile>();
   for (const name of new Set(weightMap.values())) {
     signal?.throwIfAborted();
-    files.set(name, await openSafetensors(await checkedShardPath(directory, name, indexPath)));
+    files.set(name, await openSafetensors(await checkedShardPath(directory, name, indexPath), header));
   }
   const tensors: TensorView[] = [];
   for (const [tensorName, fileName] of weightMap) {
@@ -75,31 +81,37 @@ async function readIndex(indexPath: string): Promise<Map<string, string>> {
 
 /** The path of a shard that an index names; it must be a file of this checkpoint and nothing else. */
 async function checkedShardPath(directory: string, name: string, indexPath: string): Promise<string> {
-  const unsafe = (reason: string): never => {
-    const shown = JSON.stringify(name.slice(0, 120));
-    throw new CorruptFileError({
-      rule: 'UnsafeShardName',
-      path: indexPath,
-      reason: `shard ${shown} ${reason}`,
-    });
-  };
-  if (!/^[^/\\:\0]+\.safetensors$/.test(name)) unsafe('is not the plain name of a safetensors file');
-  const path = join(directory, name);
-  if (!(await isFile(path))) {
+  if (!/^[^/\\:\0]+\.safetensors$/.test(name)) {
+    throw unsafeName(name, indexPath, 'is not the plain name of a safetensors file');
+  }
+  if (!(await isFile(join(directory, name)))) {
     throw new CorruptFileError({
       rule: 'ShardMissing',
       path: indexPath,
       reason: `the shard ${name} is missing: the checkpoint was not downloaded completely`,
     });
   }
+  return linkedPath(directory, name, indexPath);
+}
+
+/** The path of a weight file; a link may only lead to a file of the same checkpoint. */
+async function linkedPath(directory: string, name: string, namedBy: string): Promise<string> {
+  const path = join(directory, name);
+  let target: string;
   try {
-    const target = await realpath(path);
-    const isInside = (await allowedRoots(directory)).some((root) => target.startsWith(root + sep));
-    if (!isInside) unsafe('is a link to a file outside of the checkpoint');
+    target = await realpath(path);
   } catch (cause) {
     throw accessError(path, 'resolve', cause);
   }
-  return path;
+  const isInside = (await allowedRoots(directory)).some((root) => target.startsWith(root + sep));
+  if (isInside) return path;
+  const advice = 'link the whole folder instead, or copy the file';
+  throw unsafeName(name, namedBy, `is a link to a file outside of the checkpoint: ${advice}`);
+}
+
+function unsafeName(name: string, path: string, problem: string): CorruptFileError {
+  const reason = `shard ${JSON.stringify(name.slice(0, 120))} ${problem}`;
+  return new CorruptFileError({ rule: 'UnsafeShardName', path, reason });
 }
 
 /** The folder itself and, for a snapshot of a Hugging Face cache, the blobs of the same repository. */

@@ -2,13 +2,15 @@ import type { DType } from '@markbase/core';
 import { describe, expect, it } from 'vitest';
 import type { QuantizationConfig } from '../config/quantization-config.js';
 import { TensorView } from '../safetensors/tensor-view.js';
+import { MemorySource } from '../sources/memory-source.js';
+import type { StorageWarning } from './stored-matrix.js';
 import { createWeightIndex } from './weight-index.js';
 
 const QUANTIZATION: QuantizationConfig = { mode: 'affine', bits: 4, groupSize: 64, overrides: new Map() };
 
 function view(name: string, dtype: DType, ...shape: number[]): TensorView {
   const range = { path: '/file', offsetBytes: 0, sizeBytes: 0 };
-  return new TensorView(name, dtype, shape, range, { sizeBytes: 0, modifiedMs: 0, inode: 0 });
+  return new TensorView(name, dtype, shape, range, new MemorySource(new Uint8Array(0)));
 }
 
 function indexOf(tensors: readonly TensorView[], quantization: QuantizationConfig | null = QUANTIZATION) {
@@ -99,7 +101,7 @@ describe('affine matrices', () => {
   });
 
   it('obey an override, and have a leading expert axis', () => {
-    const overrides = new Map([['m', { bits: 3, groupSize: 32 } as const]]);
+    const overrides = new Map([['m', { mode: 'affine', bits: 3, groupSize: 32 } as const]]);
     const tensors = affine({ weight: [2, 4, 12], scales: [2, 4, 4], biases: [2, 4, 4] });
     const index = indexOf(tensors, { ...QUANTIZATION, overrides });
     expect(index.matrix('m', { experts: 2, rows: 4, columns: 128 })).toMatchObject({
@@ -111,14 +113,56 @@ describe('affine matrices', () => {
   });
 
   it.each([
-    ['bits', affine({ weight: [8, 32] }), QUANTIZATION, '4'],
-    ['group_size', affine({ scales: [8, 4], biases: [8, 4] }), QUANTIZATION, '64'],
-    ['quantization', affine(), null, 'null'],
-    ['quantization', affine(), { ...QUANTIZATION, overrides: new Map([['m', false as const]]) }, 'false'],
-  ])('stored otherwise than the config says, in %s, are refused', (key, tensors, quantization, received) => {
-    expect(() => indexOf(tensors, quantization).matrix('m', SIZE)).toThrow(
-      expect.objectContaining({ code: 'INVALID_CONFIG', key: `quantization["m"].${key}`, received }),
+    ['bits', affine({ weight: [8, 32] }), QUANTIZATION, [8, 64], [4, 64]],
+    ['group size', affine({ scales: [8, 4], biases: [8, 4] }), QUANTIZATION, [4, 32], [4, 64]],
+    ['no quantisation at all', affine(), null, [4, 64], null],
+    [
+      'a module that is not quantised',
+      affine(),
+      { ...QUANTIZATION, overrides: new Map([['m', false as const]]) },
+      [4, 64],
+      null,
+    ],
+  ])(
+    'stored otherwise than the config says, with %s, are read in the only way there is',
+    (_, tensors, quantization, taken, said) => {
+      const heard: StorageWarning[] = [];
+      const index = createWeightIndex({
+        tensors,
+        quantization,
+        tieWordEmbeddings: true,
+        configPath: '/config.json',
+        onWarning: (warning) => heard.push(warning),
+      });
+      const [bits, groupSize] = taken;
+      expect(index.matrix('m', SIZE)).toMatchObject({ kind: 'affine', bits, groupSize });
+      index.matrix('m', SIZE);
+      const parameters = (pair: readonly number[]) => ({ mode: 'affine', bits: pair[0], groupSize: pair[1] });
+      expect(heard).toEqual([
+        {
+          module: 'm',
+          kind: 'stored-otherwise',
+          said: said && parameters(said),
+          taken: parameters(taken),
+          message: expect.stringContaining('/config.json'),
+        },
+      ]);
+      expect(index.warnings()).toEqual(heard);
+    },
+  );
+
+  it('with columns that nobody knows are read as the config says, or refused', () => {
+    // 16 words and 2 scales: 4 bits for groups of 64, or 2 bits for groups of 128.
+    expect(indexOf(affine()).stored('m')).toMatchObject({ bits: 4, columns: 128, rows: 8 });
+    const two = { ...QUANTIZATION, bits: 2, groupSize: 128 } as const;
+    expect(indexOf(affine(), two).stored('m')).toMatchObject({ bits: 2, columns: 256, rows: 8 });
+    const three = { ...QUANTIZATION, bits: 3 } as const;
+    expect(() => indexOf(affine(), three).stored('m')).toThrow(
+      expect.objectContaining({ code: 'INVALID_CONFIG', key: 'quantization["m"]' }),
     );
+    // 3 words and 1 scale: 3 bits for a group of 32 is all that fits.
+    const tensors = affine({ weight: [8, 3], scales: [8, 1], biases: [8, 1] });
+    expect(indexOf(tensors).stored('m')).toMatchObject({ bits: 3, groupSize: 32, columns: 32 });
   });
 
   it.each([
@@ -137,5 +181,68 @@ describe('affine matrices', () => {
     expect(() => indexOf(affine().slice(0, 2)).matrix('m', SIZE)).toThrow(
       expect.objectContaining({ missing: ['m.biases'] }),
     );
+  });
+});
+
+describe('matrices of small floats', () => {
+  const floats = (words: number, groups: number) => [
+    view('m.weight', 'U32', 8, words),
+    view('m.scales', 'U8', 8, groups),
+  ];
+  const of = (mode: 'mxfp4' | 'mxfp8' | 'nvfp4', bits: number, groupSize: number) =>
+    ({ mode, bits, groupSize, overrides: new Map() }) as const;
+
+  it.each([
+    ['mxfp4', floats(16, 4), of('mxfp4', 4, 32)],
+    ['mxfp8', floats(32, 4), of('mxfp8', 8, 32)],
+    ['nvfp4', floats(16, 8), of('nvfp4', 4, 16)],
+  ] as const)('in %s are recognised', (mode, [weight, scales], quantization) => {
+    const index = indexOf([weight!, scales!], quantization);
+    const { bits, groupSize } = quantization;
+    const expected = { kind: mode, ...SIZE, bits, groupSize, weight, scales };
+    expect(index.stored('m', SIZE)).toEqual(expected);
+    expect(index.stored('m')).toEqual(expected);
+    expect(index.warnings()).toEqual([]);
+    expect(() => index.matrix('m', SIZE)).toThrow(expect.objectContaining({ code: 'UNSUPPORTED_MODEL' }));
+  });
+
+  it.each([
+    ['another group size', floats(16, 4), of('mxfp4', 4, 64), 'mxfp4'],
+    ['another format', floats(16, 8), of('mxfp4', 4, 32), 'nvfp4'],
+    ['affine', floats(32, 4), QUANTIZATION, 'mxfp8'],
+  ] as const)(
+    'that the config calls %s are read in the only way there is',
+    (_, tensors, quantization, kind) => {
+      const index = indexOf(tensors, quantization);
+      expect(index.stored('m', SIZE)).toMatchObject({ kind });
+      expect(index.warnings()).toHaveLength(1);
+    },
+  );
+
+  it.each([
+    ['words', floats(15, 4)],
+    ['scales', floats(16, 5)],
+    ['rows', [view('m.weight', 'U32', 8, 16), view('m.scales', 'U8', 4, 4)]],
+  ])('with wrong %s are refused', (_, tensors) => {
+    expect(() => indexOf(tensors, of('mxfp4', 4, 32)).stored('m', SIZE)).toThrow(
+      expect.objectContaining({ code: 'WEIGHT_MAP', mismatched: [expect.stringContaining('expected')] }),
+    );
+  });
+});
+
+describe('the per-layer embedding', () => {
+  it.each([
+    [4, 1],
+    [8, 0],
+  ] as const)('with %i bits gives %i warnings', (bits, count) => {
+    const module = 'language_model.embed_tokens_per_layer';
+    const tensors = [
+      view(`${module}.weight`, 'U32', 8, 4 * bits),
+      view(`${module}.scales`, 'BF16', 8, 2),
+      view(`${module}.biases`, 'BF16', 8, 2),
+    ];
+    const index = indexOf(tensors, { ...QUANTIZATION, bits });
+    index.matrix(module, SIZE);
+    expect(index.warnings().map(({ kind }) => kind)).toEqual(Array.from({ length: count }, () => 'low-bits'));
   });
 });

@@ -1,43 +1,24 @@
-import { CorruptFileError, WeightMapError } from '@markbase/core';
-import { parametersOf, type QuantizationConfig, storedOtherwise } from '../config/quantization-config.js';
+import { CorruptFileError, UnsupportedModelError, WeightMapError } from '@markbase/core';
 import {
-  type AffineBits,
-  type AffineGroupSize,
-  isAffineBits,
-  isAffineGroupSize,
-} from '../quantization/affine-codec.js';
+  ambiguousStorage,
+  parametersOf,
+  type QuantizationConfig,
+  shownParameters,
+} from '../config/quantization-config.js';
 import { type FloatDType, isFloatDType } from '../quantization/float-conversion.js';
+import type { QuantizationParameters } from '../quantization/quantization-mode.js';
 import type { TensorView } from '../safetensors/tensor-view.js';
+import {
+  allRows,
+  type ExpectedMatrix,
+  type PlainMatrix,
+  type QuantizedTensor,
+  type StorageWarning,
+  type StoredMatrix,
+  type StoredTensor,
+} from './stored-matrix.js';
+import { problemOf, type QuantizedArrays, type Reading, readingsOf, shown } from './stored-readings.js';
 import { canonicalName, isDeadWeight } from './weight-names.js';
-
-/** What a caller expects of a matrix: [rows, columns], or [experts, rows, columns]. */
-export interface ExpectedMatrix {
-  readonly rows: number;
-  readonly columns: number;
-  /** Length of a leading expert axis; absent = none, or one that `rows` counts in. */
-  readonly experts?: number;
-}
-
-/** A matrix [rows, columns] as it lies in the file. `rows` counts all rows, over all experts. */
-export type StoredMatrix =
-  | {
-      readonly kind: 'plain';
-      readonly rows: number;
-      readonly columns: number;
-      readonly dtype: FloatDType;
-      readonly weight: TensorView;
-    }
-  | {
-      readonly kind: 'affine';
-      readonly rows: number;
-      readonly columns: number;
-      readonly bits: AffineBits;
-      readonly groupSize: AffineGroupSize;
-      readonly scaleDtype: FloatDType;
-      readonly weight: TensorView;
-      readonly scales: TensorView;
-      readonly biases: TensorView;
-    };
 
 /** The tensors of a checkpoint under canonical names. */
 export interface WeightIndex {
@@ -48,14 +29,28 @@ export interface WeightIndex {
   /**
    * The weight of a linear or an embedding, plain or affine-quantised, checked against the expected size.
    *
-   * @throws WeightMapError when it is missing or has another shape; InvalidConfigError when it is stored with other
-   * bits or another group size than config.json says
+   * @throws as `stored`; UnsupportedModelError for the formats of small floats, which the engine does not compute
    */
   matrix(module: string, expected: ExpectedMatrix): StoredMatrix;
+  /**
+   * The weight of a module in any format, with the tensors that belong to it.
+   *
+   * What config.json says is taken when the arrays allow it. When they allow exactly one other reading, that one is
+   * taken, and `warnings` tells it.
+   *
+   * @param expected absent = the size is whatever the arrays and config.json give
+   * @throws WeightMapError when it is missing or has another shape; InvalidConfigError when the arrays can be read in
+   * several ways, none of them the one of config.json
+   */
+  stored(module: string, expected?: ExpectedMatrix): StoredTensor;
+  /** What was noticed about the modules that were asked for so far. */
+  warnings(): readonly StorageWarning[];
   /** True when the checkpoint has a weight for this module. */
   hasModule(module: string): boolean;
   /** All names. */
   names(): string[];
+  /** All tensors by name; looking at them does not count as asking for them. */
+  entries(): Iterable<readonly [name: string, tensor: TensorView]>;
   /** Names that nobody asked for, without those that are known to be dead. */
   unused(): string[];
 }
@@ -68,7 +63,14 @@ export interface WeightIndexFields {
   readonly tieWordEmbeddings: boolean;
   /** Path of config.json, for messages. */
   readonly configPath: string;
+  /** `model_type`, for messages. */
+  readonly modelType?: string;
+  /** Called once for each module, when it is asked for. */
+  onWarning?(warning: StorageWarning): void;
 }
+
+/** Fewest bits of the per-layer embedding that are known to be good. */
+const MIN_PER_LAYER_BITS = 8;
 
 /** Builds the index; two names that mean the same tensor are a `CorruptFileError`. */
 export function createWeightIndex(fields: WeightIndexFields): WeightIndex {
@@ -78,6 +80,7 @@ export function createWeightIndex(fields: WeightIndexFields): WeightIndex {
 class CanonicalWeightIndex implements WeightIndex {
   private readonly byName = new Map<string, TensorView>();
   private readonly used = new Set<string>();
+  private readonly noticed = new Map<string, StorageWarning>();
 
   constructor(private readonly fields: WeightIndexFields) {
     for (const tensor of fields.tensors) {
@@ -115,88 +118,128 @@ class CanonicalWeightIndex implements WeightIndex {
     return [...this.byName.keys()];
   }
 
+  entries(): Iterable<readonly [string, TensorView]> {
+    return this.byName.entries();
+  }
+
   unused(): string[] {
     const { tieWordEmbeddings } = this.fields;
     return this.names().filter((name) => !this.used.has(name) && !isDeadWeight(name, tieWordEmbeddings));
   }
 
   matrix(module: string, expected: ExpectedMatrix): StoredMatrix {
+    const stored = this.stored(module, expected);
+    if (stored.kind === 'plain' || stored.kind === 'affine') return stored;
+    throw new UnsupportedModelError({
+      modelType: this.fields.modelType ?? '',
+      reason: `${module} is stored as ${stored.kind}, which the engine does not compute; convert it to affine or plain weights`,
+    });
+  }
+
+  stored(module: string, expected?: ExpectedMatrix): StoredTensor {
     // Fused experts of the Hugging Face layout have no ".weight".
     const weight = this.find(`${module}.weight`) ?? this.find(module);
     if (weight === null) throw new WeightMapError({ missing: [`${module}.weight`] });
     const scales = this.find(`${module}.scales`);
-    return scales === null
-      ? plainMatrix(weight, expected)
-      : this.affineMatrix(module, weight, scales, expected);
-  }
-
-  private affineMatrix(
-    module: string,
-    weight: TensorView,
-    scales: TensorView,
-    expected: ExpectedMatrix,
-  ): StoredMatrix {
-    const { quantization, configPath } = this.fields;
+    if (scales === null) return plainMatrix(weight, expected);
     const biases = this.find(`${module}.biases`);
-    if (biases === null) throw new WeightMapError({ missing: [`${module}.biases`] });
-    const stored = storedParameters(weight, scales, biases, expected);
+    if (biases === null && isFloatDType(scales.dtype)) {
+      throw new WeightMapError({ missing: [`${module}.biases`] });
+    }
+    return this.quantized(module, { weight, scales, biases }, expected);
+  }
+
+  warnings(): readonly StorageWarning[] {
+    return [...this.noticed.values()];
+  }
+
+  private quantized(module: string, arrays: QuantizedArrays, expected?: ExpectedMatrix): QuantizedTensor {
+    const { weight } = arrays;
+    const readings = readingsOf(arrays, expected?.columns ?? null);
+    const reading = this.chosenReading(module, readings);
+    const words = weight.shape.at(-1)!;
+    if (reading === null || (expected !== undefined && !hasShape(weight, expected, words))) {
+      const size = expected === undefined ? 'a matrix' : shownShape(expected, expected.columns);
+      const hasReading = reading !== null;
+      const problem = hasReading ? `${shown(weight)}, expected ${size} packed into U32` : null;
+      throw new WeightMapError({
+        mismatched: [problem ?? problemOf(arrays, size, expected?.columns ?? null)],
+      });
+    }
+    const rows = expected === undefined ? weight.elementCount / words : allRows(expected);
+    return quantizedTensor(arrays, reading, rows);
+  }
+
+  /** The reading that config.json names, else the only one there is; null when there is none. */
+  private chosenReading(module: string, readings: readonly Reading[]): Reading | null {
+    const { quantization, configPath } = this.fields;
     const said = quantization === null ? null : parametersOf(quantization, module);
-    if (said === null) {
-      const how = `an object with bits ${stored.bits} and group_size ${stored.groupSize}, as the file is quantised`;
-      throw storedOtherwise(configPath, module, 'quantization', how, quantization === null ? null : false);
+    const [only, ...others] = readings;
+    if (only === undefined) return null;
+    const agreed = said === null ? undefined : readings.find((reading) => isSame(reading, said));
+    if (agreed === undefined && others.length > 0) throw ambiguousStorage(configPath, module, readings, said);
+    const taken = agreed ?? only;
+    if (agreed === undefined) {
+      const says = said === null ? 'does not call it quantised' : `says ${shownParameters(said)}`;
+      this.notice(
+        module,
+        'stored-otherwise',
+        said,
+        taken,
+        `is ${shownParameters(taken)}, although ${configPath} ${says}`,
+      );
+    } else if (module.endsWith('.embed_tokens_per_layer') && taken.bits < MIN_PER_LAYER_BITS) {
+      const advice = `the per-layer embedding has ${taken.bits} bits; below ${MIN_PER_LAYER_BITS} answers are known to be poor`;
+      this.notice(module, 'low-bits', said, taken, advice);
     }
-    if (said.bits !== stored.bits) {
-      throw storedOtherwise(configPath, module, 'bits', `${stored.bits}, as the tensor is stored`, said.bits);
-    }
-    if (said.groupSize !== stored.groupSize) {
-      const how = `${stored.groupSize}, as the scales are stored`;
-      throw storedOtherwise(configPath, module, 'group_size', how, said.groupSize);
-    }
-    const { columns } = expected;
-    return { kind: 'affine', rows: allRows(expected), columns, ...stored, weight, scales, biases };
+    return taken;
+  }
+
+  private notice(
+    module: string,
+    kind: StorageWarning['kind'],
+    said: QuantizationParameters | null,
+    reading: Reading,
+    text: string,
+  ): void {
+    const { mode, bits, groupSize } = reading;
+    const taken = { mode, bits, groupSize } as QuantizationParameters;
+    const warning = { module, kind, said, taken, message: `${module}: ${text}` };
+    if (!this.noticed.has(module)) this.fields.onWarning?.(warning);
+    this.noticed.set(module, warning);
   }
 }
 
-function plainMatrix(weight: TensorView, expected: ExpectedMatrix): StoredMatrix {
+function isSame(a: QuantizationParameters, b: QuantizationParameters): boolean {
+  return a.mode === b.mode && a.bits === b.bits && a.groupSize === b.groupSize;
+}
+
+function quantizedTensor(
+  { weight, scales, biases }: QuantizedArrays,
+  reading: Reading,
+  rows: number,
+): QuantizedTensor {
+  const { columns } = reading;
+  if (reading.mode !== 'affine') {
+    const { mode, bits, groupSize } = reading;
+    return { kind: mode, rows, columns, bits, groupSize, weight, scales };
+  }
+  const { bits, groupSize } = reading;
+  const scaleDtype = scales.dtype as FloatDType;
+  return { kind: 'affine', rows, columns, bits, groupSize, scaleDtype, weight, scales, biases: biases! };
+}
+
+function plainMatrix(weight: TensorView, expected?: ExpectedMatrix): PlainMatrix {
   if (!isFloatDType(weight.dtype)) mismatch(weight, 'BF16, F16 or F32, as it has no scales');
+  const dtype = weight.dtype as FloatDType;
+  if (expected === undefined) {
+    const columns = weight.shape.at(-1);
+    if (columns === undefined || weight.shape.length < 2) return mismatch(weight, 'a matrix');
+    const rows = columns === 0 ? 0 : weight.elementCount / columns;
+    return { kind: 'plain', rows, columns, dtype, weight };
+  }
   if (!hasShape(weight, expected, expected.columns)) mismatch(weight, shownShape(expected, expected.columns));
-  return {
-    kind: 'plain',
-    rows: allRows(expected),
-    columns: expected.columns,
-    dtype: weight.dtype as FloatDType,
-    weight,
-  };
-}
-
-/** Bits and group size that the three arrays have, given the number of columns that they stand for. */
-function storedParameters(
-  weight: TensorView,
-  scales: TensorView,
-  biases: TensorView,
-  expected: ExpectedMatrix,
-): { bits: AffineBits; groupSize: AffineGroupSize; scaleDtype: FloatDType } {
-  const { columns } = expected;
-  const bits = (32 * (weight.shape.at(-1) ?? 0)) / columns;
-  const groupSize = columns / (scales.shape.at(-1) ?? 0);
-  if (weight.dtype !== 'U32') mismatch(weight, 'U32, as it has scales');
-  if (!isAffineBits(bits) || !hasShape(weight, expected, (columns * bits) / 32)) {
-    return mismatch(weight, `${shownShape(expected, columns)} packed into U32`);
-  }
-  if (!isAffineGroupSize(groupSize) || !hasShape(scales, expected, columns / groupSize)) {
-    return mismatch(scales, `one scale for 32, 64 or 128 columns of ${shownShape(expected, columns)}`);
-  }
-  if (!hasShape(biases, expected, columns / groupSize)) {
-    return mismatch(biases, shownShape(expected, columns / groupSize));
-  }
-  const { dtype } = scales;
-  if (!isFloatDType(dtype)) return mismatch(scales, 'BF16, F16 or F32');
-  if (biases.dtype !== dtype) return mismatch(biases, `${dtype}, as its scales`);
-  return { bits, groupSize, scaleDtype: dtype };
-}
-
-function allRows({ experts = 1, rows }: ExpectedMatrix): number {
-  return experts * rows;
+  return { kind: 'plain', rows: allRows(expected), columns: expected.columns, dtype, weight };
 }
 
 /** True for [rows, columns], and for [e, r, columns] with e * r = rows or with the expected experts. */
@@ -214,8 +257,5 @@ function shownShape({ experts, rows }: ExpectedMatrix, columns: number): string 
 }
 
 function mismatch(tensor: TensorView, expected: string): never {
-  const { name, dtype, shape } = tensor;
-  throw new WeightMapError({
-    mismatched: [`${name} is ${dtype} [${shape.join(', ')}], expected ${expected}`],
-  });
+  throw new WeightMapError({ mismatched: [`${shown(tensor)}, expected ${expected}`] });
 }

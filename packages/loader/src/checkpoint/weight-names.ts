@@ -1,5 +1,8 @@
+import type { TextConfig } from '../config/text-config.js';
+
 const TEXT_PREFIX = 'language_model.';
 const TOWERS = ['vision_tower', 'audio_tower', 'embed_vision', 'embed_audio', 'vision_embedder'] as const;
+const SHARED_KEY_VALUE = /^language_model\.layers\.([0-9]+)\.self_attn\.(?:k_proj|v_proj|k_norm|v_norm)\./;
 const TOWER_PREFIX = new RegExp(`^model\\.(?=(?:${TOWERS.join('|')}|language_model)\\.)`);
 
 /**
@@ -39,4 +42,10 @@ function unifiedResaved(name: string): string {
 export function isDeadWeight(canonical: string, tieWordEmbeddings: boolean): boolean {
   if (/(^|\.)(rotary_emb|rotary_pos_emb)\.|\.inv_freq$/.test(canonical)) return true;
   return tieWordEmbeddings && canonical.startsWith('lm_head.');
+}
+
+/** Keys and values of layers that read another layer's: some checkpoints still carry them. */
+export function isSharedKeyValue(canonical: string, text: TextConfig): boolean {
+  const layer = SHARED_KEY_VALUE.exec(canonical)?.[1];
+  return layer !== undefined && (text.layers[Number(layer)]?.kvSource ?? null) !== null;
 }

@@ -23,26 +23,51 @@ describe('parseQuantization', () => {
       },
     })!;
     expect(parametersOf(quantization, 'language_model.layers.0.router.proj')).toEqual({
+      mode: 'affine',
       bits: 8,
       groupSize: 64,
     });
     // A missing group size is the default of the mode, not the general one.
     expect(parametersOf(quantization, 'language_model.layers.1.mlp.up_proj')).toEqual({
+      mode: 'affine',
       bits: 3,
       groupSize: 64,
     });
     expect(parametersOf(quantization, 'vision_tower.patch_embedder.input_proj')).toBeNull();
-    expect(parametersOf(quantization, 'embed_tokens')).toEqual({ bits: 4, groupSize: 32 });
+    expect(parametersOf(quantization, 'embed_tokens')).toEqual({ mode: 'affine', bits: 4, groupSize: 32 });
   });
 
-  it.each([{ quant_method: 'compressed-tensors' }, { mode: 'mxfp4' }, { 'model.norm': { mode: 'nvfp4' } }])(
-    'refuses the layout %j',
-    (quantization) => {
-      expect(() => parse({ quantization })).toThrow(
-        expect.objectContaining({ code: 'UNSUPPORTED_MODEL', modelType: 'gemma4' }),
-      );
-    },
-  );
+  it('takes the formats of small floats, with their own widths where none is given', () => {
+    const quantization = parse({
+      quantization: { mode: 'mxfp4', a: { mode: 'nvfp4' }, b: { mode: 'mxfp8', group_size: 64 } },
+    })!;
+    expect(parametersOf(quantization, 'm')).toEqual({ mode: 'mxfp4', bits: 4, groupSize: 32 });
+    expect(parametersOf(quantization, 'a')).toEqual({ mode: 'nvfp4', bits: 4, groupSize: 16 });
+    expect(parametersOf(quantization, 'b')).toEqual({ mode: 'mxfp8', bits: 8, groupSize: 64 });
+  });
+
+  it.each([
+    ['gptq', 'GPTQ'],
+    ['awq', 'AWQ'],
+    ['compressed-tensors', 'compressed-tensors'],
+    ['bitsandbytes', 'bitsandbytes'],
+    ['gemma', 'the mobile layout of Gemma'],
+    ['something new', '"something new"'],
+    ['constructor', '"constructor"'],
+  ])('names the layout of quant_method %s', (method, layout) => {
+    expect(() => parse({ quantization_config: { quant_method: method } })).toThrow(
+      expect.objectContaining({
+        code: 'UNSUPPORTED_MODEL',
+        reason: expect.stringContaining(`stored as ${layout};`),
+      }),
+    );
+  });
+
+  it.each([{ mode: 'sym8' }, { 'model.norm': { mode: 'fp4' } }])('refuses the mode %j', (quantization) => {
+    expect(() => parse({ quantization })).toThrow(
+      expect.objectContaining({ code: 'UNSUPPORTED_MODEL', modelType: 'gemma4' }),
+    );
+  });
 
   it.each([
     ['bits', 7],

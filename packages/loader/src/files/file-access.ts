@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { CorruptFileError, FileAccessError, MarkBaseError } from '@markbase/core';
 
@@ -27,16 +28,20 @@ export async function withFile<T>(
     throw accessError(path, 'open', cause);
   }
   try {
-    const status = await file.stat();
-    if (!status.isFile()) {
-      throw new FileAccessError({ path, operation: 'read', reason: 'it is not a regular file' });
-    }
-    return await use(file, { sizeBytes: status.size, modifiedMs: status.mtimeMs, inode: status.ino });
+    return await use(file, identityOf(await file.stat(), path));
   } catch (cause) {
     throw accessError(path, 'read', cause);
   } finally {
     await file.close();
   }
+}
+
+/** What tells this version of a regular file apart; anything else than a regular file is a `FileAccessError`. */
+export function identityOf(status: Stats, path: string): FileIdentity {
+  if (!status.isFile()) {
+    throw new FileAccessError({ path, operation: 'read', reason: 'it is not a regular file' });
+  }
+  return { sizeBytes: status.size, modifiedMs: status.mtimeMs, inode: status.ino };
 }
 
 /** Fills `target` with the bytes at `offsetBytes`; fewer bytes in the file are a `CorruptFileError`. */

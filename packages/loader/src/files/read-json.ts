@@ -1,4 +1,5 @@
-import { CorruptFileError, OutOfMemoryError } from '@markbase/core';
+import { CorruptFileError } from '@markbase/core';
+import { allocateBytes } from '../sources/allocate-bytes.js';
 import { readExactly, withFile } from './file-access.js';
 
 /** Reads a whole file as strict UTF-8 text; a larger file than `maxBytes` is refused before it is read. */
@@ -32,14 +33,5 @@ export async function readJson(path: string, maxBytes: number): Promise<unknown>
       ? 'it is a Git LFS pointer, not the file itself: run `git lfs pull`'
       : `it is not valid JSON: ${cause instanceof Error ? cause.message : String(cause)}`;
     throw new CorruptFileError({ rule: isPointer ? 'NotDownloaded' : 'InvalidJson', path, reason, cause });
-  }
-}
-
-/** A zeroed buffer of `sizeBytes`; what the platform cannot give is an `OutOfMemoryError`. */
-export function allocateBytes(sizeBytes: number, label: string): Uint8Array<ArrayBuffer> {
-  try {
-    return new Uint8Array(sizeBytes);
-  } catch {
-    throw new OutOfMemoryError({ requestedBytes: sizeBytes, label });
   }
 }

@@ -37,6 +37,8 @@ export function isAffineGroupSize(groupSize: number): groupSize is AffineGroupSi
 /** Adding and subtracting it rounds a float64 of small magnitude to the nearest integer, ties to even. */
 const ROUNDING = 1.5 * 2 ** 52;
 const MIN_SCALE = Math.fround(1e-7);
+/** Values that are converted at once: as float32 they fill half of a usual second-level cache. */
+const BLOCK_ELEMENTS = 64 * 1024;
 
 /**
  * Quantises a matrix as MLX does, `w ≈ code * scale + bias` per row and group, bit for bit.
@@ -57,20 +59,60 @@ export function quantizeAffine(
 ): AffineParts {
   checkOptions(columns, options);
   checkLength('quantizeAffine', 'values', values.length, rows * columns);
-  const { bits, groupSize, scaleDtype } = options;
+  return quantizeBlocks(rows, columns, options, rows, () => values);
+}
+
+/**
+ * As `quantizeAffine`, from bytes of a storage type. Converts a few rows at a time, which stay in the cache of the
+ * processor.
+ */
+export function quantizeAffineBytes(
+  bytes: Uint8Array,
+  dtype: FloatDType,
+  rows: number,
+  columns: number,
+  options: AffineOptions,
+): AffineParts {
+  checkOptions(columns, options);
+  const rowBytes = bytes.length / Math.max(rows, 1);
+  const blockRows = Math.max(1, Math.floor(BLOCK_ELEMENTS / columns));
+  return quantizeBlocks(rows, columns, options, blockRows, (begin, end) => {
+    const values = toFloat32(bytes.subarray(begin * rowBytes, end * rowBytes), dtype);
+    checkLength('quantizeAffine', 'bytes', values.length, (end - begin) * columns);
+    return values;
+  });
+}
+
+/** Quantises block after block of rows; `read` gives their values. */
+function quantizeBlocks(
+  rows: number,
+  columns: number,
+  { bits, groupSize, scaleDtype }: AffineOptions,
+  blockRows: number,
+  read: (begin: number, end: number) => Float32Array,
+): AffineParts {
   const groups = columns / groupSize;
-  const wordsPerRow = (columns * bits) / 32;
-  const weight = new Uint32Array(rows * wordsPerRow);
+  const wordsPerGroup = (groupSize * bits) / 32;
+  const weight = new Uint32Array(rows * groups * wordsPerGroup);
   const scales = new Float32Array(rows * groups);
   const biases = new Float32Array(rows * groups);
-  const codes = new Uint8Array(columns);
-  for (let row = 0; row < rows; row++) {
-    for (let group = 0; group < groups; group++) {
-      const index = row * groups + group;
-      const start = row * columns + group * groupSize;
-      quantizeGroup(values, start, codes, group * groupSize, groupSize, 2 ** bits - 1, scales, biases, index);
+  const codes = new Uint8Array(groupSize);
+  for (let begin = 0; begin < rows; begin += blockRows) {
+    const end = Math.min(begin + blockRows, rows);
+    const values = read(begin, end);
+    let start = 0;
+    for (let index = begin * groups; index < end * groups; index++) {
+      fitGroup(values, start, groupSize, 2 ** bits - 1, scales, biases, index);
+      const scale = scales[index]!;
+      const bias = biases[index]!;
+      const position = index * wordsPerGroup;
+      if (bits === 4) packNibbles(values, start, groupSize, scale, bias, weight, position);
+      else {
+        codeGroup(values, start, codes, scale, bias, 2 ** bits - 1);
+        packStream(codes, weight, position, bits);
+      }
+      start += groupSize;
     }
-    packRow(codes, weight, row * wordsPerRow, bits);
   }
   return { weight, scales: fromFloat32(scales, scaleDtype), biases: fromFloat32(biases, scaleDtype) };
 }
@@ -114,12 +156,10 @@ export function dequantizeAffine(
   return values;
 }
 
-/** Quantises one group into `codes` and stores its unrounded scale and bias. */
-function quantizeGroup(
+/** Finds the unrounded scale and bias of one group. A group fills whole words whatever its width. */
+function fitGroup(
   values: Float32Array,
   start: number,
-  codes: Uint8Array,
-  codeStart: number,
   groupSize: number,
   maxCode: number,
   scales: Float32Array,
@@ -128,10 +168,10 @@ function quantizeGroup(
 ): void {
   let low = values[start]!;
   let high = low;
-  for (let i = 1; i < groupSize; i++) {
-    const value = values[start + i]!;
+  for (let i = start + 1; i < start + groupSize; i++) {
+    const value = values[i]!;
     if (value < low) low = value;
-    if (value > high) high = value;
+    else if (value > high) high = value;
   }
   let scale = Math.fround(Math.fround(high - low) / maxCode);
   if (!(scale > MIN_SCALE)) scale = MIN_SCALE;
@@ -146,13 +186,51 @@ function quantizeGroup(
   }
   scales[index] = scale;
   biases[index] = bias;
-  for (let i = 0; i < groupSize; i++) {
-    const code = Math.fround(Math.fround(values[start + i]! - bias) / scale) + ROUNDING - ROUNDING;
-    codes[codeStart + i] = Math.min(Math.max(code, 0), maxCode);
+}
+
+/** `clamp(round((w - bias) / scale))` for each value of a group. */
+function codeGroup(
+  values: Float32Array,
+  start: number,
+  codes: Uint8Array,
+  scale: number,
+  bias: number,
+  maxCode: number,
+): void {
+  for (let i = 0; i < codes.length; i++) codes[i] = codeOf(values[start + i]!, scale, bias, maxCode);
+}
+
+/** Within a group no code is far outside of 0 to `maxCode`, so that the sum rounds to a whole number of 32 bits. */
+function codeOf(value: number, scale: number, bias: number, maxCode: number): number {
+  const code = (Math.fround(Math.fround(value - bias) / scale) + ROUNDING - ROUNDING) | 0;
+  return code < 0 ? 0 : Math.min(code, maxCode);
+}
+
+/** Codes and packs a group of 4 bits, the most used width, at once. */
+function packNibbles(
+  values: Float32Array,
+  start: number,
+  groupSize: number,
+  scale: number,
+  bias: number,
+  words: Uint32Array,
+  position: number,
+): void {
+  const end = start + groupSize;
+  for (let i = start, at = position; i < end; i += 8, at++) {
+    words[at] =
+      codeOf(values[i]!, scale, bias, 15) |
+      (codeOf(values[i + 1]!, scale, bias, 15) << 4) |
+      (codeOf(values[i + 2]!, scale, bias, 15) << 8) |
+      (codeOf(values[i + 3]!, scale, bias, 15) << 12) |
+      (codeOf(values[i + 4]!, scale, bias, 15) << 16) |
+      (codeOf(values[i + 5]!, scale, bias, 15) << 20) |
+      (codeOf(values[i + 6]!, scale, bias, 15) << 24) |
+      (codeOf(values[i + 7]!, scale, bias, 15) << 28);
   }
 }
 
-function packRow(codes: Uint8Array, words: Uint32Array, start: number, bits: number): void {
+function packStream(codes: Uint8Array, words: Uint32Array, start: number, bits: number): void {
   let word = 0;
   let filled = 0;
   let position = start;

@@ -1,4 +1,5 @@
 import { type DType, InvalidArgumentError } from '@markbase/core';
+import { unpackFloats } from './packed-floats.js';
 
 /** Floating-point types that weights and scales are stored in. */
 export type FloatDType = 'BF16' | 'F16' | 'F32';
@@ -11,9 +12,9 @@ export function isFloatDType(dtype: string): dtype is FloatDType {
 /**
  * Converts little-endian elements to float32.
  *
- * Exact for BF16, F16, F32, the 8-bit floats and integers below 2^24; F64 and larger integers are rounded.
+ * Exact for BF16, F16, F32, the floats of 4, 6 and 8 bits and integers below 2^24; F64 and larger integers are rounded.
  *
- * @throws InvalidArgumentError for C64 and for the packed types F4 and F6
+ * @throws InvalidArgumentError for C64
  */
 export function toFloat32(bytes: Uint8Array, dtype: DType): Float32Array {
   switch (dtype) {
@@ -52,10 +53,14 @@ export function toFloat32(bytes: Uint8Array, dtype: DType): Float32Array {
       return Float32Array.from(new BigUint64Array(bytes.slice().buffer), Number);
     case 'I64':
       return Float32Array.from(new BigInt64Array(bytes.slice().buffer), Number);
+    case 'F4':
+    case 'F6_E2M3':
+    case 'F6_E3M2':
+      return unpackFloats(bytes, dtype);
     default:
       throw new InvalidArgumentError({
         argument: 'dtype',
-        expected: 'a type of whole bytes with real values',
+        expected: 'a type with real values; read complex ones as bytes, real and imaginary part in turn',
         received: dtype,
       });
   }

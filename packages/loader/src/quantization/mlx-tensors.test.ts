@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { E2B, MOE_26B } from '../../test/released-configs.js';
 import { parseModelConfig } from '../config/model-config.js';
 import { TensorView } from '../safetensors/tensor-view.js';
+import { MemorySource } from '../sources/memory-source.js';
 import { channelLast, toMlxTensors } from './mlx-tensors.js';
 
 const audio_config = {
@@ -15,7 +16,7 @@ const MOE_CONFIG = parseModelConfig(MOE_26B, '/config.json');
 
 function view(name: string, ...shape: number[]): TensorView {
   const range = { path: '/file', offsetBytes: 0, sizeBytes: 2 * shape.reduce((a, b) => a * b, 1) };
-  return new TensorView(name, 'BF16', shape, range, { sizeBytes: 0, modifiedMs: 0, inode: 0 });
+  return new TensorView(name, 'BF16', shape, range, new MemorySource(new Uint8Array(0)));
 }
 
 function convert(name: string, shape: readonly number[], config = E2B_CONFIG) {

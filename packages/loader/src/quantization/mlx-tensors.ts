@@ -1,5 +1,5 @@
 import { WeightMapError } from '@markbase/core';
-import { isDeadWeight } from '../checkpoint/weight-names.js';
+import { isDeadWeight, isSharedKeyValue } from '../checkpoint/weight-names.js';
 import type { ModelConfig } from '../config/model-config.js';
 import type { TensorView } from '../safetensors/tensor-view.js';
 import { allRows, expertHalf, type RowSource } from './row-source.js';
@@ -31,13 +31,12 @@ export type MlxTensor =
       readonly shape: readonly number[];
     };
 
-const SHARED_KEY_VALUE = /^language_model\.layers\.([0-9]+)\.self_attn\.(?:k_proj|v_proj|k_norm|v_norm)\./;
 const FUSED_EXPERTS = /^(.*\.experts)\.(gate_up_proj|down_proj)(?:\.weight)?$/;
 
 /** Says what becomes of a tensor of the source, by its canonical name, in the MLX layout. */
 export function toMlxTensors(name: string, tensor: TensorView, config: ModelConfig): MlxTensor[] {
   const { shape } = tensor;
-  if (isDeadWeight(name, config.text.tieWordEmbeddings) || isSharedKeyValue(name, config)) {
+  if (isDeadWeight(name, config.text.tieWordEmbeddings) || isSharedKeyValue(name, config.text)) {
     return [{ kind: 'dropped', name }];
   }
   const experts = FUSED_EXPERTS.exec(name);
@@ -52,12 +51,6 @@ export function toMlxTensors(name: string, tensor: TensorView, config: ModelConf
   return [
     { kind: 'matrix', module: name.slice(0, -'.weight'.length), tensor, shape, source: allRows(tensor) },
   ];
-}
-
-/** Keys and values of layers that read another layer's: some checkpoints still carry them. */
-function isSharedKeyValue(name: string, config: ModelConfig): boolean {
-  const layer = SHARED_KEY_VALUE.exec(name)?.[1];
-  return layer !== undefined && (config.text.layers[Number(layer)]?.kvSource ?? null) !== null;
 }
 
 function splitExperts(module: string, part: string, tensor: TensorView): MlxTensor[] {

@@ -1,15 +1,14 @@
 import { realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { InvalidArgumentError } from '@markbase/core';
+import { COPIED_FILES } from '../checkpoint/companion-files.js';
 import { type Checkpoint, openCheckpoint } from '../checkpoint/open-checkpoint.js';
 import { mlxName } from '../checkpoint/weight-names.js';
 import type { AffineParameters } from '../config/quantization-config.js';
-import { isFile } from '../files/file-access.js';
+import { withFile } from '../files/file-access.js';
 import { readJson } from '../files/read-json.js';
-import { TemporaryFile } from '../files/temporary-file.js';
 import { MAX_CONFIG_BYTES } from '../limits.js';
 import type { TensorGroup } from '../safetensors/tensor-group.js';
-import { stageFile, stageGroups } from '../safetensors/write-sharded-checkpoint.js';
 import { isFloatDType } from './float-conversion.js';
 import { type MlxTensor, toMlxTensors } from './mlx-tensors.js';
 import { copiedGroup, quantizedGroup } from './quantize-group.js';
@@ -20,6 +19,7 @@ import {
   type QuantizeRule,
   type RuleTable,
 } from './quantize-rules.js';
+import { writeConversion } from './write-conversion.js';
 
 /** How far `quantizeCheckpoint` has come. */
 export interface QuantizeProgress {
@@ -42,6 +42,11 @@ export interface QuantizeOptions {
   readonly towers?: 'keep' | 'quantize';
   /** Bytes of tensors per weight file; 5 GiB by default. */
   readonly maxShardBytes?: number;
+  /**
+   * true = goes on where an earlier run with the same source and options stopped; an abort keeps what is done. false
+   * (default) = starts anew.
+   */
+  readonly resume?: boolean;
   readonly signal?: AbortSignal;
   onProgress?(progress: QuantizeProgress): void;
 }
@@ -58,21 +63,11 @@ export interface QuantizeReport {
   /** Bytes of all tensors before and after. */
   readonly sourceBytes: number;
   readonly targetBytes: number;
+  /** Bytes that an earlier run had written, and that were kept. */
+  readonly resumedBytes: number;
 }
 
 const DEFAULT_MAX_SHARD_BYTES = 5 * 1024 ** 3;
-
-/** Files that are copied when the source has them. */
-const COPIED_FILES = [
-  'tokenizer.json',
-  'tokenizer_config.json',
-  'special_tokens_map.json',
-  'chat_template.jinja',
-  'generation_config.json',
-  'processor_config.json',
-  'preprocessor_config.json',
-  'video_preprocessor_config.json',
-];
 
 /** The new checkpoint before anything is written. */
 interface Plan {
@@ -88,7 +83,8 @@ interface Plan {
  * Tensors are renamed, convolutions become channel-last, fused experts are split, keys and values that no layer uses
  * and the copy of a tied head are dropped. config.json gets `quantization` with every exception, and the tokenizer and
  * processor files come along. Memory stays small whatever the size of the model. Nothing appears under its name before
- * all weights are complete; after a failure or an abort no new file is left.
+ * all weights are complete. After a failure or an abort no new file is left, unless `resume` is set: then the hidden
+ * working folder stays, as it does when the process is killed, and the next run with `resume` goes on from there.
  *
  * @param source a checkpoint folder, as for `openCheckpoint`
  * @param target folder of the new checkpoint; created when missing, never the source itself
@@ -106,34 +102,21 @@ export async function quantizeCheckpoint(
   await checkPlaces(checkpoint, target);
   const plan = planCheckpoint(checkpoint, rules);
   const directory = resolve(target);
-  const configJson = await quantizedConfig(checkpoint, plan, options);
-  const files: TemporaryFile[] = [];
-  try {
-    await stageGroups(
-      directory,
-      plan.groups,
-      {
-        maxShardBytes: options.maxShardBytes ?? DEFAULT_MAX_SHARD_BYTES,
-        metadata: { format: 'mlx' },
-        signal,
-        onWritten: ({ writtenBytes, totalBytes }, tensor) =>
-          options.onProgress?.({ tensor, doneBytes: writtenBytes, totalBytes }),
-      },
-      files,
-    );
-    for (const name of COPIED_FILES)
-      await stageCopy(join(checkpoint.directory, name), join(directory, name), files);
-    // Last: a folder without config.json is not taken for a checkpoint.
-    await stageFile(join(directory, 'config.json'), `${JSON.stringify(configJson, null, 2)}\n`, files);
-    signal?.throwIfAborted();
-    for (const file of files) await file.commit();
-  } catch (error) {
-    for (const file of files) await file.discard();
-    throw error;
-  }
+  const resumedBytes = await writeConversion(directory, {
+    groups: plan.groups,
+    configText: `${JSON.stringify(await quantizedConfig(checkpoint, plan, options), null, 2)}\n`,
+    copiedFiles: COPIED_FILES.map((name) => join(checkpoint.directory, name)),
+    fingerprint: await fingerprintOf(checkpoint, options),
+    maxShardBytes: options.maxShardBytes ?? DEFAULT_MAX_SHARD_BYTES,
+    resume: options.resume ?? false,
+    signal,
+    onWritten: ({ writtenBytes, totalBytes }, tensor) =>
+      options.onProgress?.({ tensor, doneBytes: writtenBytes, totalBytes }),
+  });
   const { quantized, plain, dropped } = plan;
   const { sizeBytes: targetBytes } = await openCheckpoint(directory);
-  return { directory, quantized, plain, dropped, sourceBytes: checkpoint.sizeBytes, targetBytes };
+  const { sizeBytes: sourceBytes } = checkpoint;
+  return { directory, quantized, plain, dropped, sourceBytes, targetBytes, resumedBytes };
 }
 
 function rulesOf({ rules = [], towers = 'keep' }: QuantizeOptions): QuantizeRule[] {
@@ -208,9 +191,13 @@ async function quantizedConfig(
   return { ...json, quantization, quantization_config: quantization };
 }
 
-async function stageCopy(from: string, to: string, files: TemporaryFile[]): Promise<void> {
-  if (!(await isFile(from))) return;
-  const file = await TemporaryFile.create(to);
-  files.push(file);
-  await file.copyFrom(from);
+/** What decides every byte of the new checkpoint: an earlier run with another value must not be continued. */
+async function fingerprintOf(checkpoint: Checkpoint, options: QuantizeOptions): Promise<string> {
+  const paths = new Set(Array.from(checkpoint.weights.entries(), ([, { range }]) => range.path));
+  const files = [];
+  for (const path of [checkpoint.configPath, ...[...paths].sort()]) {
+    files.push(await withFile(path, async (_, identity) => ({ path, ...identity })));
+  }
+  const { bits, groupSize, rules, towers, maxShardBytes } = options;
+  return JSON.stringify({ version: 1, bits, groupSize, rules, towers, maxShardBytes, files });
 }

@@ -1,7 +1,7 @@
 import type { AffineParameters } from '../config/quantization-config.js';
 import type { GroupChunk, TensorGroup } from '../safetensors/tensor-group.js';
-import { quantizeAffine } from './affine-codec.js';
-import { type FloatDType, toFloat32 } from './float-conversion.js';
+import { quantizeAffineBytes } from './affine-codec.js';
+import type { FloatDType } from './float-conversion.js';
 import { channelLast, type MlxTensor } from './mlx-tensors.js';
 import { rowChunks } from './row-source.js';
 
@@ -26,12 +26,7 @@ export function quantizedGroup(
     async *chunks(): AsyncGenerator<GroupChunk> {
       for await (const bytes of rowChunks(source)) {
         const options = { bits, groupSize, scaleDtype: dtype };
-        const parts = quantizeAffine(
-          toFloat32(bytes, dtype),
-          bytes.length / source.rowBytes,
-          columns,
-          options,
-        );
+        const parts = quantizeAffineBytes(bytes, dtype, bytes.length / source.rowBytes, columns, options);
         yield { index: 0, bytes: new Uint8Array(parts.weight.buffer) };
         yield { index: 1, bytes: parts.scales };
         yield { index: 2, bytes: parts.biases };

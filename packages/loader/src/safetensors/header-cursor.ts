@@ -6,6 +6,8 @@ export type HeaderFailure = (rule: string, reason: string, position?: number) =>
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+/** Just below the largest float64, where readers that round differently still agree. */
+const LARGEST_NUMBER = 1.797e308;
 /** Text without backslash and control characters. */
 const PLAIN = /^[ !#-[\]-\uffff]*$/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -92,6 +94,15 @@ export class HeaderCursor {
     }
     this.position = end + 1;
     return this.unescape(start, end + 1, what);
+  }
+
+  /** Reads a string, or any other value as its JSON text. */
+  stringOrText(what: string): string {
+    this.skipSpace();
+    const start = this.position;
+    if (this.text.charCodeAt(start) === QUOTE) return this.string(what);
+    this.skip(what);
+    return this.text.slice(start, this.position);
   }
 
   /** Reads a size or an offset: digits only, exact, at most 2^53 - 1. */
@@ -187,7 +198,12 @@ export class HeaderCursor {
   }
 
   private number(what: string): void {
-    if (this.match(NUMBER) === null) this.unexpected(`a value in ${what}`);
+    const match = this.match(NUMBER);
+    if (match === null) this.unexpected(`a value in ${what}`);
+    // The reference reader has no infinity: a number beyond the largest float64 ends its reading.
+    else if (Math.abs(Number(match[0])) > LARGEST_NUMBER) {
+      this.fail('InvalidHeaderDeserialization', `${what} has a number out of range`, this.position);
+    }
   }
 
   private unescape(start: number, end: number, what: string): string {

@@ -19,6 +19,17 @@ export interface Header {
   readonly entries: Map<string, HeaderEntry>;
 }
 
+/** What to allow in a header. */
+export interface HeaderOptions {
+  /** Most tensors; default `MAX_TENSOR_COUNT`. */
+  readonly maxTensorCount?: number;
+  /**
+   * strict (default): values of `__metadata__` must be strings, as the format demands; lenient: others are kept as
+   * their JSON text.
+   */
+  readonly metadataValues?: 'strict' | 'lenient';
+}
+
 /** Length of the number in front of the header. */
 export const PREFIX_BYTES = 8;
 
@@ -49,14 +60,19 @@ function entryPattern(...fields: readonly string[]): RegExp {
  * @param path of the file, for messages
  * @throws CorruptFileError with the violated rule
  */
-export function parseHeader(bytes: Uint8Array, dataBytes: number, path: string): Header {
+export function parseHeader(
+  bytes: Uint8Array,
+  dataBytes: number,
+  path: string,
+  options: HeaderOptions = {},
+): Header {
   const text = decode(bytes, path);
   const isAscii = text.length === bytes.length;
   const fail: HeaderFailure = (rule, reason, position) => {
     const offsetBytes = position !== undefined && isAscii ? PREFIX_BYTES + position : undefined;
     throw new CorruptFileError({ rule, path, reason, offsetBytes });
   };
-  const header = readEntries(new HeaderCursor(text, fail));
+  const header = readEntries(new HeaderCursor(text, fail), options);
   for (const entry of header.entries.values()) checkSpanLength(entry, fail);
   checkCoverage(header.entries, dataBytes, fail);
   return header;
@@ -82,18 +98,20 @@ function decode(bytes: Uint8Array, path: string): string {
   }
 }
 
-function readEntries(cursor: HeaderCursor): Header {
+function readEntries(cursor: HeaderCursor, options: HeaderOptions): Header {
+  const maxTensorCount = options.maxTensorCount ?? MAX_TENSOR_COUNT;
+  const isLenient = options.metadataValues === 'lenient';
   const metadata = new Map<string, string>();
   const entries = new Map<string, HeaderEntry>();
   const add = (entry: HeaderEntry): void => {
     // The first of two equal names stays; the cursor refuses the second.
     if (!entries.has(entry.name)) entries.set(entry.name, entry);
-    if (entries.size > MAX_TENSOR_COUNT) {
-      cursor.fail('TooManyTensors', `the header has more than ${MAX_TENSOR_COUNT} tensors`);
+    if (entries.size > maxTensorCount) {
+      cursor.fail('TooManyTensors', `the header has more than ${maxTensorCount} tensors; see maxTensorCount`);
     }
   };
   const readOther = (name: string): void => {
-    if (name === '__metadata__') readMetadata(cursor, metadata);
+    if (name === '__metadata__') readMetadata(cursor, metadata, isLenient);
     else add(readEntry(cursor, name));
   };
   const readUsual = (): string | null => {
@@ -107,9 +125,12 @@ function readEntries(cursor: HeaderCursor): Header {
   return { metadata, entries };
 }
 
-function readMetadata(cursor: HeaderCursor, metadata: Map<string, string>): void {
+function readMetadata(cursor: HeaderCursor, metadata: Map<string, string>, isLenient: boolean): void {
   if (cursor.acceptNull()) return;
-  cursor.object('"__metadata__"', (key) => metadata.set(key, cursor.string('a value of "__metadata__"')));
+  const what = 'a value of "__metadata__"';
+  cursor.object('"__metadata__"', (key) => {
+    metadata.set(key, isLenient ? cursor.stringOrText(what) : cursor.string(what));
+  });
 }
 
 /** Reads a name and an entry that are written as usual; null, with nothing consumed, when they might be wrong. */

@@ -170,7 +170,17 @@ describe('names', () => {
   });
 
   it('takes names that mean something to JavaScript, are empty, strange or long', async () => {
-    const names = ['__proto__', 'constructor', 'toString', '', 'a/../b', '\0', '☃', 'x'.repeat(100_000), '7'];
+    const names = [
+      '__proto__',
+      'constructor',
+      'toString',
+      '',
+      'a/../b',
+      '\0',
+      '☃',
+      'x'.repeat(10_000_000),
+      '7',
+    ];
     const entries = names.map(
       (name, index) => `${JSON.stringify(name)}:${entry('U8', [1], [index, index + 1])}`,
     );

@@ -24,6 +24,17 @@ describe('TensorView', () => {
     expect(pieces).toEqual([12, 12, 8]);
   });
 
+  it('fills a buffer of the caller, from any byte on', async () => {
+    const tensor = await view('into', [4, 2]);
+    const buffer = new Uint8Array(12).fill(9);
+    await tensor.readInto(buffer.subarray(4), 8);
+    expect([...buffer.subarray(0, 4)]).toEqual([9, 9, 9, 9]);
+    expect([...new Float32Array(buffer.slice(4).buffer)]).toEqual([5, 6]);
+    for (const begin of [21, -1, 0.5]) {
+      await expect(tensor.readInto(buffer, begin)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    }
+  });
+
   it('reads scalars and empty tensors', async () => {
     expect([...(await (await view('scalar', [])).readFloat32())]).toEqual([3]);
     expect(await (await view('empty', [2, 0])).read()).toHaveLength(0);
@@ -35,6 +46,24 @@ describe('TensorView', () => {
       '{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"F32","shape":[1],"data_offsets":[1,5]}}';
     await writeFile(path, rawSafetensors(header, Uint8Array.from([9, 0, 0, 0x80, 0x3f])));
     expect([...(await (await openSafetensors(path)).tensors.get('b')!.readFloat32())]).toEqual([1]);
+  });
+
+  it('slices rows, and slices of slices, without reading', async () => {
+    const tensor = await view('sliced', [4, 2]);
+    const middle = tensor.slice(1, 4).slice(1, 2);
+    expect(middle).toMatchObject({ name: 'sliced', shape: [1, 2], elementCount: 2 });
+    expect(middle.range).toMatchObject({ offsetBytes: tensor.range.offsetBytes + 16, sizeBytes: 8 });
+    expect([...(await middle.readFloat32())]).toEqual([7, 8]);
+    expect((await view('none', [0, 2])).slice(0, 0).shape).toEqual([0, 2]);
+    expect(() => middle.slice(0, 2)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  });
+
+  it('slices packed rows only where they begin and end with a byte', async () => {
+    const header = '{"p":{"dtype":"F4","shape":[4,3],"data_offsets":[0,6]}}';
+    const data = Uint8Array.from([0x21, 0x43, 0x65, 0x07, 0x10, 0x32]);
+    const tensor = (await openSafetensors(rawSafetensors(header, data))).tensors.get('p')!;
+    expect([...(await tensor.slice(2, 4).readFloat32())]).toEqual([6, 0, 0, 0.5, 1, 1.5]);
+    expect(() => tensor.slice(1, 2)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
   });
 
   it.each([

@@ -1,8 +1,8 @@
-import { type ByteRange, CorruptFileError, type DType, InvalidArgumentError } from '@markbase/core';
-import { type FileIdentity, readExactly, withFile } from '../files/file-access.js';
-import { allocateBytes } from '../files/read-json.js';
+import { type ByteRange, type DType, InvalidArgumentError } from '@markbase/core';
 import { COPY_CHUNK_BYTES } from '../limits.js';
 import { toFloat32 } from '../quantization/float-conversion.js';
+import { allocateBytes } from '../sources/allocate-bytes.js';
+import type { ByteSource } from '../sources/byte-source.js';
 
 /** One tensor of a checkpoint: what it is and where it lies. Nothing was read. */
 export interface TensorInfo {
@@ -14,7 +14,11 @@ export interface TensorInfo {
   readonly range: ByteRange;
 }
 
-/** A tensor in a file, read only on demand. Reading notices when the file was replaced since it was opened. */
+/**
+ * A tensor in a file, a blob, memory or at an address, read only on demand.
+ *
+ * Reading notices when the file was replaced since it was opened.
+ */
 export class TensorView implements TensorInfo {
   readonly elementCount: number;
 
@@ -23,7 +27,7 @@ export class TensorView implements TensorInfo {
     readonly dtype: DType,
     readonly shape: readonly number[],
     readonly range: ByteRange,
-    private readonly identity: FileIdentity,
+    private readonly source: ByteSource,
   ) {
     this.elementCount = shape.reduce((product, length) => product * length, 1);
   }
@@ -33,22 +37,42 @@ export class TensorView implements TensorInfo {
     return this.readBytes(0, this.range.sizeBytes);
   }
 
-  /** All elements as float32, whatever the type in the file; not for packed types below 8 bits. */
+  /**
+   * All elements as float32, whatever the type in the file.
+   *
+   * @throws InvalidArgumentError for C64: a complex number is two values
+   */
   async readFloat32(): Promise<Float32Array> {
     return toFloat32(await this.read(), this.dtype);
   }
 
-  /**
-   * The bytes of rows `begin` to `end` (exclusive) of the first axis.
-   *
-   * @throws InvalidArgumentError when the rows are not those of the tensor
-   */
+  /** The bytes of rows `begin` to `end` (exclusive) of the first axis; errors as `slice`. */
   async readRows(begin: number, end: number): Promise<Uint8Array> {
-    const rows = this.shape[0] ?? 0;
+    return this.slice(begin, end).read();
+  }
+
+  /**
+   * Rows `begin` to `end` (exclusive) of the first axis, as a tensor of its own; nothing is read.
+   *
+   * @throws InvalidArgumentError when the rows are not those of the tensor, or packed rows are not whole bytes
+   */
+  slice(begin: number, end: number): TensorView {
+    const [rows = 0, ...rest] = this.shape;
     this.checkSpan('rows', begin, end, rows);
-    if (begin === end) return new Uint8Array(0);
-    const rowBytes = this.range.sizeBytes / rows;
-    return this.readBytes(begin * rowBytes, end * rowBytes);
+    const { path, offsetBytes, sizeBytes } = this.range;
+    const rowBytes = rows === 0 ? 0 : sizeBytes / rows;
+    // Exact: rowBytes is a multiple of 1/4, and the products stay below 2^53 / 8.
+    const first = begin * rowBytes;
+    const last = end * rowBytes;
+    if (!Number.isInteger(first) || !Number.isInteger(last)) {
+      throw new InvalidArgumentError({
+        argument: 'begin, end',
+        expected: `rows of ${this.name} that begin and end with a byte; a row has ${8 * rowBytes} bits`,
+        received: [begin, end],
+      });
+    }
+    const range = { path, offsetBytes: offsetBytes + first, sizeBytes: last - first };
+    return new TensorView(this.name, this.dtype, [end - begin, ...rest], range, this.source);
   }
 
   /** All bytes in pieces of at most `chunkBytes`, for copies that need little memory. */
@@ -64,20 +88,22 @@ export class TensorView implements TensorInfo {
    * @throws InvalidArgumentError outside of the tensor; CorruptFileError (FileChanged) when the file was replaced
    */
   async readBytes(begin: number, end: number): Promise<Uint8Array> {
-    const { path, offsetBytes, sizeBytes } = this.range;
-    this.checkSpan('bytes', begin, end, sizeBytes);
+    this.checkSpan('bytes', begin, end, this.range.sizeBytes);
     const bytes = allocateBytes(end - begin, this.name);
-    await withFile(path, async (file, identity) => {
-      if (!isSame(identity, this.identity)) {
-        throw new CorruptFileError({
-          rule: 'FileChanged',
-          path,
-          reason: 'the file was changed or replaced since it was opened; open the checkpoint again',
-        });
-      }
-      await readExactly(file, path, bytes, offsetBytes + begin);
-    });
+    await this.readInto(bytes, begin);
     return bytes;
+  }
+
+  /**
+   * Fills `target` with the bytes of the tensor from `begin` on. One buffer for many reads is several times faster than
+   * new memory for each, which the operating system has to clear first.
+   *
+   * @throws as `readBytes`
+   */
+  async readInto(target: Uint8Array, begin = 0): Promise<void> {
+    const { offsetBytes, sizeBytes } = this.range;
+    this.checkSpan('bytes', begin, begin + target.length, sizeBytes);
+    if (target.length > 0) await this.source.read(target, offsetBytes + begin);
   }
 
   private checkSpan(unit: string, begin: number, end: number, limit: number): void {
@@ -89,8 +115,4 @@ export class TensorView implements TensorInfo {
       received: [begin, end],
     });
   }
-}
-
-function isSame(a: FileIdentity, b: FileIdentity): boolean {
-  return a.sizeBytes === b.sizeBytes && a.modifiedMs === b.modifiedMs && a.inode === b.inode;
 }

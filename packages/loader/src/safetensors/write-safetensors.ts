@@ -57,7 +57,7 @@ export async function writeSafetensors(
 
 /** Writes header and tensors to their planned places; every tensor must come out at its exact size. */
 export async function fillFile(
-  file: TemporaryFile,
+  file: Pick<TemporaryFile, 'write'>,
   layout: FileLayout,
   groups: readonly TensorGroup[],
   signal: AbortSignal | undefined,

@@ -15,7 +15,7 @@ export interface ShardedWriteOptions extends WriteOptions {
 }
 
 /** One file of a sharded checkpoint. */
-interface Shard {
+export interface Shard {
   readonly name: string;
   readonly groups: readonly TensorGroup[];
   readonly layout: FileLayout;
@@ -99,7 +99,7 @@ export async function stageFile(path: string, text: string, files: TemporaryFile
 }
 
 /** Fills one file after the other, in the given order; a group is never split. */
-function planShards(
+export function planShards(
   groups: readonly TensorGroup[],
   maxShardBytes: number,
   metadata: Readonly<Record<string, string>>,
@@ -141,7 +141,8 @@ function checkNames(groups: readonly TensorGroup[]): void {
   }
 }
 
-function indexText(shards: readonly Shard[]): string {
+/** The text of `model.safetensors.index.json`. */
+export function indexText(shards: readonly Shard[]): string {
   const weightMap: [string, string][] = [];
   let totalSize = 0;
   for (const shard of shards) {

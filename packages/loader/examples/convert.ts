@@ -1,0 +1,14 @@
+import { quantizeCheckpoint } from '@markbase/loader';
+
+const report = await quantizeCheckpoint('models/gemma-4-e2b-it', 'models/gemma-4-e2b-it-mlx', {
+  bits: 4,
+  groupSize: 64,
+  rules: [
+    { match: '**.self_attn.*', bits: 8 },
+    { match: 'embed_vision.**', skip: true },
+  ],
+  resume: true, // after an abort or a kill
+  onProgress: ({ doneBytes, totalBytes }) =>
+    process.stderr.write(`\r${Math.round((100 * doneBytes) / totalBytes)} %`),
+});
+console.log(report.quantized.length, 'matrices quantised', report.targetBytes, 'bytes');

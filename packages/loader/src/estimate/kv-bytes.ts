@@ -1,0 +1,62 @@
+import type { LayerConfig } from '../config/layer-config.js';
+import type { TextConfig } from '../config/text-config.js';
+
+/** Bytes of one key or value element as the engine stores it: float32 in `high`, bfloat16 in `fast`. */
+export type KvElementBytes = 2 | 4;
+
+/** Memory of keys and values of one sequence. */
+export interface KvBytes {
+  /** Per token of context, layers with a sliding window included: what a short prompt costs. */
+  readonly perToken: number;
+  /** Per token beyond the window: only full layers still grow. */
+  readonly perTokenBeyondWindow: number;
+  readonly windowTokens: number;
+}
+
+/** Growth of the caches with the context: 2 · G · K elements per token and layer that owns a cache. */
+export function kvBytes(text: TextConfig, elementBytes: KvElementBytes = 2): KvBytes {
+  const sum = (layers: readonly LayerConfig[]): number =>
+    layers.reduce((bytes, layer) => bytes + layerBytes(layer, elementBytes), 0);
+  const owners = text.layers.filter((layer) => layer.kvSource === null);
+  const full = owners.filter((layer) => layer.kind === 'full');
+  return { perToken: sum(owners), perTokenBeyondWindow: sum(full), windowTokens: text.slidingWindow };
+}
+
+/**
+ * Bytes of the caches that a model is loaded with.
+ *
+ * A full layer holds `contextTokens`, a sliding one the `W - 1` keys of its window beside the rows of one step.
+ */
+export function cacheBytes(
+  text: TextConfig,
+  sizes: {
+    readonly contextTokens: number;
+    readonly sequences: number;
+    readonly maxStepTokens: number;
+    readonly elementBytes: KvElementBytes;
+  },
+): number {
+  const { contextTokens, sequences, maxStepTokens, elementBytes } = sizes;
+  const sliding = Math.min(contextTokens, text.slidingWindow - 1 + maxStepTokens);
+  let bytes = 0;
+  for (const layer of text.layers) {
+    if (layer.kvSource !== null) continue;
+    bytes += (layer.kind === 'full' ? contextTokens : sliding) * layerBytes(layer, elementBytes);
+  }
+  return bytes * sequences;
+}
+
+/**
+ * Bytes of keys and values that one decoding step reads behind `positions` tokens. Layers that share a cache read it
+ * again.
+ */
+export function kvReadBytes(text: TextConfig, positions: number, elementBytes: KvElementBytes): number {
+  return text.layers.reduce((bytes, layer) => {
+    const seen = layer.kind === 'full' ? positions : Math.min(positions, text.slidingWindow);
+    return bytes + seen * layerBytes(layer, elementBytes);
+  }, 0);
+}
+
+function layerBytes({ kvHeadCount, headDim }: LayerConfig, elementBytes: number): number {
+  return 2 * kvHeadCount * headDim * elementBytes;
+}

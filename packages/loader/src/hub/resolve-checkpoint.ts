@@ -1,0 +1,16 @@
+import { isFile, isFolder } from '../files/file-access.js';
+import { type DownloadOptions, downloadCheckpoint } from './download-checkpoint.js';
+import { isRepositoryName } from './hub-options.js';
+
+/**
+ * The folder of a checkpoint that is given as a path or as `org/name`: what is here is taken as it is, anything else of
+ * that form comes from the hub or from its cache.
+ *
+ * @returns a folder for `openCheckpoint`; a path that is neither is handed back, and opening it says what is wrong
+ * @throws as `downloadCheckpoint`
+ */
+export async function resolveCheckpoint(model: string, options: DownloadOptions = {}): Promise<string> {
+  const isHere = (await isFolder(model)) || (await isFile(model));
+  if (isHere || !isRepositoryName(model)) return model;
+  return (await downloadCheckpoint(model, options)).directory;
+}

@@ -1,0 +1,83 @@
+import { InvalidArgumentError } from '@markbase/core';
+import { type ImageTokens, imageTokens, type PatchGeometry, type PixelSize } from './image-tokens.js';
+
+/** Most frames that are taken from one video. */
+export const MAX_VIDEO_FRAMES = 32;
+/** Budget of one frame unless the caller says otherwise. */
+export const DEFAULT_VIDEO_FRAME_TOKENS = 70;
+/** Frame rate that is assumed when nobody knows it; timestamps are wrong when it is another one. */
+export const DEFAULT_FRAMES_PER_SECOND = 24;
+
+/** A video before it is decoded. */
+export interface VideoSource extends PixelSize {
+  /** T: frames of the whole video. */
+  readonly frameCount: number;
+  readonly framesPerSecond?: number;
+}
+
+/** What a video becomes. */
+export interface VideoTokens {
+  /** Frames that are taken, by their number in the video. */
+  readonly frameIndices: readonly number[];
+  /** `MM:SS` in front of each frame. */
+  readonly timestamps: readonly string[];
+  /** What each frame becomes; all have the same size. */
+  readonly frame: ImageTokens;
+  /** Rows of all frames together. */
+  readonly softTokens: number;
+  /**
+   * Soft tokens and delimiters of all frames. The timestamps and the spaces around them come on top: they are ordinary
+   * text, `timestamps` through the tokenizer of the model.
+   */
+  readonly frameTokens: number;
+  /** The ordinary text in front of each frame: the timestamp and a space, from the second frame on after a space. */
+  readonly texts: readonly string[];
+}
+
+/**
+ * Frames, timestamps and soft tokens of a video.
+ *
+ * Frames `floor(i * T / 32)` for i < 32, or all when there are fewer; each is an image with a budget of 70.
+ *
+ * @throws InvalidArgumentError for counts that are no whole numbers from 1, or a frame rate that is not above 0
+ */
+export function videoTokens(
+  video: VideoSource,
+  budget: number = DEFAULT_VIDEO_FRAME_TOKENS,
+  geometry?: PatchGeometry,
+): VideoTokens {
+  const { frameCount, framesPerSecond = DEFAULT_FRAMES_PER_SECOND } = video;
+  if (!Number.isSafeInteger(frameCount) || frameCount < 1) {
+    throw new InvalidArgumentError({
+      argument: 'frameCount',
+      expected: 'a whole number of frames, from 1',
+      received: frameCount,
+    });
+  }
+  if (!(framesPerSecond > 0 && framesPerSecond < Infinity)) {
+    throw new InvalidArgumentError({
+      argument: 'framesPerSecond',
+      expected: 'a number above 0',
+      received: framesPerSecond,
+    });
+  }
+  const taken = Math.min(frameCount, MAX_VIDEO_FRAMES);
+  const frameIndices = Array.from({ length: taken }, (_, i) => Math.floor(i * (frameCount / taken)));
+  const timestamps = frameIndices.map((index) => timestamp(index / framesPerSecond));
+  const frame = imageTokens(video, budget, geometry);
+  return {
+    frameIndices,
+    timestamps,
+    frame,
+    softTokens: taken * frame.softTokens,
+    frameTokens: taken * frame.promptTokens,
+    texts: timestamps.map((time, index) => (index === 0 ? `${time} ` : ` ${time} `)),
+  };
+}
+
+/** Minutes and seconds, cut, with at least two digits each. */
+function timestamp(seconds: number): string {
+  const whole = Math.floor(seconds);
+  const digits = (value: number): string => String(value).padStart(2, '0');
+  return `${digits(Math.floor(whole / 60))}:${digits(whole % 60)}`;
+}
