@@ -1,5 +1,6 @@
 import { openCheckpoint } from '@markbase/loader';
 import { type Device, measureReadBandwidth } from '@markbase/metal-runtime';
+import { mixtureOfExperts } from '@markbase/moe';
 import { TextModel } from '@markbase/text';
 import { PlanRecorder } from './plan-recorder.js';
 import { randomTokens } from './random-tokens.js';
@@ -34,6 +35,7 @@ export async function measureModel(directory: string, device: Device, workload: 
   const recorder = new PlanRecorder(device, { isDry: false });
   const model = await TextModel.load(checkpoint, recorder, {
     precision,
+    feedForward: mixtureOfExperts,
     contextTokens: Math.max(...workload.prompts, DECODE_DEPTH) + workload.generatedTokens + 1,
     maxSequences: Math.max(1, ...workload.batches),
     signal,
