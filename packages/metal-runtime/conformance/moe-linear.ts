@@ -29,14 +29,10 @@ function expertMatrix({ experts, out, columns, fusedWith = 0, store }: ExpertSto
   const rowsPerExpert = fusedWith + out;
   const stored = store(experts * rowsPerExpert, columns);
   return {
-    upload: <Out extends Axis, In extends Axis>(device: Device) => ({
-      expertCount: experts,
-      rows: out,
-      columns,
-      rowsPerExpert,
-      firstRow: fusedWith,
-      stored: stored.upload<Axis, In>(device),
-    }),
+    upload<Out extends Axis, In extends Axis>(device: Device): ExpertMatrix<Out, In> {
+      const shape = { expertCount: experts, rows: out, columns, rowsPerExpert, firstRow: fusedWith };
+      return { ...shape, stored: stored.upload<Axis, In>(device) };
+    },
     of(expert) {
       const begin = (expert * rowsPerExpert + fusedWith) * columns;
       return { ...stored, rows: out, values: stored.values.subarray(begin, begin + out * columns) };
@@ -85,11 +81,11 @@ interface MoeCase {
 interface SetUp extends MoeCase {
   /** Width of x, without its margins. */
   readonly width: number;
-  readonly weights: readonly ExpertCase[];
   readonly body: (ops: Ops, x: Value<'T', Axis>, routing: Routing<'T'>, device: Device) => Value<'T', Axis>;
   readonly expected: (x: Float64Array, routing: RoutingOracle) => Float64Array;
   readonly absolute?: number;
   readonly fastAbsolute?: number;
+  readonly fusedCommands: number;
 }
 
 /** Rows, routing and views around what a case is about. */
@@ -124,6 +120,7 @@ function moeCase(setUp: SetUp): ConformanceCase {
     // As for linear: float32 sums of terms around 1/sqrt(in), and 8-bit codes that are off by about 1 % of a row's size.
     tolerance: { absolute: setUp.absolute ?? 1e-5, relative: 2e-6 },
     fastTolerance: { absolute: setUp.fastAbsolute ?? 0.06, relative: 0.02 },
+    fusedCommands: setUp.fusedCommands,
   };
 }
 
@@ -134,12 +131,13 @@ function productCase(options: MoeCase & { storage: ExpertStorage; hasSlices?: bo
   return moeCase({
     ...options,
     width: storage.columns * (hasSlices ? topK : 1),
-    weights: [weight],
     body: (ops, x, routing, device) => {
       const matrix = weight.upload<'F', 'D'>(device);
       return ops.moeLinear(x as Value<'T', 'D'>, matrix, routing);
     },
     expected: (x, routing) => moeLinearOracle(x, weight, routing),
+    // The product chooses the experts itself.
+    fusedCommands: 1,
   });
 }
 
@@ -154,7 +152,6 @@ function blockCase(
   return moeCase({
     ...options,
     width: columns,
-    weights: [],
     body: (ops, x, routing, device) => {
       let value: Value<'T', Axis> = x;
       if (gates && ups) {
@@ -181,6 +178,8 @@ function blockCase(
     // Errors of gate and up multiply with the other factor, and go through down.
     absolute: 3e-5,
     fastAbsolute: 0.2,
+    // One for gate and up, which chooses the experts, one for down and the sum; down alone follows a moe_route.
+    fusedCommands: down ? 2 : 1,
   });
 }
 

@@ -1,8 +1,6 @@
 #pragma once
 #include <stdint.h>
 
-#include "moe_route_params.h"
-
 /** What the moe_linear kernels do with their products before they store them. */
 enum MoeLinearEpilogue {
   kMoeLinearStore = 0,    ///< y_x = x W_e^T, a slice for each chosen expert
@@ -44,7 +42,14 @@ struct MoeLinearParams {
   uint32_t has_routing;
   uint32_t epilogue;        ///< MoeLinearEpilogue
   uint32_t y_stride;        ///< elements between two rows of y
-  MoeRouteParams routing;   ///< row set, experts, top_k and strides always; the rest with has_routing
+  uint32_t row_set;         ///< RowSet of all operands
+  uint32_t experts;         ///< E
+  uint32_t top_k;           ///< experts chosen a row, 1 to E
+  uint32_t logits_stride;   ///< elements between two rows of logits, with has_routing
+  uint32_t experts_stride;  ///< ... of experts
+  uint32_t shares_stride;   ///< ... of shares
+  uint32_t scale_type;      ///< ScalarType of the scale per expert, with has_routing
+  float logit_scale;        ///< multiplies the logits before the softmax, with has_routing
   MoeLinearWeightParams weight[2];
 };
 static_assert(sizeof(MoeLinearParams) == 128, "host and kernel disagree on MoeLinearParams");

@@ -17,7 +17,7 @@ export function mixtureFeedForward(
   return {
     run(ops, h) {
       const m1 = ops.rmsNorm(dense.run(ops, h), weights.denseNorm, { eps });
-      const routing = route(ops, config, weights, h);
+      const routing = chooseExperts(ops, config, weights, h);
       const mixed = mixExperts(ops, weights, ops.rmsNorm(h, weights.expertsNorm, { eps }), routing);
       return ops.add(m1, ops.rmsNorm(mixed, weights.mixtureNorm, { eps }));
     },
@@ -28,10 +28,10 @@ export function mixtureFeedForward(
  * Chooses experts by the un-normed stream: logits = (norm(h) · router.scale · D^(-1/2)) Wᵀ, softmax, top-k, renormalised,
  * times per_expert_scale (spec 2.9). The factor D^(-1/2) is applied to the logits. In float32 whatever the precision is.
  */
-function route<R extends RowAxis>(
+export function chooseExperts<R extends RowAxis>(
   ops: Ops,
   config: MixtureConfig,
-  weights: MixtureWeights,
+  weights: Pick<MixtureWeights, 'router' | 'routerGain' | 'perExpertScale'>,
   h: Value<R, 'D'>,
 ): Routing<R> {
   const x = ops.rmsNorm(h, weights.routerGain, { eps: config.normEps });

@@ -36,7 +36,15 @@ Status lower_moe_linear(const OpCall& call, const LoweringContext& context, Comm
   params.has_routing = attributes.u32("hasRouting");
   params.epilogue = attributes.u32("epilogue");
   params.y_stride = attributes.u32("yStride");
-  params.routing = read_routing(attributes);
+  const MoeRouteParams routing = read_routing(attributes);
+  params.row_set = routing.row_set;
+  params.experts = routing.experts;
+  params.top_k = routing.top_k;
+  params.logits_stride = routing.logits_stride;
+  params.experts_stride = routing.experts_stride;
+  params.shares_stride = routing.shares_stride;
+  params.scale_type = routing.scale_type;
+  params.logit_scale = routing.logit_scale;
   if (params.weights != (params.epilogue == kMoeLinearGeglu ? 2u : 1u)) {
     return Status::error(StatusCode::kInvalidArgument, call.label + ": weights", "2 weights with geglu, otherwise 1");
   }
@@ -47,11 +55,11 @@ Status lower_moe_linear(const OpCall& call, const LoweringContext& context, Comm
     else if (out->kernel.variant != name) out->kernel.variant = "mixed";
   }
   attributes.operands(kFixedOperands + 3 * params.weights + 1);
-  out->row_set = static_cast<RowSet>(params.routing.row_set);
-  out->grid = {context.rows_of(params.routing.row_set) * params.routing.top_k, params.out * params.weights};
+  out->row_set = static_cast<RowSet>(params.row_set);
+  out->grid = {context.rows_of(params.row_set) * params.top_k, params.out * params.weights};
   set_params(out, params);
   if (!attributes.status().ok()) return attributes.status();
-  return check_routing(call, params.routing);
+  return check_routing(call, routing);
 }
 
 }  // namespace markbase

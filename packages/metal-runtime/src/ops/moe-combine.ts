@@ -10,6 +10,7 @@ export interface MoeCombineNode {
   readonly y: number;
 }
 
+/** Sums over the chosen experts: how a moe_combine command is made. */
 export const moeCombine: Family<MoeCombineNode> = {
   reads: (node) => [node.x, node.shares],
   writes: (node) => [node.y],

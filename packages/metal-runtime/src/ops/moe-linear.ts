@@ -41,6 +41,7 @@ export interface MoeLinearNode {
 
 const EPILOGUE_CODES = { store: 0, geglu: 1, combine: 2 } as const;
 
+/** Products with the matrices of the chosen experts: how a moe_linear command is made. */
 export const moeLinear: Family<MoeLinearNode> = {
   reads: (node) => [
     node.x,

@@ -30,6 +30,7 @@ export interface MoeRouteNode {
   readonly experts: number;
 }
 
+/** Top-k of logits with shares: how a moe_route command is made. */
 export const moeRoute: Family<MoeRouteNode> = {
   reads: (node) => [node.routing.logits],
   writes: (node) => [node.experts, node.routing.shares],

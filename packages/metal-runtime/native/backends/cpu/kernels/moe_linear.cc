@@ -29,7 +29,12 @@ WeightView weight_of(const MoeLinearParams& p, uint32_t index, void* const* buff
   const MoeLinearWeightParams& w = p.weight[index];
   const auto at = [&](uint32_t i) { return buffers == nullptr ? nullptr : buffers[kFirstWeight + 3 * index + i]; };
   return {static_cast<WeightFormat>(w.format), w.bits, w.group, static_cast<ScalarType>(w.scale_type),
-          p.routing.experts * w.rows_per_expert, p.in, at(0), at(1), at(2)};
+          p.experts * w.rows_per_expert, p.in, at(0), at(1), at(2)};
+}
+
+/** What moe_route would be called with. */
+MoeRouteParams routing_of(const MoeLinearParams& p) {
+  return {p.row_set, p.experts, p.top_k, p.logits_stride, p.experts_stride, p.shares_stride, p.scale_type, p.logit_scale};
 }
 
 /** Asks for the beginning of weight row `row`: every run of weights is elsewhere, which no hardware foresees. */
@@ -56,7 +61,7 @@ struct Layout {
 
 Layout layout_of(const MoeLinearParams& p, uint32_t rows, uint32_t threads) {
   const LinearCore& core = linear_core(kIsa);
-  const uint32_t choices = rows * p.routing.top_k;
+  const uint32_t choices = rows * p.top_k;
   Layout layout = {};
   size_t core_bytes = 0;
   for (uint32_t i = 0; i < p.weights; ++i) {
@@ -77,7 +82,7 @@ Layout layout_of(const MoeLinearParams& p, uint32_t rows, uint32_t threads) {
     layout.bytes += align_up(choices * row_bytes);
   }
   layout.groups = layout.bytes;
-  layout.bytes += align_up(ExpertGroups::bytes(p.routing.experts, choices));
+  layout.bytes += align_up(ExpertGroups::bytes(p.experts, choices));
   const size_t tile_rows = p.epilogue == kMoeLinearCombine ? choices : rows * p.weights;
   const size_t tile = tile_rows * kMaxBlock;
   layout.core = align_up((tile > p.in ? tile : p.in) * sizeof(float));
@@ -102,15 +107,15 @@ struct Call {
   explicit Call(const CpuCall& c)
       : call(c),
         p(params_of<MoeLinearParams>(c)),
-        rows(c.step->rows[p.routing.row_set]),
+        rows(c.step->rows[p.row_set]),
         layout(layout_of(p, rows, c.threads)),
-        groups(ExpertGroups::at(c.scratch + layout.groups, p.routing.experts, rows * p.routing.top_k)) {}
+        groups(ExpertGroups::at(c.scratch + layout.groups, p.experts, rows * p.top_k)) {}
 
-  uint32_t choices() const { return rows * p.routing.top_k; }
+  uint32_t choices() const { return rows * p.top_k; }
   std::byte* thread_scratch(uint32_t thread) const {
     return call.scratch + layout.thread_begin + thread * layout.thread_bytes;
   }
-  const float* shares_of(uint32_t row) const { return buffer<float>(call, 5) + size_t{row} * p.routing.shares_stride; }
+  const float* shares_of(uint32_t row) const { return buffer<float>(call, 5) + size_t{row} * p.shares_stride; }
 
   /** Weight rows an item: small enough that every thread gets several, large enough to amortise an item. */
   uint32_t block() const {
@@ -126,7 +131,7 @@ struct Call {
     const size_t row_bytes = linear_core(kIsa).prepared_row_bytes(layout.form[weight], p.in);
     const uint32_t place = groups.begin[expert];
     if (p.has_slices == 0 && groups.rows_of(expert) == 1) {
-      return call.scratch + layout.prepared[weight] + groups.choice[place] / p.routing.top_k * row_bytes;
+      return call.scratch + layout.prepared[weight] + groups.choice[place] / p.top_k * row_bytes;
     }
     return call.scratch + layout.sorted[weight] + place * row_bytes;
   }
@@ -160,9 +165,9 @@ void prepare(const Call& c, uint32_t begin, uint32_t end, uint32_t thread) {
   auto* normalised = reinterpret_cast<float*>(c.thread_scratch(thread));
   for (size_t row = begin; row < end; ++row) {
     if (p.has_routing != 0) {
-      route_row(p.routing, buffer<const float>(c.call, 2) + row * p.routing.logits_stride, buffer<const void>(c.call, 3),
-                buffer<float>(c.call, 4) + row * p.routing.experts_stride,
-                buffer<float>(c.call, 5) + row * p.routing.shares_stride);
+      route_row(routing_of(p), buffer<const float>(c.call, 2) + row * p.logits_stride, buffer<const void>(c.call, 3),
+                buffer<float>(c.call, 4) + row * p.experts_stride,
+                buffer<float>(c.call, 5) + row * p.shares_stride);
     }
     if (p.has_slices != 0) continue;
     const float* x = buffer<const float>(c.call, 0) + row * p.x_stride;
@@ -178,13 +183,13 @@ void prepare(const Call& c, uint32_t begin, uint32_t end, uint32_t thread) {
 void gather(const Call& c, uint32_t begin, uint32_t end) {
   const MoeLinearParams& p = c.p;
   for (uint32_t choice = begin; choice < end; ++choice) {
-    const uint32_t row = choice / p.routing.top_k, place = c.groups.place[choice];
+    const uint32_t row = choice / p.top_k, place = c.groups.place[choice];
     if (p.has_slices != 0) {
       const float* x = buffer<const float>(c.call, 0) + size_t{row} * p.x_stride;
-      prepare_row(c, x + size_t{choice % p.routing.top_k} * p.in, c.layout.sorted, place);
+      prepare_row(c, x + size_t{choice % p.top_k} * p.in, c.layout.sorted, place);
       continue;
     }
-    const float expert = buffer<const float>(c.call, 4)[size_t{row} * p.routing.experts_stride + choice % p.routing.top_k];
+    const float expert = buffer<const float>(c.call, 4)[size_t{row} * p.experts_stride + choice % p.top_k];
     if (c.groups.rows_of(static_cast<uint32_t>(expert)) == 1) continue;
     for (uint32_t i = 0; i < c.layout.forms(); ++i) {
       const size_t row_bytes = linear_core(kIsa).prepared_row_bytes(c.layout.form[i], p.in);
@@ -206,8 +211,8 @@ void multiply_block(const Call& c, uint32_t expert, uint32_t first, uint32_t wid
   if (is_geglu) c.product(1, expert, first, width, up, kMaxBlock, thread);
   for (uint32_t r = 0; r < rows; ++r) {
     const uint32_t choice = c.groups.choice[c.groups.begin[expert] + r];
-    float* y = buffer<float>(c.call, kFirstWeight + 3 * p.weights) + size_t{choice / p.routing.top_k} * p.y_stride +
-               size_t{choice % p.routing.top_k} * p.out + first;
+    float* y = buffer<float>(c.call, kFirstWeight + 3 * p.weights) + size_t{choice / p.top_k} * p.y_stride +
+               size_t{choice % p.top_k} * p.out + first;
     const float* product = tile + size_t{r} * kMaxBlock;
     if (is_geglu) {
       geglu_row(product, up + size_t{r} * kMaxBlock, width, y);
@@ -230,8 +235,8 @@ void combine_block(const Call& c, uint32_t first, uint32_t width, uint32_t threa
   }
   for (uint32_t row = 0; row < c.rows; ++row) {
     float* y = buffer<float>(c.call, kFirstWeight + 3) + size_t{row} * p.y_stride + first;
-    const uint32_t* place = c.groups.place + size_t{row} * p.routing.top_k;
-    combine_row(c.shares_of(row), p.routing.top_k, width, y, [&](uint32_t x) { return tile + size_t{place[x]} * width; });
+    const uint32_t* place = c.groups.place + size_t{row} * p.top_k;
+    combine_row(c.shares_of(row), p.top_k, width, y, [&](uint32_t x) { return tile + size_t{place[x]} * width; });
   }
 }
 
@@ -253,12 +258,12 @@ void multiply(const Call& c, uint32_t begin, uint32_t end, uint32_t thread) {
 
 uint32_t items(const CpuCall& call, uint32_t phase) {
   const auto& p = params_of<MoeLinearParams>(call);
-  const uint32_t rows = call.step->rows[p.routing.row_set];
+  const uint32_t rows = call.step->rows[p.row_set];
   if (rows == 0) return 0;
   if (phase == 0) return p.has_routing != 0 || p.has_slices == 0 ? rows : 0;
   if (phase == 1) return 1;
   // A single row goes to different experts: nothing has to be brought together.
-  if (phase == 2) return p.has_slices != 0 || rows > 1 ? rows * p.routing.top_k : 0;
+  if (phase == 2) return p.has_slices != 0 || rows > 1 ? rows * p.top_k : 0;
   const Call c(call);
   const uint32_t blocks = divide_up(p.out, c.block());
   return p.epilogue == kMoeLinearCombine ? blocks : blocks * c.groups.active_count();
@@ -269,8 +274,7 @@ void run(const CpuCall& call, uint32_t phase, uint32_t begin, uint32_t end, uint
   if (phase == 0) return prepare(c, begin, end, thread);
   if (phase == 2) return gather(c, begin, end);
   if (phase == 3) return multiply(c, begin, end, thread);
-  const MoeRouteParams& routing = c.p.routing;
-  sort_by_expert(buffer<const float>(call, 4), routing.experts_stride, c.rows, routing.top_k, routing.experts, c.groups);
+  sort_by_expert(buffer<const float>(call, 4), c.p.experts_stride, c.rows, c.p.top_k, c.p.experts, c.groups);
 }
 
 }  // namespace
