@@ -59,7 +59,7 @@ describe('mixtureOfExperts', () => {
   });
 
   it('refuses another width of the experts', async () => {
-    await expect(load({ config: { moe_intermediate_size: 128 } })).rejects.toMatchObject({
+    await expect(load({ config: { moe_intermediate_size: 96 } })).rejects.toMatchObject({
       code: 'WEIGHT_MAP',
     });
   });

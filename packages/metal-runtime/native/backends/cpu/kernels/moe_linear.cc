@@ -23,7 +23,9 @@ constexpr uint32_t kFirstWeight = 6;  ///< binding index of the first weight
 constexpr uint32_t kMaxBlock = 64;    ///< most weight rows of an item
 constexpr uint32_t kManyBlock = 32;   ///< ... when the outputs of many rows are added up: they stay in the cache
 constexpr uint32_t kFewRows = 8;      ///< up to here memory is the limit, and weights are read in the order of the file
-constexpr size_t kAhead = 2048;       ///< bytes of the next run of weights that are asked for early
+constexpr size_t kAhead = 8192;       ///< few rows: bytes of a run of weights after which the core's requests come in
+constexpr size_t kTileBytes = 512;    ///< many rows: the core reads so much of ...
+constexpr uint32_t kTileRows = 32;    ///< ... so many rows first
 
 WeightView weight_of(const MoeLinearParams& p, uint32_t index, void* const* buffers) {
   const MoeLinearWeightParams& w = p.weight[index];
@@ -37,11 +39,19 @@ MoeRouteParams routing_of(const MoeLinearParams& p) {
   return {p.row_set, p.experts, p.top_k, p.logits_stride, p.experts_stride, p.shares_stride, p.scale_type, p.logit_scale};
 }
 
-/** Asks for the beginning of weight row `row`: every run of weights is elsewhere, which no hardware foresees. */
-void fetch_row(const WeightView& weight, uint32_t row) {
+/**
+ * Asks for the beginning of the weight rows first .. first + count, as far as the core reads it before its own requests
+ * come in. Every run of weights is elsewhere, which no hardware foresees.
+ */
+void fetch_rows(const WeightView& weight, uint32_t first, uint32_t count, bool is_tiled) {
   const size_t bits = weight.format == kWeightAffine ? weight.bits : weight.format == kWeightF32 ? 32 : 16;
-  const char* address = static_cast<const char*>(weight.weight) + row * (weight.in * bits / 8);
-  for (size_t i = 0; i < kAhead; i += 64) __builtin_prefetch(address + i);
+  const size_t row_bytes = weight.in * bits / 8;
+  const char* address = static_cast<const char*>(weight.weight) + first * row_bytes;
+  const size_t run = is_tiled && row_bytes > kTileBytes ? kTileBytes : row_bytes;
+  const uint32_t rows = is_tiled ? smaller(count, kTileRows) : smaller(count, static_cast<uint32_t>(kAhead / row_bytes) + 1);
+  for (uint32_t row = 0; row < rows; ++row) {
+    for (size_t i = 0; i < run; i += 64) __builtin_prefetch(address + row * row_bytes + i, 0, 2);
+  }
 }
 
 /** Where things lie in the scratch of a call with `rows` rows. */
@@ -141,6 +151,11 @@ struct Call {
     return expert * p.weight[weight].rows_per_expert + p.weight[weight].first_row + row;
   }
 
+  /** Asks for what `product` reads first. */
+  void fetch(uint32_t weight, uint32_t expert, uint32_t first, uint32_t width) const {
+    fetch_rows(weight_of(p, weight, call.buffers), stored_row(weight, expert, first), width, rows > kFewRows);
+  }
+
   /** y[r][n] for the rows of an expert and its outputs first .. first + width. */
   void product(uint32_t weight, uint32_t expert, uint32_t first, uint32_t width, float* y, size_t y_stride,
                uint32_t thread) const {
@@ -199,14 +214,19 @@ void gather(const Call& c, uint32_t begin, uint32_t end) {
   }
 }
 
-/** Outputs first .. first + width of one expert, for its rows, stored or through geglu. */
-void multiply_block(const Call& c, uint32_t expert, uint32_t first, uint32_t width, uint32_t thread) {
+/**
+ * Outputs first .. first + width of one expert, for its rows, stored or through geglu. The weights behind those of the
+ * block before it are on their way already; `is_elsewhere` means that these are not.
+ */
+void multiply_block(const Call& c, uint32_t expert, uint32_t first, uint32_t width, bool is_elsewhere, uint32_t thread) {
   const MoeLinearParams& p = c.p;
   const uint32_t rows = c.groups.rows_of(expert);
   auto* tile = reinterpret_cast<float*>(c.thread_scratch(thread));
   float* up = tile + size_t{rows} * kMaxBlock;
   const bool is_geglu = p.epilogue == kMoeLinearGeglu;
-  if (is_geglu) fetch_row(weight_of(p, 1, c.call.buffers), c.stored_row(1, expert, first));
+  if (is_elsewhere) {
+    for (uint32_t i = 0; i < p.weights; ++i) c.fetch(i, expert, first, width);
+  }
   c.product(0, expert, first, width, tile, kMaxBlock, thread);
   if (is_geglu) c.product(1, expert, first, width, up, kMaxBlock, thread);
   for (uint32_t r = 0; r < rows; ++r) {
@@ -222,14 +242,13 @@ void multiply_block(const Call& c, uint32_t expert, uint32_t first, uint32_t wid
   }
 }
 
-/** Outputs first .. first + width of all rows, added up over their experts. */
-void combine_block(const Call& c, uint32_t first, uint32_t width, uint32_t thread) {
+/** Outputs first .. first + width of all rows, added up over their experts; `is_elsewhere` as above. */
+void combine_block(const Call& c, uint32_t first, uint32_t width, bool is_elsewhere, uint32_t thread) {
   const MoeLinearParams& p = c.p;
-  const WeightView weight = weight_of(p, 0, c.call.buffers);
   const uint32_t active = c.groups.active_count();
   auto* tile = reinterpret_cast<float*>(c.thread_scratch(thread));
   for (uint32_t i = 0; i < active; ++i) {
-    if (i + 1 < active) fetch_row(weight, c.stored_row(0, c.groups.active[i + 1], first));
+    if (is_elsewhere && i + 1 < active) c.fetch(0, c.groups.active[i + 1], first, width);
     const uint32_t expert = c.groups.active[i];
     c.product(0, expert, first, width, tile + size_t{c.groups.begin[expert]} * width, width, thread);
   }
@@ -243,16 +262,18 @@ void combine_block(const Call& c, uint32_t first, uint32_t width, uint32_t threa
 void multiply(const Call& c, uint32_t begin, uint32_t end, uint32_t thread) {
   const uint32_t out = c.p.out, block = c.block();
   const uint32_t blocks = divide_up(out, block), active = c.groups.active_count();
+  const bool is_few = c.rows <= kFewRows;
   for (uint32_t item = begin; item < end; ++item) {
     if (c.p.epilogue == kMoeLinearCombine) {
-      combine_block(c, item * block, smaller(block, out - item * block), thread);
+      combine_block(c, item * block, smaller(block, out - item * block), !is_few || item == begin, thread);
       continue;
     }
     // Few rows: an expert's weights in order. Many: a piece of the items has a share of every expert, however unevenly the
     // rows are spread over them.
-    const uint32_t index = c.rows <= kFewRows ? item / blocks : item % active;
-    const uint32_t first = (c.rows <= kFewRows ? item % blocks : item / active) * block;
-    multiply_block(c, c.groups.active[index], first, smaller(block, out - first), thread);
+    const uint32_t expert = c.groups.active[is_few ? item / blocks : item % active];
+    const uint32_t first = (is_few ? item % blocks : item / active) * block;
+    const bool is_elsewhere = !is_few || item == begin || first == 0;
+    multiply_block(c, expert, first, smaller(block, out - first), is_elsewhere, thread);
   }
 }
 
