@@ -5,6 +5,9 @@ import { embed } from './embed.js';
 import { gatherRows } from './gather-rows.js';
 import { kvAppend } from './kv-append.js';
 import { linear } from './linear.js';
+import { moeCombine } from './moe-combine.js';
+import { moeLinear } from './moe-linear.js';
+import { moeRoute } from './moe-route.js';
 import { rmsNorm } from './rms-norm.js';
 import { rope, ropeTable } from './rope.js';
 import { sample } from './sample.js';
@@ -20,5 +23,8 @@ export const FAMILIES: readonly ConformanceFamily[] = [
   attention,
   gatherRows,
   linear,
+  moeRoute,
+  moeLinear,
+  moeCombine,
   sample,
 ];

@@ -11,6 +11,7 @@ export {
 } from './device.js';
 export { checkSampling } from './encode-sampling.js';
 export type { FeedForward, FeedForwardFactory, FeedForwardRequest } from './feed-forward.js';
+export type { Routing } from './ops/moe-route.js';
 export type { Ops } from './ops/ops.js';
 export { MAX_TOP_LOGPROBS } from './ops/sample.js';
 export type { Value } from './ops/value.js';
@@ -18,4 +19,4 @@ export type { Program, ProgramPlan, RecordOptions } from './program.js';
 export { FUSION_NAMES } from './recorder/fusions/index.js';
 export type { SoftTokens } from './soft-tokens.js';
 export type { SamplingParams, StepInput, StepResult } from './step.js';
-export type { FloatType, KvCache, Matrix, Vector } from './weights.js';
+export type { ExpertMatrix, FloatType, KvCache, Matrix, Vector } from './weights.js';

@@ -31,6 +31,24 @@ export type Matrix<Out extends Axis, In extends Axis> = Axes<[Out, In]> & {
       }
   );
 
+/**
+ * The matrices [Out, In] of all experts of a layer. They lie one behind the other in one stored matrix
+ * [E · rowsPerExpert, In]; these are rows [firstRow, firstRow + rows) of each expert. Where gate and up are stored as one
+ * tensor, `rowsPerExpert` is twice `rows`.
+ */
+export interface ExpertMatrix<Out extends Axis, In extends Axis> extends Axes<[Out, In]> {
+  /** E */
+  readonly expertCount: number;
+  /** Out */
+  readonly rows: number;
+  /** In */
+  readonly columns: number;
+  readonly rowsPerExpert: number;
+  readonly firstRow: number;
+  /** All rows of all experts. */
+  readonly stored: Matrix<Axis, In>;
+}
+
 /** Keys and values of one layer for every slot, [slots, capacity, G, K] each. */
 export interface KvCache {
   readonly keys: DeviceBuffer;

@@ -1,5 +1,6 @@
 import { openCheckpoint } from '@markbase/loader';
 import { type Device, measureReadBandwidth } from '@markbase/metal-runtime';
+import { mixtureOfExperts } from '@markbase/moe';
 import { TextModel } from '@markbase/text';
 import { randomTokens } from './random-tokens.js';
 import { type Spread, spread } from './spread.js';
@@ -32,6 +33,7 @@ export async function measureModel(directory: string, device: Device, workload: 
   const checkpoint = await openCheckpoint(directory, { signal });
   const model = await TextModel.load(checkpoint, device, {
     precision,
+    feedForward: mixtureOfExperts,
     contextTokens: Math.max(...workload.prompts, DECODE_DEPTH) + workload.generatedTokens + 1,
     maxSequences: Math.max(1, ...workload.batches),
     signal,

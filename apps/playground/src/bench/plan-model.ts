@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openCheckpoint } from '@markbase/loader';
 import type { Device, ProgramPlan } from '@markbase/metal-runtime';
+import { mixtureOfExperts } from '@markbase/moe';
 import { TextModel } from '@markbase/text';
 import { planCheckpoint } from '../synth/plan-checkpoint.js';
 import { textShape, type VariantName } from '../synth/shape.js';
@@ -39,6 +40,7 @@ export async function planModel(device: Device, options: PlanOptions) {
     const checkpoint = await openCheckpoint(directory, { signal });
     const model = await TextModel.load(checkpoint, device, {
       precision,
+      feedForward: mixtureOfExperts,
       contextTokens: CONTEXT_TOKENS,
       maxSequences: rows,
       signal,

@@ -71,12 +71,14 @@ export function generateCommand(): Command {
 
 async function run(flags: GenerateFlags, request: GenerateOptions): Promise<void> {
   const { generate, loadTextModel, stream } = await import('@markbase/text');
+  const { mixtureOfExperts: feedForward } = await import('@markbase/moe');
   await withDevice(flags, async (device) => {
     note(`loading ${flags.model}`);
     const { precision, context: contextTokens } = flags;
     const model = await loadTextModel(flags.model, device, {
       precision,
       contextTokens,
+      feedForward,
       signal: request.signal,
     });
     const progress = startProgress('reading the prompt', (tokens) => `${tokens} tokens`);

@@ -20,9 +20,10 @@ export function verifyCommand(): Command {
     .option('--json', 'print the result as JSON', false)
     .action(async (directory: string, flags: VerifyFlags) => {
       const { verifyCheckpoint } = await import('@markbase/text');
+      const { mixtureOfExperts: feedForward } = await import('@markbase/moe');
       const report = await withInterrupt((signal) =>
         withDevice(flags, (device) =>
-          verifyCheckpoint(directory, device, { precision: flags.precision, signal }),
+          verifyCheckpoint(directory, device, { precision: flags.precision, feedForward, signal }),
         ),
       );
       if (flags.json) printJson(report);

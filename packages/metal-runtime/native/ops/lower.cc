@@ -50,6 +50,7 @@ Status lower(const OpCall& call, const LoweringContext& context, Command* out) {
       {"embed", lower_embed},         {"rms_norm", lower_rms_norm},     {"linear", lower_linear},
       {"elementwise", lower_elementwise}, {"rope_table", lower_rope_table}, {"rope", lower_rope},
       {"kv_append", lower_kv_append}, {"attention", lower_attention},   {"gather_rows", lower_gather_rows},
+      {"moe_route", lower_moe_route}, {"moe_linear", lower_moe_linear}, {"moe_combine", lower_moe_combine},
       {"sample", lower_sample},
   };
   const auto found = lowerings.find(call.family);

@@ -5,6 +5,9 @@ import { embed } from './embed.js';
 import { gatherRows } from './gather-rows.js';
 import { kvAppend } from './kv-append.js';
 import { linear } from './linear.js';
+import { moeCombine } from './moe-combine.js';
+import { moeLinear } from './moe-linear.js';
+import { moeRoute } from './moe-route.js';
 import type { EncodedCommand, Family } from './node.js';
 import { rmsNorm } from './rms-norm.js';
 import { rope } from './rope.js';
@@ -21,6 +24,9 @@ const families: { readonly [Kind in Node['kind']]: Family<Extract<Node, { kind: 
   kvAppend,
   attention,
   gatherRows,
+  moeRoute,
+  moeLinear,
+  moeCombine,
   sample,
 };
 

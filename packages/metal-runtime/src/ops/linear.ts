@@ -42,6 +42,8 @@ export interface LinearNode {
   /** `y` is not stored when the epilogue has an output of its own. */
   readonly weights: readonly { readonly matrix: AnyMatrix; readonly y: number }[];
   readonly epilogue: LinearEpilogue;
+  /** Activations stay float32 in a `fast` program too. */
+  readonly isExact: boolean;
 }
 
 const EPILOGUE_CODES = { store: 0, geglu: 1, gegluMul: 2, softcap: 3 } as const;
@@ -69,7 +71,7 @@ function encodeLinear(node: LinearNode, graph: Graph, options: { isFast: boolean
     rowSet: rowSetCode(graph, node.x),
     in: graph.values[node.x]!.width,
     weights: node.weights.length,
-    isFast: options.isFast ? 1 : 0,
+    isFast: options.isFast && !node.isExact ? 1 : 0,
     xStride: strideOf(graph, node.x),
     hasResidual: residual ? 1 : 0,
     residualStride: residual ? strideOf(graph, residual.residual) : 0,

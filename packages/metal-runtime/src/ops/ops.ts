@@ -1,5 +1,6 @@
 import type { Axis, RowAxis } from '../axes.js';
-import type { KvCache, Matrix, Vector } from '../weights.js';
+import type { ExpertMatrix, KvCache, Matrix, Vector } from '../weights.js';
+import type { Routing } from './moe-route.js';
 import type { Value } from './value.js';
 
 /**
@@ -44,11 +45,39 @@ export interface Ops {
     options: { eps: number; heads: number },
   ): Value<R, A>;
 
-  /** `[R, Out]`: y = x · Wᵀ. */
+  /**
+   * `[R, Out]`: y = x · Wᵀ. With `isExact` the activations stay float32 in a `fast` program too: for products that decide
+   * something, such as which experts run.
+   */
   linear<R extends RowAxis, Out extends Axis, In extends Axis>(
     x: Value<R, In>,
     weight: Matrix<Out, NoInfer<In>>,
+    options?: { isExact: boolean },
   ): Value<R, Out>;
+
+  /**
+   * Chooses `topK` experts for every row: those of the largest logits, the lower number first where two are equal. The
+   * share of a chosen expert e is softmax(scale · logits)_e, taken over the chosen ones, times perExpertScale_e. That is
+   * the softmax over all experts, renormalised over the chosen ones. In float32; nothing is read back.
+   */
+  moeRoute<R extends RowAxis>(
+    logits: Value<R, 'E'>,
+    perExpertScale: Vector<'E'>,
+    options: { topK: number; scale: number },
+  ): Routing<R>;
+
+  /**
+   * `[R, X·Out]`: y_x = x_x · W_eᵀ for each chosen expert e of a row. `x` is [R, In], the same for all chosen experts, or
+   * [R, X·In], a slice for each. A step reads the weights of every expert that some row chose once, and of no other.
+   */
+  moeLinear<R extends RowAxis, Out extends 'F' | 'D', In extends 'F' | 'D'>(
+    x: Value<R, In | `X${In}`>,
+    weight: ExpertMatrix<Out, In>,
+    routing: Routing<NoInfer<R>>,
+  ): Value<R, `X${Out}`>;
+
+  /** `[R, D]`: y = Σ_x share_x · y_x over the chosen experts. */
+  moeCombine<R extends RowAxis>(y: Value<R, 'XD'>, routing: Routing<NoInfer<R>>): Value<R, 'D'>;
 
   /** y = a + b. */
   add<R extends RowAxis, A extends Axis>(a: Value<R, A>, b: Value<NoInfer<R>, NoInfer<A>>): Value<R, A>;

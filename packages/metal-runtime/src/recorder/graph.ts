@@ -4,6 +4,9 @@ import type { EmbedNode } from '../ops/embed.js';
 import type { GatherRowsNode } from '../ops/gather-rows.js';
 import type { KvAppendNode } from '../ops/kv-append.js';
 import type { LinearNode } from '../ops/linear.js';
+import type { MoeCombineNode } from '../ops/moe-combine.js';
+import type { MoeLinearNode } from '../ops/moe-linear.js';
+import type { MoeRouteNode } from '../ops/moe-route.js';
 import type { RmsNormNode } from '../ops/rms-norm.js';
 import type { RopeNode } from '../ops/rope.js';
 import type { RopeTableNode } from '../ops/rope-table.js';
@@ -20,6 +23,9 @@ export type Node =
   | KvAppendNode
   | AttentionNode
   | GatherRowsNode
+  | MoeRouteNode
+  | MoeLinearNode
+  | MoeCombineNode
   | SampleNode;
 
 /** Rows of a value: all tokens, the output rows, or rows of its own ('S'). */

@@ -1,10 +1,13 @@
+// Long because it implements the whole vocabulary, one short method an operation.
 import { InvalidArgumentError, ShapeMismatchError } from '@markbase/core';
 import type { Axis, RowAxis } from '../axes.js';
 import type { DeviceBuffer } from '../device.js';
+import type { AnyExpertMatrix } from '../ops/moe-linear.js';
+import type { Routing } from '../ops/moe-route.js';
 import type { Ops } from '../ops/ops.js';
 import { MAX_TOP_LOGPROBS } from '../ops/sample.js';
 import type { Value } from '../ops/value.js';
-import type { KvCache, Matrix, Vector } from '../weights.js';
+import type { ExpertMatrix, KvCache, Matrix, Vector } from '../weights.js';
 import type { Graph, Node, Rows } from './graph.js';
 
 type AnyValue = Value<Rows, Axis>;
@@ -127,6 +130,7 @@ export class Recorder implements Ops {
   linear<R extends RowAxis, Out extends Axis, In extends Axis>(
     x: Value<R, In>,
     weight: Matrix<Out, NoInfer<In>>,
+    options?: { isExact: boolean },
   ): Value<R, Out> {
     if (weight.columns !== x.width) {
       throw new ShapeMismatchError({
@@ -145,7 +149,60 @@ export class Recorder implements Ops {
       norm: null,
       weights: [{ matrix: weight, y: y.id }],
       epilogue: { kind: 'store' },
+      isExact: options?.isExact ?? false,
     });
+    return y;
+  }
+
+  moeRoute<R extends RowAxis>(
+    logits: Value<R, 'E'>,
+    perExpertScale: Vector<'E'>,
+    options: { topK: number; scale: number },
+  ): Routing<R> {
+    this.#expectWidth('moeRoute', 'logits', logits, perExpertScale.length);
+    const { topK, scale } = options;
+    if (!Number.isInteger(topK) || topK < 1 || topK > logits.width) {
+      const expected = `1 to ${logits.width} experts`;
+      throw new InvalidArgumentError({ argument: 'moeRoute: topK', expected, received: topK });
+    }
+    const experts = this.#value<R, 'X'>(logits.rows, topK);
+    const shares = this.#value<R, 'X'>(logits.rows, topK);
+    const routing = { logits: logits.id, perExpertScale, scale, topK, shares: shares.id };
+    this.#push({ kind: 'moeRoute', label: this.#label('moe_route'), routing, experts: experts.id });
+    return { experts, shares };
+  }
+
+  moeLinear<R extends RowAxis, Out extends 'F' | 'D', In extends 'F' | 'D'>(
+    x: Value<R, In | `X${In}`>,
+    weight: ExpertMatrix<Out, In>,
+    routing: Routing<NoInfer<R>>,
+  ): Value<R, `X${Out}`> {
+    checkExpertMatrix(weight);
+    const { experts } = routing;
+    const hasSlices = x.width !== weight.columns;
+    if (hasSlices) this.#expectWidth('moeLinear', 'x', x, experts.width * weight.columns);
+    this.#expectRows('moeLinear', 'routing', experts, x);
+    const y = this.#value<R, `X${Out}`>(x.rows, experts.width * weight.rows);
+    this.#push({
+      kind: 'moeLinear',
+      label: this.#label('moe_linear'),
+      x: x.id,
+      hasSlices,
+      norm: null,
+      routing: null,
+      experts: experts.id,
+      weights: [{ matrix: weight, y: y.id }],
+      epilogue: { kind: 'store' },
+    });
+    return y;
+  }
+
+  moeCombine<R extends RowAxis>(x: Value<R, 'XD'>, routing: Routing<NoInfer<R>>): Value<R, 'D'> {
+    const { shares } = routing;
+    this.#expectRows('moeCombine', 'routing', shares, x);
+    const y = this.#value<R, 'D'>(x.rows, this.#headWidth('moeCombine', x, shares.width));
+    const label = this.#label('moe_combine');
+    this.#push({ kind: 'moeCombine', label, x: x.id, shares: shares.id, y: y.id });
     return y;
   }
 
@@ -349,4 +406,23 @@ export class Recorder implements Ops {
       throw new ShapeMismatchError({ operation, argument, expected, received });
     }
   }
+}
+
+/** The rows of every expert must lie inside of its part of the stored matrix. */
+function checkExpertMatrix({
+  expertCount,
+  rows,
+  columns,
+  rowsPerExpert,
+  firstRow,
+  stored,
+}: AnyExpertMatrix): void {
+  const fits = rows >= 1 && firstRow >= 0 && firstRow + rows <= rowsPerExpert;
+  if (fits && stored.rows === expertCount * rowsPerExpert && stored.columns === columns) return;
+  throw new ShapeMismatchError({
+    operation: 'moeLinear',
+    argument: 'weight',
+    expected: `rows [${firstRow}, ${firstRow + rows}) of ${expertCount} experts in [${expertCount} * ${rowsPerExpert}, ${columns}]`,
+    received: `[${stored.rows}, ${stored.columns}]`,
+  });
 }

@@ -9,7 +9,20 @@ import { Recorder } from '../recorder.js';
 import { fuse } from './index.js';
 
 const HEADS = 4;
-const WIDTH = { D: 64, F: 128, HK: 128, GK: 32, K: 32, P: 16, LP: 32, V: 100, E: 8 } as const;
+const WIDTH = {
+  D: 64,
+  F: 128,
+  HK: 128,
+  GK: 32,
+  K: 32,
+  P: 16,
+  LP: 32,
+  V: 100,
+  E: 8,
+  X: 2,
+  XF: 128,
+  XD: 128,
+} as const;
 
 const buffer: DeviceBuffer = { sizeBytes: 4, dispose() {}, [Symbol.dispose]() {} };
 

@@ -4,6 +4,7 @@ import { applyFusion, type Fusion } from './fusion.js';
 import { geglu, softcap } from './linear-epilogue.js';
 import { linearGroup } from './linear-group.js';
 import { normLinear, residualLinear } from './linear-prologue.js';
+import { moeCombineLinear, moeGeglu, normMoeLinear, routeMoeLinear } from './moe.js';
 import { prepareAttention } from './prepare-attention.js';
 import { residualNorm, residualScale } from './residual-norm.js';
 
@@ -17,6 +18,10 @@ const FUSIONS: readonly Fusion[] = [
   normLinear,
   residualLinear,
   prepareAttention,
+  moeGeglu,
+  moeCombineLinear,
+  normMoeLinear,
+  routeMoeLinear,
 ];
 
 /** Names of the switches in `RecordOptions.fusions`. */

@@ -9,10 +9,15 @@ export const linearGroup: Fusion = {
     if (!isPlain(node)) return null;
     const others = uses
       .readers(node.x)
-      .filter((reader) => reader !== node && isPlain(reader) && reader.x === node.x);
+      .filter((reader) => reader !== node && isPlain(reader) && isAlike(reader, node));
     const group = [node, ...(others as LinearNode[])].slice(0, MAX_LINEAR_WEIGHTS);
     // Only the first of a group starts it; the others are absorbed into it.
-    if (group.length < 2 || uses.readers(node.x).find(isPlain) !== node) return null;
+    if (
+      group.length < 2 ||
+      uses.readers(node.x).find((reader) => isPlain(reader) && isAlike(reader, node)) !== node
+    ) {
+      return null;
+    }
     const weights = group.flatMap((linear) => linear.weights);
     if (weights.length > MAX_LINEAR_WEIGHTS) return null;
     return { replacement: { ...node, weights }, absorbed: group.slice(1) };
@@ -21,4 +26,9 @@ export const linearGroup: Fusion = {
 
 function isPlain(node: Node): node is LinearNode {
   return node.kind === 'linear' && node.epilogue.kind === 'store' && node.weights.length === 1;
+}
+
+/** True for linears that one command may do: of the same rows, at the same precision. */
+function isAlike(a: LinearNode, b: LinearNode): boolean {
+  return a.x === b.x && a.isExact === b.isExact;
 }

@@ -13,6 +13,9 @@ extern const CpuKernel kRope;
 extern const CpuKernel kKvAppend;
 extern const CpuKernel kAttention;
 extern const CpuKernel kGatherRows;
+extern const CpuKernel kMoeRoute;
+extern const CpuKernel kMoeLinear;
+extern const CpuKernel kMoeCombine;
 extern const CpuKernel kSample;
 extern const CpuKernel kLinear;
 

@@ -8,7 +8,8 @@ set(MARKBASE_KERNELS_DIR ${CMAKE_CURRENT_LIST_DIR})
 set(markbase_kernel_includes
     ${MARKBASE_KERNELS_DIR} ${MARKBASE_KERNELS_DIR}/.. ${MARKBASE_KERNELS_DIR}/../linear
     ${MARKBASE_KERNELS_DIR}/../../../device ${MARKBASE_KERNELS_DIR}/../../../../kernels)
-set(markbase_kernel_families attention elementwise embed gather_rows kv_append linear rms_norm rope rope_table sample)
+set(markbase_kernel_families attention elementwise embed gather_rows kv_append linear moe_combine moe_linear
+    moe_route rms_norm rope rope_table sample)
 
 # Sums keep the order and rounding of the source (-ffp-contract=off). Nothing reads floating-point exceptions or errno.
 set(markbase_kernel_flags -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -Wno-psabi)
