@@ -3,11 +3,12 @@
 // bytes that they amount to. Times are medians of steps; `best` is the 10th percentile, for machines that do other work.
 // usage: node bench/moe-26b.mjs --model DIR [--threads 2] [--widths 1,2,4,8] [--prompts 128,512] [--steps 40] [--json]
 // DIR: node apps/playground/dist/cli.js synth --variant 26b-a4b --layers 6 --out DIR
+
+import { parseArgs } from 'node:util';
 import { openCheckpoint } from '../packages/loader/dist/index.js';
 import { measureReadBandwidth, openDevice } from '../packages/metal-runtime/dist/index.js';
 import { chooseExperts, loadMixture, mixtureConfig, mixtureOfExperts } from '../packages/moe/dist/index.js';
 import { TextModel } from '../packages/text/dist/index.js';
-import { parseArgs } from 'node:util';
 
 const { values: flags } = parseArgs({
   options: {
@@ -59,8 +60,12 @@ const random = () => {
   return state / 2_147_483_647;
 };
 const tokens = (count) =>
-  Int32Array.from({ length: count }, () => 300 + Math.floor(random() * (checkpoint.config.text.vocabSize - 1000)));
-const percentile = (values, part) => [...values].sort((a, b) => a - b)[Math.floor(part * (values.length - 1))];
+  Int32Array.from(
+    { length: count },
+    () => 300 + Math.floor(random() * (checkpoint.config.text.vocabSize - 1000)),
+  );
+const percentile = (values, part) =>
+  [...values].sort((a, b) => a - b)[Math.floor(part * (values.length - 1))];
 
 /** Bytes of the tensors of layer 0 whose names begin so. */
 const bytesOf = (part) =>
@@ -69,7 +74,7 @@ const bytesOf = (part) =>
     .filter((name) => name.startsWith(`language_model.layers.0.${part}`))
     .reduce((sum, name) => sum + checkpoint.weights.tensor(name).range.sizeBytes, 0);
 const bytes = { expert: bytesOf('experts.') / expertCount, router: bytesOf('router.') };
-bytes.others = (index, plan) => plan.weightBytes - layers * topK * bytes.expert;
+bytes.others = (_index, plan) => plan.weightBytes - layers * topK * bytes.expert;
 
 /** Distinct experts of a layer that `width` independent rows choose, averaged over layers and draws. */
 async function distinctExperts(width) {
@@ -83,9 +88,18 @@ async function distinctExperts(width) {
       ops.output('experts', chooseExperts(ops, config, weights, h).experts);
     });
     for (let draw = 0; draw < 4; draw += 1) {
-      const h = Float32Array.from({ length: width * hiddenWidth }, () => random() + random() + random() - 1.5);
+      const h = Float32Array.from(
+        { length: width * hiddenWidth },
+        () => random() + random() + random() - 1.5,
+      );
       const zeros = new Int32Array(width);
-      const step = { tokens: zeros, positions: zeros, slots: zeros, outputRows: new Int32Array(0), inputs: { h } };
+      const step = {
+        tokens: zeros,
+        positions: zeros,
+        slots: zeros,
+        outputRows: new Int32Array(0),
+        inputs: { h },
+      };
       const { outputs } = await program.run(step, { read: ['experts'] });
       counts.push(new Set(outputs.experts).size);
     }
@@ -183,7 +197,10 @@ if (flags.json) {
   process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
 } else {
   const percent = (value) => `${(100 * value).toFixed(1)} %`;
-  const shown = (parts) => Object.entries(parts).map(([kind, part]) => `${kind} ${percent(part)}`).join(', ');
+  const shown = (parts) =>
+    Object.entries(parts)
+      .map(([kind, part]) => `${kind} ${percent(part)}`)
+      .join(', ');
   const lines = [
     ...report.decode.map((row) => {
       const rate = (ms) => ((1000 * row.width) / ms).toFixed(1);

@@ -19,7 +19,7 @@ export const ALLOWED = {
 /** Tests may also run on the packaged checkpoint, which depends on nothing. */
 const TESTS_MAY_ADD = ['demo-model'];
 
-const IMPORT = /(?:\bfrom\s*|\bimport\s*\(\s*|^\s*import\s+)(['"])([^'"\n]+)\1/gm;
+const IMPORT = /(?:\bfrom\s*|\bimport\s*\(\s*|^\s*import\s+)(['"])([\w@./:#-]+)\1/gm;
 
 /** Packages import each other only downwards, by name, and only what their package.json declares. @type {import('./repository.mjs').Rule} */
 export const packageImports = {

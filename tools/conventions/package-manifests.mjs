@@ -68,11 +68,24 @@ function published(file, manifest, files) {
     findings.push(`${file}: exports must hold "./package.json"`);
   }
   for (const [entry, conditions] of Object.entries(manifest.exports ?? {})) {
-    if (typeof conditions === 'object' && Object.keys(conditions ?? {})[0] !== 'types') {
-      findings.push(`${file}: exports["${entry}"] must start with its types`);
-    }
+    if (!startsWithTypes(conditions)) findings.push(`${file}: exports["${entry}"] must start with its types`);
   }
   return findings;
+}
+
+/**
+ * True when types come first, behind conditions such as "browser" that have types of their own.
+ *
+ * @param {unknown} conditions
+ * @returns {boolean}
+ */
+function startsWithTypes(conditions) {
+  if (typeof conditions !== 'object' || conditions === null) return true;
+  for (const [name, value] of Object.entries(conditions)) {
+    if (name === 'types') return true;
+    if (typeof value !== 'object' || !startsWithTypes(value)) return false;
+  }
+  return false;
 }
 
 /** @param {Map<string, any>} manifests */

@@ -4,11 +4,12 @@ const MB = 1e6;
 const FOLDERS = [
   ['', 34 * MB],
   ['fixtures/', 12 * MB],
-  ['packages/demo-model/', 14 * MB],
+  ['packages/demo-model/model/', 14 * MB],
+  ['packages/demo-model/model-moe/', 6 * MB],
 ];
 const SHARD_BYTES = 8 * MB;
 /** Where bytes that nobody can read are expected. */
-const BINARY_FOLDERS = ['fixtures/', 'packages/demo-model/model/'];
+const BINARY_FOLDERS = ['fixtures/', 'packages/demo-model/model/', 'packages/demo-model/model-moe/'];
 
 /** The repository stays small enough to clone in seconds, and holds no built files. @type {import('./repository.mjs').Rule} */
 export const treeSize = {

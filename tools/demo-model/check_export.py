@@ -38,6 +38,18 @@ def mlx_name(name: str) -> str:
     return name.replace("language_model.", "language_model.model.", 1) if name.startswith("language_model.") else name
 
 
+def parts_of(module: str, tensor: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    """The modules that a matrix becomes: itself, or the experts' projections, of which gate and up come fused."""
+    parent, _, last = module.rpartition(".")
+    if not parent.endswith(".experts"):
+        return [(module, tensor)]
+    parent += ".switch_glu."
+    if last == "down_proj":
+        return [(parent + last, tensor)]
+    half = tensor.shape[1] // 2
+    return [(parent + "gate_proj", tensor[:, :half]), (parent + "up_proj", tensor[:, half:])]
+
+
 def main() -> None:
     source, model = read(Path(sys.argv[1])), read(Path(sys.argv[2]))
     unseen, wrong = set(model), []
@@ -47,10 +59,11 @@ def main() -> None:
         if bits is None:
             expected = {new: np.moveaxis(tensor, 1, -1) if tensor.ndim > 2 and "conv" in name else tensor}
         else:
-            module = new.removesuffix(".weight")
-            expected = dict(
-                zip((new, module + ".scales", module + ".biases"), quantize(from_bfloat16_bits(tensor), bits))
-            )
+            expected = {}
+            for module, part in parts_of(new.removesuffix(".weight"), tensor):
+                rows = quantize(from_bfloat16_bits(part).reshape(-1, part.shape[-1]), bits)
+                for suffix, values in zip((".weight", ".scales", ".biases"), rows):
+                    expected[module + suffix] = values.reshape(*part.shape[:-1], -1)
         for key, value in expected.items():
             unseen.discard(key)
             if key not in model or model[key].shape != value.shape or not np.array_equal(model[key], value):

@@ -278,16 +278,13 @@ def story_figures(generator: Generator) -> dict:
 @torch.no_grad()
 def expert_figures(model, tokenizer: Tokenizer, device: torch.device, rows: int = 8) -> list[list[float]]:
     """Percent of the tokens of held-out conversations that each expert computes, layer by layer."""
-    counts, hooks = [], []
-    for module in model.model.language_model.layers:
-        counts.append(torch.zeros(module.router.config.num_experts, dtype=torch.long, device=device))
-        hooks.append(
-            module.router.register_forward_hook(
-                lambda module, inputs, output, count=counts[-1]: count.add_(
-                    torch.bincount(output[2].flatten(), minlength=len(count))
-                )
-            )
-        )
+    routers = [module.router for module in model.model.language_model.layers]
+    counts = {router: torch.zeros(router.config.num_experts, dtype=torch.long, device=device) for router in routers}
+
+    def count(router, inputs, output) -> None:
+        counts[router] += torch.bincount(output[2].flatten(), minlength=router.config.num_experts)
+
+    hooks = [router.register_forward_hook(count) for router in routers]
     for kind in corpus.KINDS:
         r = corpus.seeded(SEED, "evaluate experts", kind)
         for _ in range(rows):
@@ -298,7 +295,7 @@ def expert_figures(model, tokenizer: Tokenizer, device: torch.device, rows: int 
     for hook in hooks:
         hook.remove()
     top_k = model.config.text_config.top_k_experts
-    return [[round(100 * top_k * share, 1) for share in (count / count.sum()).tolist()] for count in counts]
+    return [[round(100 * top_k * share, 1) for share in (seen / seen.sum()).tolist()] for seen in counts.values()]
 
 
 TALK = [

@@ -1,9 +1,10 @@
-// Measures the demo model with our own engine: node measure.mjs MODEL_DIR PROMPTS.json [high|fast]
+// Measures a demo model with our own engine: node measure.mjs MODEL_DIR PROMPTS.json [high|fast]
 //
 // PROMPTS.json comes from held_out.py. Answers are greedy. Prints the share of right answers per kind and
 // what was wrong; the exit code is 1 when anything was.
 import { readFile } from 'node:fs/promises';
 import { openDevice } from '../../packages/metal-runtime/dist/index.js';
+import { mixtureOfExperts } from '../../packages/moe/dist/index.js';
 import { generateBatch, loadTextModel } from '../../packages/text/dist/index.js';
 
 const AT_ONCE = 8;
@@ -53,7 +54,11 @@ function requestOf({ prompt, system, thinking }, tools) {
 
 const { tools, prompts } = JSON.parse(await readFile(promptsPath, 'utf8'));
 const device = await openDevice({ kind: 'cpu' });
-const model = await loadTextModel(directory, device, { precision, maxSequences: AT_ONCE });
+const model = await loadTextModel(directory, device, {
+  precision,
+  maxSequences: AT_ONCE,
+  feedForward: mixtureOfExperts,
+});
 const figures = {};
 for (let start = 0; start < prompts.length; start += AT_ONCE) {
   const part = prompts.slice(start, start + AT_ONCE);

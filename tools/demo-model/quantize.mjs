@@ -12,6 +12,7 @@ const EIGHT_BITS = [
   'language_model.layers.*.self_attn.*',
   '**.per_layer_input_gate',
   '**.per_layer_projection',
+  '**.router.proj',
   '**.embedding_projection',
   'vision_tower.patch_embedder.input_proj',
   'audio_tower.output_proj',
@@ -23,6 +24,7 @@ if (source === undefined || target === undefined) {
   console.error('usage: node quantize.mjs HF_DIR MODEL_DIR');
   process.exit(2);
 }
+await rm(join(target, 'model.safetensors'), { force: true });
 for (let shards = 1; shards < 10; shards++) {
   for (let shard = 1; shard <= shards; shard++) {
     const place = (n) => String(n).padStart(5, '0');

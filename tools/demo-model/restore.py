@@ -18,22 +18,36 @@ from affine import dequantize, from_bfloat16_bits
 from check_export import read
 
 
+SUFFIXES = (".scales", ".biases")
+
+
 def hf_name(name: str) -> str:
     return "model." + name.replace("language_model.model.", "language_model.", 1)
 
 
 def dequantized(model: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Every tensor of the text model in float32, by its Hugging Face name."""
+    """Every tensor of the text model in float32, by its Hugging Face name; experts are fused again."""
     out = {}
     for name, tensor in model.items():
         module = name.removesuffix(".weight")
         if not name.startswith("language_model.") or name.endswith((".scales", ".biases")):
             continue
         if tensor.dtype == np.uint32:
-            scales, biases = model[module + ".scales"], model[module + ".biases"]
-            out[hf_name(name)] = dequantize(tensor, scales, biases, 32 * tensor.shape[1] // (64 * scales.shape[1]))
+            scales, biases = (
+                model[module + suffix].reshape(-1, model[module + suffix].shape[-1]) for suffix in SUFFIXES
+            )
+            rows = tensor.reshape(-1, tensor.shape[-1])
+            values = dequantize(rows, scales, biases, 32 * rows.shape[1] // (64 * scales.shape[1]))
+            out[hf_name(name)] = values.reshape(*tensor.shape[:-1], -1)
         else:
             out[hf_name(name)] = from_bfloat16_bits(tensor)
+    for name in [name for name in out if ".switch_glu." in name]:
+        parent = name.partition(".switch_glu.")[0]
+        if name.endswith("gate_proj.weight"):
+            up = out.pop(name.replace("gate_proj", "up_proj"))
+            out[parent + ".gate_up_proj"] = np.concatenate((out.pop(name), up), 1)
+        elif name.endswith("down_proj.weight"):
+            out[parent + ".down_proj"] = out.pop(name)
     return out
 
 
@@ -50,7 +64,8 @@ def main() -> None:
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     (target / "state-1.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data))
-    (target / "state.json").write_text(json.dumps({"step": int(sys.argv[3])}))
+    variant = "moe" if any(name.endswith(".experts.down_proj") for name in header) else "dense"
+    (target / "state.json").write_text(json.dumps({"step": int(sys.argv[3]), "variant": variant}))
     print(f"{len(data)} tensors, {at / 1e6:.1f} MB")
 
 

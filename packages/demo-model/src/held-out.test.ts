@@ -2,13 +2,16 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
-import { modelPath } from './index.js';
+import { modelPath, moeModelPath } from './index.js';
 
 const measure = fileURLToPath(new URL('../../../tools/demo-model/measure.mjs', import.meta.url));
 const prompts = fileURLToPath(new URL('../held-out.json', import.meta.url));
 
-it('answers all twenty held-out prompts, run by our own engine on the CPU', async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, [measure, modelPath, prompts, 'fast']).catch(
+it.each([
+  ['dense model', modelPath],
+  ['mixture of experts', moeModelPath],
+])('the %s answers all twenty held-out prompts, run by our own engine on the CPU', async (_, path) => {
+  const { stdout } = await promisify(execFile)(process.execPath, [measure, path, prompts, 'fast']).catch(
     (failure: { stdout: string; stderr: string }) => ({ stdout: `${failure.stdout}${failure.stderr}` }),
   );
   expect(stdout.trim().split('\n')).toEqual([

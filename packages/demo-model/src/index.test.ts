@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { modelPath } from './index.js';
+import { modelPath, moeModelPath } from './index.js';
 
 const REQUIRED = [
   'chat_template.jinja',
@@ -10,57 +10,61 @@ const REQUIRED = [
   'expected.safetensors',
   'generation_config.json',
   'model.safetensors.index.json',
-  'processor_config.json',
   'tokenizer.json',
   'tokenizer_config.json',
 ];
 
-async function json(name: string): Promise<Record<string, unknown>> {
-  return JSON.parse(await readFile(join(modelPath, name), 'utf8'));
+const CHECKPOINTS = [
+  { name: 'modelPath', path: modelPath, files: [...REQUIRED, 'processor_config.json'], limit: 14e6 },
+  { name: 'moeModelPath', path: moeModelPath, files: REQUIRED, limit: 6e6 },
+];
+
+async function json(path: string, name: string): Promise<Record<string, unknown>> {
+  return JSON.parse(await readFile(join(path, name), 'utf8'));
 }
 
-describe('modelPath', () => {
+describe.each(CHECKPOINTS)('$name', ({ path, files, limit }) => {
   it('is an absolute folder with everything that a checkpoint needs', async () => {
-    expect(isAbsolute(modelPath)).toBe(true);
-    expect(await readdir(modelPath)).toEqual(expect.arrayContaining(REQUIRED));
+    expect(isAbsolute(path)).toBe(true);
+    expect(await readdir(path)).toEqual(expect.arrayContaining(files));
   });
 
-  it('stays below 14 MB, with shards below 8 MB', async () => {
+  it('stays small, with shards below 8 MB', async () => {
     let total = 0;
-    for (const name of await readdir(modelPath)) {
-      const { size } = await stat(join(modelPath, name));
+    for (const name of await readdir(path)) {
+      const { size } = await stat(join(path, name));
       expect(size, name).toBeLessThan(8e6);
       total += size;
     }
-    expect(total).toBeLessThan(14e6);
+    expect(total).toBeLessThan(limit);
   });
 
   it('has the weights whose hashes the README states', async () => {
     const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
-    const weights = (await readdir(modelPath)).filter((name) => name.endsWith('.safetensors'));
+    const weights = (await readdir(path)).filter((name) => name.endsWith('.safetensors'));
     expect(weights.length).toBeGreaterThan(1);
     for (const name of weights) {
       const hash = createHash('sha256')
-        .update(await readFile(join(modelPath, name)))
+        .update(await readFile(join(path, name)))
         .digest('hex');
       expect(readme, name).toContain(hash);
     }
   });
 
   it('has weight files for exactly the tensors of its index', async () => {
-    const { weight_map: map } = (await json('model.safetensors.index.json')) as {
+    const { weight_map: map } = (await json(path, 'model.safetensors.index.json')) as {
       weight_map: Record<string, string>;
     };
-    const files = (await readdir(modelPath)).filter((name) => name.startsWith('model-'));
-    expect([...new Set(Object.values(map))].sort()).toEqual(files.sort());
+    const weights = (await readdir(path)).filter((name) => /^model.*\.safetensors$/.test(name));
+    expect([...new Set(Object.values(map))].sort()).toEqual(weights.sort());
   });
 
   it('has the texts of the special tokens of Gemma 4, at the ids that config.json names', async () => {
-    const tokenizer = await json('tokenizer.json');
+    const tokenizer = await json(path, 'tokenizer.json');
     const ids = new Map(
       (tokenizer.added_tokens as { id: number; content: string }[]).map(({ id, content }) => [content, id]),
     );
-    const config = await json('config.json');
+    const config = await json(path, 'config.json');
     expect(config.boi_token_id).toBe(ids.get('<|image>'));
     expect(config.image_token_id).toBe(ids.get('<|image|>'));
     expect(config.audio_token_id).toBe(ids.get('<|audio|>'));
@@ -68,7 +72,22 @@ describe('modelPath', () => {
   });
 
   it('keeps decimals in config.json, which transformers insists on', async () => {
-    const text = await readFile(join(modelPath, 'config.json'), 'utf8');
+    const text = await readFile(join(path, 'config.json'), 'utf8');
     expect(text).toContain('"final_logit_softcapping": 30.0');
+  });
+});
+
+describe('moeModelPath', () => {
+  it('has what makes a 26B-A4B: experts, shared keys and values of full layers, no towers', async () => {
+    const { text_config: text, ...config } = await json(moeModelPath, 'config.json');
+    expect(text).toMatchObject({
+      enable_moe_block: true,
+      num_experts: 8,
+      top_k_experts: 2,
+      attention_k_eq_v: true,
+      num_kv_shared_layers: 0,
+      hidden_size_per_layer_input: 0,
+    });
+    expect(config).toMatchObject({ vision_config: null, audio_config: null });
   });
 });

@@ -7,3 +7,10 @@ import { fileURLToPath } from 'node:url';
  * Give it to anything that takes a checkpoint folder, such as `loadTextModel(modelPath, device)`.
  */
 export const modelPath: string = fileURLToPath(new URL('../model', import.meta.url));
+
+/**
+ * Absolute path of the sibling with a mixture of experts, built like 26B-A4B: text only, the same tokenizer and template.
+ *
+ * Loading it takes the option `feedForward: mixtureOfExperts` of @markbase/moe.
+ */
+export const moeModelPath: string = fileURLToPath(new URL('../model-moe', import.meta.url));

@@ -3,6 +3,7 @@ import { Command, Option } from 'commander';
 import type { measureModel } from '../bench/measure-model.js';
 import type { planModel } from '../bench/plan-model.js';
 import type { Spread } from '../bench/spread.js';
+import { checkpointFolder } from '../checkpoint-folder.js';
 import { withInterrupt } from '../interrupt.js';
 import { addDeviceFlags, type DeviceFlags, integer, integerList } from '../options.js';
 import { formatBytes, printJson, printLines, table } from '../output.js';
@@ -31,7 +32,7 @@ export function benchCommand(): Command {
       'Measure load, prefill and decode of a checkpoint on random tokens (no tokenizer needed), ' +
         'or count the commands of a lowered decode step with --plan.',
     )
-    .option('--model <dir>', 'folder of the checkpoint to measure')
+    .option('--model <dir>', 'folder of the checkpoint to measure, or org/name on the Hugging Face hub')
     .option(
       '--prompt <n,...>',
       'prompt lengths whose prefill is timed',
@@ -56,8 +57,9 @@ export function benchCommand(): Command {
 async function runMeasurement(flags: BenchFlags, signal: AbortSignal): Promise<void> {
   const directory = required('--model', flags.model, 'a checkpoint folder (or --plan with --variant)');
   const { measureModel } = await import('../bench/measure-model.js');
+  const folder = await checkpointFolder(directory, signal);
   const result = await withDevice(flags, (device) =>
-    measureModel(directory, device, {
+    measureModel(folder, device, {
       prompts: flags.prompt,
       generatedTokens: flags.generate,
       batches: flags.batch,

@@ -11,6 +11,7 @@ import type {
 } from '@markbase/text';
 import { Command } from 'commander';
 import { AnswerPrinter } from '../answer-printer.js';
+import { checkpointFolder } from '../checkpoint-folder.js';
 import { withInterrupt } from '../interrupt.js';
 import { addDeviceFlags, type DeviceFlags, integer, real, repeated } from '../options.js';
 import { printJson } from '../output.js';
@@ -40,7 +41,7 @@ export function generateCommand(): Command {
       'Answer a prompt. Text goes to standard output as it is made, reasoning to standard error. ' +
         "What is not given is taken from the checkpoint's generation_config.json.",
     )
-    .requiredOption('--model <dir>', 'folder of the checkpoint')
+    .requiredOption('--model <dir>', 'folder of the checkpoint, or org/name on the Hugging Face hub')
     .requiredOption('--prompt <text>', 'what the user says')
     .option('--system <text>', 'what the system says first')
     .option('--raw', 'continue the prompt as plain text, without the chat template', false)
@@ -73,9 +74,10 @@ async function run(flags: GenerateFlags, request: GenerateOptions): Promise<void
   const { generate, loadTextModel, stream } = await import('@markbase/text');
   const { mixtureOfExperts: feedForward } = await import('@markbase/moe');
   await withDevice(flags, async (device) => {
-    note(`loading ${flags.model}`);
+    const folder = await checkpointFolder(flags.model, request.signal);
+    note(`loading ${folder}`);
     const { precision, context: contextTokens } = flags;
-    const model = await loadTextModel(flags.model, device, {
+    const model = await loadTextModel(folder, device, {
       precision,
       contextTokens,
       feedForward,

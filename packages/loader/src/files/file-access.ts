@@ -1,9 +1,12 @@
-import type { Stats } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { CorruptFileError, FileAccessError, MarkBaseError } from '@markbase/core';
 
 /** The longest span that one system call reads or writes; Node limits both to less than 2 GiB. */
 const MAX_TRANSFER_BYTES = 1024 * 1024 * 1024;
+
+/** Opening a named pipe would otherwise wait for a writer, for ever. */
+const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** What tells two versions of a file apart without reading it. */
 export interface FileIdentity {
@@ -23,7 +26,7 @@ export async function withFile<T>(
 ): Promise<T> {
   let file: FileHandle;
   try {
-    file = await open(path, 'r');
+    file = await open(path, OPEN_FLAGS);
   } catch (cause) {
     throw accessError(path, 'open', cause);
   }

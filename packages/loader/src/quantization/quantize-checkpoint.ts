@@ -6,7 +6,8 @@ import { type Checkpoint, openCheckpoint } from '../checkpoint/open-checkpoint.j
 import { mlxName } from '../checkpoint/weight-names.js';
 import type { AffineParameters } from '../config/quantization-config.js';
 import { withFile } from '../files/file-access.js';
-import { readJson } from '../files/read-json.js';
+import { withJsonEntries } from '../files/json-entries.js';
+import { readText } from '../files/read-json.js';
 import { MAX_CONFIG_BYTES } from '../limits.js';
 import type { TensorGroup } from '../safetensors/tensor-group.js';
 import { isFloatDType } from './float-conversion.js';
@@ -104,7 +105,7 @@ export async function quantizeCheckpoint(
   const directory = resolve(target);
   const resumedBytes = await writeConversion(directory, {
     groups: plan.groups,
-    configText: `${JSON.stringify(await quantizedConfig(checkpoint, plan, options), null, 2)}\n`,
+    configText: await quantizedConfig(checkpoint, plan, options),
     copiedFiles: COPIED_FILES.map((name) => join(checkpoint.directory, name)),
     fingerprint: await fingerprintOf(checkpoint, options),
     maxShardBytes: options.maxShardBytes ?? DEFAULT_MAX_SHARD_BYTES,
@@ -179,16 +180,18 @@ async function quantizedConfig(
   checkpoint: Checkpoint,
   plan: Plan,
   { bits, groupSize }: QuantizeOptions,
-): Promise<Record<string, unknown>> {
+): Promise<string> {
   const path = join(checkpoint.directory, 'config.json');
-  const json = (await readJson(path, MAX_CONFIG_BYTES)) as Record<string, unknown>;
   const isAssistant = checkpoint.config.family === 'gemma4_assistant';
   const quantization: Record<string, unknown> = { group_size: groupSize, bits, mode: 'affine' };
   for (const own of plan.quantized) {
     if (own.bits === bits && own.groupSize === groupSize) continue;
     quantization[mlxName(own.module, isAssistant)] = { group_size: own.groupSize, bits: own.bits };
   }
-  return { ...json, quantization, quantization_config: quantization };
+  return withJsonEntries(await readText(path, MAX_CONFIG_BYTES), {
+    quantization,
+    quantization_config: quantization,
+  });
 }
 
 /** What decides every byte of the new checkpoint: an earlier run with another value must not be continued. */
