@@ -1,6 +1,13 @@
 import type { RowAxis } from '../axes.js';
 import { type Graph, strideOf } from '../recorder/graph.js';
-import { type AnyVector, type EncodedCommand, type Family, rowSetCode, scalarCode, vectorOperand } from './node.js';
+import {
+  type AnyVector,
+  type EncodedCommand,
+  type Family,
+  rowSetCode,
+  scalarCode,
+  vectorOperand,
+} from './node.js';
 import type { Value } from './value.js';
 
 /** Which experts every row goes to. */
