@@ -73,8 +73,7 @@ const bytesOf = (part) =>
     .names()
     .filter((name) => name.startsWith(`language_model.layers.0.${part}`))
     .reduce((sum, name) => sum + checkpoint.weights.tensor(name).range.sizeBytes, 0);
-const bytes = { expert: bytesOf('experts.') / expertCount, router: bytesOf('router.') };
-bytes.others = (_index, plan) => plan.weightBytes - layers * topK * bytes.expert;
+const expertBytes = bytesOf('experts.') / expertCount;
 
 /** Distinct experts of a layer that `width` independent rows choose, averaged over layers and draws. */
 async function distinctExperts(width) {
@@ -118,25 +117,17 @@ function shares(before) {
   for (const [index, program] of programs.entries()) {
     for (const [at, { label, kernel, milliseconds }] of program.profile().entries()) {
       const spent = milliseconds - (before[index]?.[at] ?? 0);
-      sums[kindOf(label, kernel, program.plan.commands[at - 1])] += spent;
+      sums[kindOf(label, kernel)] += spent;
     }
   }
   return sums;
 }
 function kindOf(label, kernel) {
-  if (kernel.startsWith('moe_linear')) return 'experts';
-  if (kernel.startsWith('moe_route') || isRouter.has(kernel)) return 'router';
+  if (label.includes('/ router /')) return 'router';
+  if (label.includes('/ experts /')) return 'experts';
   if (kernel.startsWith('attention')) return 'attention';
   return label.startsWith('layer') && kernel.startsWith('linear') ? 'dense' : 'rest';
 }
-/** The router's product is the only one of its storage format in a checkpoint whose router has other bits. */
-const routerMatrix = checkpoint.weights.matrix('language_model.layers.0.router.proj', {
-  rows: expertCount,
-  columns: hiddenWidth,
-});
-const isRouter = new Set(
-  routerMatrix.kind === 'affine' ? [`linear_q${routerMatrix.bits}g${routerMatrix.groupSize}`] : [],
-);
 
 const report = { layers, threads, isa: device.info.isa, decode: [], prefill: [] };
 for (const width of widths) {
@@ -158,7 +149,8 @@ for (const width of widths) {
   model.release(sequences);
   const program = programs.at(-1);
   const distinct = await distinctExperts(width);
-  const stepBytes = bytes.others(0, program.plan) + layers * distinct * bytes.expert;
+  // The plan counts the experts of one row; all other weights are read once whatever the width.
+  const stepBytes = program.plan.weightBytes + layers * (distinct - topK) * expertBytes;
   const { bytesPerSecond } = await measureReadBandwidth(threads);
   report.decode.push({
     width,

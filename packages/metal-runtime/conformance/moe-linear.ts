@@ -248,6 +248,19 @@ export const moeLinear: ConformanceFamily = {
       productCase({ title: 'q4 slices', rows, ...ROUTE, storage: DOWN, hasSlices: true }),
     ),
     productCase({
+      title: 'q4 of a real width',
+      rows: 9,
+      ...ROUTE,
+      storage: { ...Q4, columns: 2816, out: 40, store: affine(270, 4) },
+    }),
+    productCase({
+      title: 'q4 of a real width, slices',
+      rows: 3,
+      ...ROUTE,
+      storage: { ...DOWN, columns: 704, store: affine(271, 4) },
+      hasSlices: true,
+    }),
+    productCase({
       title: 'q4 behind others',
       rows: 7,
       ...ROUTE,

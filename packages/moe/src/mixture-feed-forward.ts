@@ -17,8 +17,10 @@ export function mixtureFeedForward(
   return {
     run(ops, h) {
       const m1 = ops.rmsNorm(dense.run(ops, h), weights.denseNorm, { eps });
-      const routing = chooseExperts(ops, config, weights, h);
-      const mixed = mixExperts(ops, weights, ops.rmsNorm(h, weights.expertsNorm, { eps }), routing);
+      const routing = ops.scope('router', () => chooseExperts(ops, config, weights, h));
+      const mixed = ops.scope('experts', () => {
+        return mixExperts(ops, weights, ops.rmsNorm(h, weights.expertsNorm, { eps }), routing);
+      });
       return ops.add(m1, ops.rmsNorm(mixed, weights.mixtureNorm, { eps }));
     },
   };
