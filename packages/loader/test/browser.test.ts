@@ -100,7 +100,6 @@ describe.skipIf(!existsSync(executablePath))('the example page in Chromium', () 
     const built = await build({
       root: join(root, 'examples/browser'),
       logLevel: 'error',
-      resolve: { alias: { '@markbase/loader/browser': join(root, 'src/browser.ts') } },
       build: { write: false, modulePreload: false },
     });
     const { output } = (Array.isArray(built) ? built[0] : built) as {
