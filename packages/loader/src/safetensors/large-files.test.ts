@@ -67,12 +67,10 @@ describe('limits of the header', () => {
     return { size: tensors.size, bytesPerTensor: (usedBytes() - before) / count };
   }
 
-  it('takes a million tensors, with memory in proportion', async () => {
-    const few = await manyTensors(50_000);
+  it('takes a million tensors, and keeps a few hundred bytes for each', async () => {
     const many = await manyTensors(MAX_TENSOR_COUNT);
     expect(many.size).toBe(MAX_TENSOR_COUNT);
-    expect(many.bytesPerTensor).toBeLessThan(2 * few.bytesPerTensor);
-    expect(many.bytesPerTensor).toBeLessThan(1000);
+    expect(many.bytesPerTensor).toBeLessThan(600);
   });
 
   it('counts tensors, and takes more where the caller says so', async () => {

@@ -255,6 +255,16 @@ describe('redirects and tokens', () => {
 });
 
 describe('abort', () => {
+  it('ends the pause before a repetition', async () => {
+    const controller = new AbortController();
+    const { url } = await rangeServer(FILE, (response) => {
+      response.writeHead(503).end();
+      setTimeout(() => controller.abort('enough'), 50);
+    });
+    const options = { signal: controller.signal, retryDelayMs: 3_600_000 };
+    await expect(openSafetensors(url, options)).rejects.toBe('enough');
+  });
+
   it('ends a request with the reason of the signal', async () => {
     const controller = new AbortController();
     const { url } = await rangeServer(FILE, () => controller.abort('enough'));

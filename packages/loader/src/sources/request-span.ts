@@ -35,6 +35,19 @@ const MAX_RETRIES = 2;
 const RETRY_DELAY_MS = 250;
 const PASSING: readonly DownloadRule[] = ['Network', 'RateLimited', 'ServerError'];
 
+/** Waits, but no longer than until the signal is aborted. */
+function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    signal?.addEventListener('abort', end);
+  });
+}
+
 /** `requestOnce`, repeated when it fails in a way that may pass. */
 export async function requestSpan(url: string, wanted: WantedSpan, options: HttpOptions): Promise<Span> {
   const { maxRetries = MAX_RETRIES, retryDelayMs = RETRY_DELAY_MS, signal } = options;
@@ -44,7 +57,7 @@ export async function requestSpan(url: string, wanted: WantedSpan, options: Http
     } catch (error) {
       const mayPass = error instanceof DownloadError && PASSING.includes(error.rule);
       if (!mayPass || failures >= maxRetries) throw error;
-      await new Promise((resolve) => setTimeout(resolve, retryDelayMs * 2 ** failures));
+      await pause(retryDelayMs * 2 ** failures, signal);
       signal?.throwIfAborted();
     }
   }
