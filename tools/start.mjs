@@ -1,4 +1,5 @@
-// `pnpm start ["a prompt"]`: installs if needed, builds, and answers the prompt with the packaged demo model.
+// `pnpm start [--moe] ["a prompt"]`: installs if needed, builds, and answers the prompt with the packaged demo model, or with
+// its sibling that has a mixture of experts.
 import { buildAll } from './lib/build.mjs';
 import { ensureInstalled } from './lib/install.mjs';
 
@@ -6,13 +7,15 @@ import { ensureInstalled } from './lib/install.mjs';
 const DEFAULT_PROMPT = 'Tell me a story about a fox.';
 
 // "pnpm start -- text" hands the dashes on.
-const words = process.argv.slice(2).filter((word, index) => index > 0 || word !== '--');
+const given = process.argv.slice(2).filter((word, index) => index > 0 || word !== '--');
+const variant = given.includes('--moe') ? 'moe' : 'dense';
+const words = given.filter((word) => word !== '--moe');
 const prompt = words.length > 0 ? words.join(' ') : DEFAULT_PROMPT;
 
 step('the installation', ensureInstalled());
 step('the build', buildAll());
 const { demonstrate } = await import('./lib/demonstrate.mjs');
-await demonstrate(prompt);
+await demonstrate(prompt, variant);
 
 /** @param {string} title @param {number} status */
 function step(title, status) {

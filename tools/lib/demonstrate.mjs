@@ -1,10 +1,11 @@
 // How a program uses the packages. Imported after the build only: it needs their dist/.
 import path from 'node:path';
 import { openDevice } from '../../packages/metal-runtime/dist/index.js';
+import { mixtureOfExperts } from '../../packages/moe/dist/index.js';
 import { loadTextModel, stream } from '../../packages/text/dist/index.js';
 import { repositoryRoot } from './process.mjs';
 
-const MODEL = 'packages/demo-model/model';
+const MODELS = { dense: 'packages/demo-model/model', moe: 'packages/demo-model/model-moe' };
 /** The model was trained on short texts. */
 const MAX_TOKENS = 256;
 
@@ -13,15 +14,19 @@ const MAX_TOKENS = 256;
  * is made, speed.
  *
  * @param {string} prompt
+ * @param {'dense' | 'moe'} variant
  */
-export async function demonstrate(prompt) {
+export async function demonstrate(prompt, variant) {
+  const directory = MODELS[variant];
   const device = await openDevice();
   const { kind, name, isa, threads } = device.info;
   console.log(`device   ${kind}: ${name}, ${isa}, ${threads} threads`);
 
   const started = performance.now();
-  const model = await loadTextModel(path.join(repositoryRoot, MODEL), device);
-  console.log(`model    ${MODEL}, loaded in ${(performance.now() - started).toFixed(0)} ms`);
+  const model = await loadTextModel(path.join(repositoryRoot, directory), device, {
+    feedForward: mixtureOfExperts,
+  });
+  console.log(`model    ${directory}, loaded in ${(performance.now() - started).toFixed(0)} ms`);
   console.log(`prompt   ${prompt}\n`);
   try {
     const messages = [{ role: /** @type {const} */ ('user'), content: prompt }];
