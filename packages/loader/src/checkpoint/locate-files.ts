@@ -42,7 +42,9 @@ export async function locateDirectory(directory: string): Promise<string> {
   if (snapshot !== null) return snapshot;
   const reason = (await isFolder(absolute))
     ? 'the folder has no config.json and no snapshot with one: it is no checkpoint, or not downloaded completely'
-    : 'there is no such folder';
+    : (await isFile(absolute))
+      ? 'it is a file, neither a checkpoint folder nor a .safetensors file'
+      : 'there is no such folder';
   throw new FileAccessError({ path: absolute, operation: 'open the checkpoint', reason });
 }
 
