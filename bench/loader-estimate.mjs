@@ -1,7 +1,7 @@
 // Claim: `estimate` of @markbase/loader is within 2 % of the memory that the engine then uses.
 // Used = bytes that are mapped and allocated while a model is loaded, and the buffers of its decode and prefill programs
 // as the recorder planned them. The checkpoints have the released sizes, and a hole in place of the weights.
-// usage: node bench/loader-estimate.mjs [--variants e2b,e4b,12b,31b] [--context 8192] [--json]
+// usage: node bench/loader-estimate.mjs [--variants e2b,e4b,12b,26b-a4b,31b] [--context 8192] [--json]
 import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,11 +13,12 @@ import {
   parseModelConfig,
 } from '../packages/loader/dist/index.js';
 import { openDevice } from '../packages/metal-runtime/dist/index.js';
+import { mixtureOfExperts } from '../packages/moe/dist/index.js';
 import { TextModel } from '../packages/text/dist/index.js';
 
 const { values: flags } = parseArgs({
   options: {
-    variants: { type: 'string', default: 'e2b,e4b,12b,31b' },
+    variants: { type: 'string', default: 'e2b,e4b,12b,26b-a4b,31b' },
     context: { type: 'string', default: '8192' },
     json: { type: 'boolean', default: false },
   },
@@ -40,6 +41,15 @@ const VARIANTS = {
   e2b: sizes(1536, 35, 6144, 1, { ...SMALL, use_double_wide_mlp: true, num_kv_shared_layers: 20 }),
   e4b: sizes(2560, 42, 10_240, 2, { ...SMALL, num_kv_shared_layers: 18 }),
   '12b': sizes(3840, 48, 15_360, 8, { ...LARGE, num_attention_heads: 16, num_global_key_value_heads: 1 }),
+  '26b-a4b': sizes(2816, 30, 2112, 8, {
+    ...LARGE,
+    num_attention_heads: 16,
+    num_global_key_value_heads: 2,
+    enable_moe_block: true,
+    num_experts: 128,
+    top_k_experts: 8,
+    moe_intermediate_size: 704,
+  }),
   '31b': sizes(5376, 60, 21_504, 16, { ...LARGE, num_attention_heads: 32, num_global_key_value_heads: 4 }),
 };
 const BITS = 4;
@@ -67,7 +77,7 @@ async function compare(variant, precision) {
   const device = await openDevice({ kind: 'cpu' });
   try {
     writeSparseCheckpoint(folder, VARIANTS[variant]);
-    const options = { precision, contextTokens: Number(flags.context) };
+    const options = { precision, contextTokens: Number(flags.context), feedForward: mixtureOfExperts };
     const counted = countingDevice(device);
     const checkpoint = await openCheckpoint(folder);
     const model = await TextModel.load(checkpoint, counted.device, options);
@@ -77,7 +87,7 @@ async function compare(variant, precision) {
     } finally {
       model.dispose();
     }
-    const { totalBytes } = estimate(checkpoint, options);
+    const { totalBytes } = estimate(checkpoint, { precision, contextTokens: options.contextTokens });
     return { variant, precision, usedBytes: counted.bytes(), estimatedBytes: totalBytes };
   } finally {
     device.dispose();
@@ -140,9 +150,10 @@ function writeSparseCheckpoint(folder, text) {
       add(tensor.name, 'BF16', [tensor.length]);
       continue;
     }
-    const { module, rows, columns } = tensor;
-    add(`${module}.weight`, 'U32', [rows, (columns * BITS) / 32]);
-    for (const part of ['scales', 'biases']) add(`${module}.${part}`, 'BF16', [rows, columns / GROUP]);
+    const { module, rows, columns, experts } = tensor;
+    const lead = experts === undefined ? [rows] : [experts, rows];
+    add(`${module}.weight`, 'U32', [...lead, (columns * BITS) / 32]);
+    for (const part of ['scales', 'biases']) add(`${module}.${part}`, 'BF16', [...lead, columns / GROUP]);
   }
   const headerBytes = Buffer.from(JSON.stringify(header));
   const length = Buffer.alloc(8);

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { markbase, markbaseJson } from './run-markbase.js';
 
@@ -24,4 +25,16 @@ test('prints the same for people', async () => {
   expect(status).toBe(0);
   expect(stdout).toMatch(/^cpu: /m);
   expect(stdout).toMatch(/^ok: device: .*cpu/m);
+});
+
+test('says what a token of a mixture of experts reads', async () => {
+  const folder = fileURLToPath(new URL('../../../packages/demo-model/model-moe', import.meta.url));
+  const { model } = await markbaseJson<{
+    model: { totalBytes: number; activePerToken: Record<string, number>; fit: { fits: boolean } };
+  }>(['doctor', '--model', folder]);
+  const { dense, experts, lookups, keysAndValues, total } = model.activePerToken;
+  expect(model.fit.fits).toBe(true);
+  expect(experts).toBeGreaterThan(0);
+  expect(dense! + experts! + lookups! + keysAndValues!).toBe(total);
+  expect(total).toBeLessThan(model.totalBytes);
 });

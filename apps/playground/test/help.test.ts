@@ -28,7 +28,7 @@ const COMMANDS = {
   inspect: ['--tensors', '--json'],
   synth: ['--variant', '--bits', '--out', '--seed', '--tiny', '--layers', '--group-size', '--json'],
   quantize: ['--bits', '--group-size', '--rule', '--towers', '--json'],
-  doctor: ['--json'],
+  doctor: ['--json', '--model'],
 };
 
 test('the overview names every command', async () => {

@@ -19,9 +19,12 @@ export interface Outcome {
 /** Runs the built command as a user would, with pipes instead of a terminal. */
 export async function markbase(
   args: readonly string[],
-  options: { interruptOn?: RegExp } = {},
+  options: { interruptOn?: RegExp; env?: Readonly<Record<string, string>> } = {},
 ): Promise<Outcome> {
-  const child = spawn(process.execPath, [CLI, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [CLI, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...options.env },
+  });
   const output = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const) {
     child[stream].setEncoding('utf8').on('data', (text: string) => {
@@ -37,8 +40,11 @@ export async function markbase(
 }
 
 /** Runs a command that must succeed silently, and parses what it prints. */
-export async function markbaseJson<Result>(args: readonly string[]): Promise<Result> {
-  const { status, stdout, stderr } = await markbase([...args, '--json']);
+export async function markbaseJson<Result>(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Result> {
+  const { status, stdout, stderr } = await markbase([...args, '--json'], { env });
   if (status !== 0 || stderr !== '') {
     throw new TypeError(`markbase ${args.join(' ')} ended with ${status}: ${stderr}`);
   }

@@ -25,9 +25,11 @@ interface Check {
 export function doctorCommand(): Command {
   return new Command('doctor')
     .description('Show what this machine can run, and what to do about what is missing.')
+    .option('--model <dir>', 'also say whether this checkpoint fits, and what a token reads; headers only')
     .option('--json', 'print the result as JSON', false)
-    .action(async (flags: { json: boolean }) => {
-      const report = await examine();
+    .action(async (flags: { model?: string; json: boolean }) => {
+      const model = flags.model === undefined ? null : await modelNeeds(flags.model);
+      const report = await examine(model);
       if (flags.json) printJson(report);
       else printLines(reportLines(report));
       if (!report.ok) process.exitCode = 1;
@@ -36,7 +38,7 @@ export function doctorCommand(): Command {
 
 type Report = Awaited<ReturnType<typeof examine>>;
 
-async function examine() {
+async function examine(model: ModelNeeds | null) {
   const runtime = await tryTo(() => import('@markbase/metal-runtime'));
   const devices = await Promise.all(
     DEVICE_KINDS.map(async (kind) => {
@@ -49,6 +51,7 @@ async function examine() {
   const isas = await tryTo(async () => requireValue(runtime).listIsas());
   const demo = await tryTo(demoModelPath);
   const checks = [nodeCheck(), deviceCheck(devices), memoryCheck(), demoCheck(demo)];
+  if (model) checks.push(modelCheck(model));
   return {
     ok: checks.every((check) => check.ok),
     versions: {
@@ -67,6 +70,7 @@ async function examine() {
     isas: 'value' in isas ? isas.value : [],
     devices,
     demoModel: 'value' in demo ? demo.value : null,
+    model,
     checks,
   };
 }
@@ -122,6 +126,32 @@ function demoCheck(demo: Outcome<string>): Check {
     detail: 'value' in demo ? demo.value : 'not installed',
     advice:
       'value' in demo ? null : 'install @markbase/demo-model, or give a checkpoint of your own with --model',
+  };
+}
+
+type ModelNeeds = Awaited<ReturnType<typeof modelNeeds>>;
+
+/** What a checkpoint takes on this machine, from its headers alone. */
+async function modelNeeds(directory: string) {
+  const { estimate, openCheckpoint } = await import('@markbase/loader');
+  const checkpoint = await openCheckpoint(directory);
+  const memory = estimate(checkpoint, { memoryBytes: totalmem() });
+  const { totalBytes, activePerToken, fit } = memory;
+  return { directory: checkpoint.directory, totalBytes, activePerToken, fit };
+}
+
+function modelCheck({ directory, totalBytes, activePerToken, fit }: ModelNeeds): Check {
+  const { total, dense, experts, lookups, keysAndValues } = activePerToken;
+  const fits = fit?.fits ?? true;
+  return {
+    name: 'model',
+    ok: fits,
+    detail:
+      `${directory} takes ${formatBytes(totalBytes)}; a token reads ${formatBytes(total)}: weights ${formatBytes(dense)}, ` +
+      `experts ${formatBytes(experts)}, looked up ${formatBytes(lookups)}, keys and values ${formatBytes(keysAndValues)}`,
+    advice: fits
+      ? null
+      : 'take a smaller variant or fewer bits: weights beyond the memory are read from disk for every token',
   };
 }
 

@@ -1,0 +1,30 @@
+import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { fixture, markbase, markbaseJson, temporaryFolder } from './run-markbase.js';
+
+const COMMIT = '0123456789abcdef0123456789abcdef01234567';
+
+test('finds a model of the hub in the cache', async () => {
+  const cache = await temporaryFolder();
+  const repository = join(cache, 'models--markbase--tiny');
+  await mkdir(join(repository, 'refs'), { recursive: true });
+  await mkdir(join(repository, 'snapshots'), { recursive: true });
+  await writeFile(join(repository, 'refs/main'), COMMIT);
+  await cp(fixture('31b-hf'), join(repository, 'snapshots', COMMIT), { recursive: true });
+  const workload = ['--prompt', '4', '--generate', '2', '--batch', '1', '--reps', '1'];
+  const { decode } = await markbaseJson<{ decode: { generatedTokens: number }[] }>(
+    ['bench', '--model', 'markbase/tiny', ...workload],
+    { HF_HUB_CACHE: cache, HF_HUB_OFFLINE: '1' },
+  );
+  expect(decode[0]?.generatedTokens).toBe(2);
+});
+
+test('says what is missing when a model is neither here nor to be had', async () => {
+  const cache = await temporaryFolder();
+  const args = ['generate', '--model', 'markbase/none', '--prompt', 'Hi'];
+  const offline = { HF_HUB_CACHE: cache, HF_HUB_OFFLINE: '1' };
+  const { status, stdout, stderr } = await markbase(args, { env: offline });
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+  expect(stderr).toMatch(/^error: .*markbase\/none.*\n$/);
+});
