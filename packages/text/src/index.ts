@@ -23,7 +23,6 @@ export type { SamplingOptions, TokenOptions } from './generation/token-options.j
 export { type Language, loadLanguage } from './language.js';
 export { loadTextModel } from './load-text-model.js';
 export { type DecoderConfig, decoderConfig, type PlaceholderIds } from './model/config.js';
-export { type KvCacheSize, kvCacheSize } from './model/kv-cache-size.js';
 export { type PrefillOptions, TextModel } from './text-model.js';
 export * from './tokenizer/index.js';
 export type { VerifyReport, VerifySection } from './verify/report.js';
