@@ -1,18 +1,13 @@
-import { isPlainNorm } from '../../ops/rms-norm.js';
 import type { Fusion } from './fusion.js';
+import { rowNormOf } from './row-norm.js';
 
 /** linear(rmsNorm(x)) → the command normalises its rows itself. */
 export const normLinear: Fusion = {
   name: 'norm-linear',
   match(node, uses) {
     if (node.kind !== 'linear' || node.norm || node.residual) return null;
-    const norm = uses.producer(node.x);
-    if (norm?.kind !== 'rmsNorm' || !isPlainNorm(norm) || norm.gain === null) return null;
-    if (!uses.isOnlyReadBy(node.x, node)) return null;
-    return {
-      replacement: { ...node, x: norm.x, norm: { gain: norm.gain, eps: norm.eps } },
-      absorbed: [norm],
-    };
+    const found = rowNormOf(node.x, node, uses);
+    return found && { replacement: { ...node, x: found.x, norm: found.norm }, absorbed: [found.node] };
   },
 };
 

@@ -1,8 +1,8 @@
 import type { MoeLinearNode } from '../../ops/moe-linear.js';
-import { isPlainNorm } from '../../ops/rms-norm.js';
 import type { Node } from '../graph.js';
 import type { Uses } from '../uses.js';
 import type { Fusion } from './fusion.js';
+import { rowNormOf } from './row-norm.js';
 
 /** geglu(moeLinear, moeLinear) of the same rows and experts → one command that stores gelu(gate) · up. */
 export const moeGeglu: Fusion = {
@@ -40,13 +40,8 @@ export const normMoeLinear: Fusion = {
   name: 'norm-linear',
   match(node, uses) {
     if (node.kind !== 'moeLinear' || node.norm || node.hasSlices) return null;
-    const norm = uses.producer(node.x);
-    if (norm?.kind !== 'rmsNorm' || !isPlainNorm(norm) || norm.gain === null) return null;
-    if (!uses.isOnlyReadBy(node.x, node)) return null;
-    return {
-      replacement: { ...node, x: norm.x, norm: { gain: norm.gain, eps: norm.eps } },
-      absorbed: [norm],
-    };
+    const found = rowNormOf(node.x, node, uses);
+    return found && { replacement: { ...node, x: found.x, norm: found.norm }, absorbed: [found.node] };
   },
 };
 
