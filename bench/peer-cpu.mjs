@@ -1,6 +1,6 @@
-// Claim: how fast one CPU runs a decoder of E2B's shape at 4 bits, beside llama.cpp on the same machine.
+// Claim: how fast one CPU runs a decoder at 4 bits, beside llama.cpp on the same machine; E2B's shape, or any other file pair.
 // Both engines run in turn, each in a process of its own, so that whatever else the machine does hits both alike.
-// usage: node bench/peer-e2b.mjs --model DIR --peer DIR --gguf FILE [--threads 2] [--rounds 3] [--reps 3]
+// usage: node bench/peer-cpu.mjs --model DIR --peer DIR --gguf FILE [--threads 2] [--rounds 3] [--reps 3]
 //        [--prompt 128,512] [--generate 64] [--batch 1,4] [--greedy] [--json]
 // How to make DIR and FILE is written in bench/README.md.
 import { fileURLToPath } from 'node:url';
