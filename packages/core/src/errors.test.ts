@@ -38,6 +38,12 @@ const CASES: readonly [core.MarkBaseError, string, Record<string, unknown>, stri
     'cannot write /a: the disk is full',
   ],
   [
+    new core.UnsupportedMediaError({ media: 'audio', source: '/a.mid', reason: 'this is MIDI' }),
+    'UNSUPPORTED_MEDIA',
+    { media: 'audio', source: '/a.mid', reason: 'this is MIDI' },
+    '/a.mid: unsupported audio: this is MIDI',
+  ],
+  [
     new core.UnsupportedModelError({ modelType: 'llama', reason: 'not Gemma 4' }),
     'UNSUPPORTED_MODEL',
     { modelType: 'llama', reason: 'not Gemma 4' },
@@ -96,6 +102,12 @@ const CASES: readonly [core.MarkBaseError, string, Record<string, unknown>, stri
     'CONTEXT_LENGTH',
     { promptTokens: 9, maxTokens: 8 },
     'the prompt has 9 tokens, but the context holds 8: shorten it, or load the model with a larger contextTokens',
+  ],
+  [
+    new core.LimitExceededError({ subject: '/a.png', limit: 'maxPixels', maximum: 4, received: 9 }),
+    'LIMIT_EXCEEDED',
+    { subject: '/a.png', limit: 'maxPixels', maximum: 4, received: 9 },
+    '/a.png: maxPixels is 4, but this is 9: make the input smaller, or raise the limit for input that you trust',
   ],
 ];
 

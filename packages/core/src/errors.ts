@@ -77,6 +77,27 @@ export class FileAccessError extends MarkBaseError {
   }
 }
 
+/** A sound, an image or a video is in a format or codec that this engine does not read, or in none at all. */
+export class UnsupportedMediaError extends MarkBaseError {
+  readonly code = 'UNSUPPORTED_MEDIA';
+  readonly media: 'audio' | 'image' | 'video';
+  /** Path of the file, or words for a source without one. */
+  readonly source: string;
+  readonly reason: string;
+
+  constructor(fields: {
+    media: 'audio' | 'image' | 'video';
+    source: string;
+    reason: string;
+    cause?: unknown;
+  }) {
+    super(`${fields.source}: unsupported ${fields.media}: ${fields.reason}`, causeOf(fields.cause));
+    this.media = fields.media;
+    this.source = fields.source;
+    this.reason = fields.reason;
+  }
+}
+
 /** config.json names a model, or a combination of options, that this engine does not run. */
 export class UnsupportedModelError extends MarkBaseError {
   readonly code = 'UNSUPPORTED_MODEL';
@@ -196,10 +217,11 @@ export class OutOfMemoryError extends MarkBaseError {
   readonly requestedBytes: number;
   readonly label: string;
 
-  constructor(fields: { requestedBytes: number; label: string }) {
+  /** `reason`: how much there is, where that is known. */
+  constructor(fields: { requestedBytes: number; label: string; reason?: string }) {
     // The system does not always say how much it was asked for.
     const need = fields.requestedBytes > 0 ? ` needs ${fields.requestedBytes} bytes` : '';
-    super(`out of memory: ${fields.label}${need}`);
+    super(`out of memory: ${fields.label}${need}${fields.reason ? `; ${fields.reason}` : ''}`);
     this.requestedBytes = fields.requestedBytes;
     this.label = fields.label;
   }
@@ -231,6 +253,28 @@ export class ContextLengthError extends MarkBaseError {
     );
     this.promptTokens = fields.promptTokens;
     this.maxTokens = fields.maxTokens;
+  }
+}
+
+/** An input is larger than a named limit, which protects the process from what it did not make itself. */
+export class LimitExceededError extends MarkBaseError {
+  readonly code = 'LIMIT_EXCEEDED';
+  /** What was refused: a path, or a description of the bytes. */
+  readonly subject: string;
+  /** Name of the option that holds the limit. */
+  readonly limit: string;
+  readonly maximum: number;
+  readonly received: number;
+
+  constructor(fields: { subject: string; limit: string; maximum: number; received: number }) {
+    super(
+      `${fields.subject}: ${fields.limit} is ${fields.maximum}, but this is ${fields.received}: ` +
+        'make the input smaller, or raise the limit for input that you trust',
+    );
+    this.subject = fields.subject;
+    this.limit = fields.limit;
+    this.maximum = fields.maximum;
+    this.received = fields.received;
   }
 }
 

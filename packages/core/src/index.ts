@@ -10,10 +10,12 @@ export {
   FileAccessError,
   InvalidArgumentError,
   InvalidConfigError,
+  LimitExceededError,
   NativeAddonLoadError,
   NonFiniteError,
   OutOfMemoryError,
   ShapeMismatchError,
+  UnsupportedMediaError,
   UnsupportedModelError,
   WeightMapError,
 } from './errors.js';

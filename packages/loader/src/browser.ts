@@ -10,6 +10,7 @@ export type {
   StoredMatrix,
   StoredTensor,
 } from './checkpoint/stored-matrix.js';
+export { weightBytes } from './checkpoint/weight-bytes.js';
 export { createWeightIndex, type WeightIndex, type WeightIndexFields } from './checkpoint/weight-index.js';
 export { canonicalName } from './checkpoint/weight-names.js';
 export { type ModelConfig, parseModelConfig } from './config/model-config.js';

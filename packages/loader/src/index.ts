@@ -12,6 +12,7 @@ export type {
   StoredMatrix,
   StoredTensor,
 } from './checkpoint/stored-matrix.js';
+export { weightBytes } from './checkpoint/weight-bytes.js';
 export { createWeightIndex, type WeightIndex, type WeightIndexFields } from './checkpoint/weight-index.js';
 export { canonicalName } from './checkpoint/weight-names.js';
 export type { AudioTowerConfig, UnifiedAudioConfig } from './config/audio-config.js';
@@ -59,6 +60,7 @@ export {
 } from './quantization/affine-codec.js';
 export { dequantizeFloat, type FloatParts } from './quantization/float-codec.js';
 export { type FloatDType, fromFloat32, isFloatDType, toFloat32 } from './quantization/float-conversion.js';
+export { onLoadQuantizer } from './quantization/on-load-quantizer.js';
 export type {
   FloatParameters,
   FloatQuantizationMode,
@@ -71,8 +73,14 @@ export {
   type QuantizeReport,
   quantizeCheckpoint,
 } from './quantization/quantize-checkpoint.js';
+export {
+  type QuantizedMatrix,
+  type QuantizeMatrixOptions,
+  quantizeMatrix,
+} from './quantization/quantize-matrix.js';
 export { DEFAULT_QUANTIZE_RULES, type QuantizeRule } from './quantization/quantize-rules.js';
 export { readMatrixRows } from './quantization/read-matrix-rows.js';
+export * from './reference/index.js';
 export * from './report/index.js';
 export type { HeaderOptions } from './safetensors/header.js';
 export {

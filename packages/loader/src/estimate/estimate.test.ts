@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fixture } from '../../../../fixtures/locate.js';
-import { DENSE_31B, E2B, E4B, MOE_26B, UNIFIED_12B } from '../../test/released-configs.js';
+import { ASSISTANT, DENSE_31B, E2B, E4B, MOE_26B, UNIFIED_12B } from '../../test/released-configs.js';
 import { openCheckpoint } from '../checkpoint/open-checkpoint.js';
 import { parseModelConfig } from '../config/model-config.js';
 import { type EstimateSource, estimate, type StoredSize } from './estimate.js';
@@ -107,10 +107,22 @@ describe('estimate', () => {
     expect(checkpoint.weights.unused()).toContain('language_model.norm.weight');
   });
 
-  it('knows that a drafter has no cache of its own', async () => {
-    const made = estimate(await openCheckpoint(fixture('e2b-assistant-hf')), { contextTokens: 64 });
+  it('knows that a drafter has no cache of its own, and scores only some groups of its vocabulary', () => {
+    const made = estimate(
+      sourceOf(ASSISTANT, {
+        'language_model.embed_tokens.weight': 262_144 * 512,
+        'masked_embedding.centroids.weight': 2048 * 512,
+        'language_model.norm.weight': 512,
+      }),
+      { contextTokens: 64 },
+    );
     expect(made.cacheBytes).toBe(0);
-    expect(made.activePerToken.dense).toBeLessThan(made.weightBytes);
+    // 32 of 2048 groups of the tied head, and everything else.
+    expect(made.activePerToken).toMatchObject({
+      dense: 262_144 * 8 + 2048 * 512 + 512,
+      lookups: 512,
+    });
+    expect(made.weightBytes).toBe(262_144 * 512 + 2048 * 512 + 512);
   });
 
   it.each([

@@ -21,5 +21,6 @@ export {
   MAX_VIDEO_FRAMES,
   type VideoSource,
   type VideoTokens,
+  videoFrameIndices,
   videoTokens,
 } from './video-tokens.js';

@@ -5,7 +5,7 @@ import { E2B, UNIFIED_12B } from '../../test/released-configs.js';
 import { parseModelConfig } from '../config/model-config.js';
 import { audioTokens, audioTowerTokens, unifiedAudioTokens } from './audio-tokens.js';
 import { imageTokens } from './image-tokens.js';
-import { videoTokens } from './video-tokens.js';
+import { videoFrameIndices, videoTokens } from './video-tokens.js';
 
 type SizeRow = [number, number, number, number | null, number | null];
 const IMAGE_ROWS: SizeRow[] = JSON.parse(readFileSync(fixture('image_sizes.json'), 'utf8'));
@@ -112,6 +112,14 @@ describe('audioTokens', () => {
 
   it('rounds up without a tower', () => {
     expect([0, 1, 640, 641].map((samples) => unifiedAudioTokens(samples).softTokens)).toEqual([0, 1, 1, 2]);
+  });
+});
+
+describe('videoFrameIndices', () => {
+  it('spreads fewer frames evenly, and never more than there are', () => {
+    expect(videoFrameIndices(10, 4)).toEqual([0, 2, 5, 7]);
+    expect(videoFrameIndices(3, 4)).toEqual([0, 1, 2]);
+    expect(() => videoFrameIndices(3, 0)).toThrow(expect.objectContaining({ argument: 'maxFrames' }));
   });
 });
 

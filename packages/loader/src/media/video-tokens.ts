@@ -47,13 +47,7 @@ export function videoTokens(
   geometry?: PatchGeometry,
 ): VideoTokens {
   const { frameCount, framesPerSecond = DEFAULT_FRAMES_PER_SECOND } = video;
-  if (!Number.isSafeInteger(frameCount) || frameCount < 1) {
-    throw new InvalidArgumentError({
-      argument: 'frameCount',
-      expected: 'a whole number of frames, from 1',
-      received: frameCount,
-    });
-  }
+  const frameIndices = videoFrameIndices(frameCount);
   if (!(framesPerSecond > 0 && framesPerSecond < Infinity)) {
     throw new InvalidArgumentError({
       argument: 'framesPerSecond',
@@ -61,18 +55,35 @@ export function videoTokens(
       received: framesPerSecond,
     });
   }
-  const taken = Math.min(frameCount, MAX_VIDEO_FRAMES);
-  const frameIndices = Array.from({ length: taken }, (_, i) => Math.floor(i * (frameCount / taken)));
   const timestamps = frameIndices.map((index) => timestamp(index / framesPerSecond));
   const frame = imageTokens(video, budget, geometry);
   return {
     frameIndices,
     timestamps,
     frame,
-    softTokens: taken * frame.softTokens,
-    frameTokens: taken * frame.promptTokens,
+    softTokens: frameIndices.length * frame.softTokens,
+    frameTokens: frameIndices.length * frame.promptTokens,
     texts: timestamps.map((time, index) => (index === 0 ? `${time} ` : ` ${time} `)),
   };
+}
+
+/**
+ * Frames that are taken from a video, by their number: `floor(i * T / n)` for i < n, n = the smaller of T and `maxFrames`.
+ *
+ * @param frameCount T, from 1
+ * @param maxFrames from 1; 32 unless the caller says otherwise
+ * @throws InvalidArgumentError for counts that are no whole numbers from 1
+ */
+export function videoFrameIndices(frameCount: number, maxFrames: number = MAX_VIDEO_FRAMES): number[] {
+  checkCount('frameCount', frameCount);
+  checkCount('maxFrames', maxFrames);
+  const taken = Math.min(frameCount, maxFrames);
+  return Array.from({ length: taken }, (_, index) => Math.floor(index * (frameCount / taken)));
+}
+
+function checkCount(argument: string, count: number): void {
+  if (Number.isSafeInteger(count) && count >= 1) return;
+  throw new InvalidArgumentError({ argument, expected: 'a whole number of frames, from 1', received: count });
 }
 
 /** Minutes and seconds, cut, with at least two digits each. */

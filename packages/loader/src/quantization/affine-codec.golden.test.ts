@@ -3,8 +3,6 @@ import { fixture } from '../../../../fixtures/locate.js';
 import { openSafetensors } from '../safetensors/open-safetensors.js';
 import { dequantizeAffine, quantizeAffine } from './affine-codec.js';
 
-const ROWS = 6;
-const COLUMNS = 256;
 const { tensors } = await openSafetensors(fixture('quantization.safetensors'));
 
 describe.each([2, 3, 4, 5, 6, 8] as const)('%i bits', (bits) => {
@@ -12,15 +10,16 @@ describe.each([2, 3, 4, 5, 6, 8] as const)('%i bits', (bits) => {
     'with groups of %i agree in every bit with the reference',
     async (groupSize) => {
       const part = (name: string) => tensors.get(`q${bits}g${groupSize}.${name}`)!;
+      const [rows, columns] = part('source').shape as [number, number];
       const options = { bits, groupSize, scaleDtype: 'BF16' } as const;
       const weight = new Uint32Array((await part('weight').read()).buffer as ArrayBuffer);
       const scales = await part('scales').read();
       const biases = await part('biases').read();
 
-      const made = quantizeAffine(await part('source').readFloat32(), ROWS, COLUMNS, options);
+      const made = quantizeAffine(await part('source').readFloat32(), rows, columns, options);
       expect(made).toEqual({ weight, scales, biases });
 
-      const values = dequantizeAffine({ weight, scales, biases }, ROWS, COLUMNS, options);
+      const values = dequantizeAffine({ weight, scales, biases }, rows, columns, options);
       expect(values).toEqual(await part('dequantized').readFloat32());
     },
   );

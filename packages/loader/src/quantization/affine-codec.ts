@@ -107,6 +107,7 @@ function quantizeBlocks(
       const bias = biases[index]!;
       const position = index * wordsPerGroup;
       if (bits === 4) packNibbles(values, start, groupSize, scale, bias, weight, position);
+      else if (bits === 8) packBytes(values, start, groupSize, scale, bias, weight, position);
       else {
         codeGroup(values, start, codes, scale, bias, 2 ** bits - 1);
         packStream(codes, weight, position, bits);
@@ -206,7 +207,7 @@ function codeOf(value: number, scale: number, bias: number, maxCode: number): nu
   return code < 0 ? 0 : Math.min(code, maxCode);
 }
 
-/** Codes and packs a group of 4 bits, the most used width, at once. */
+/** Codes and packs a group of 4 bits at once: it and 8 bits are the widths that are used most. */
 function packNibbles(
   values: Float32Array,
   start: number,
@@ -227,6 +228,26 @@ function packNibbles(
       (codeOf(values[i + 5]!, scale, bias, 15) << 20) |
       (codeOf(values[i + 6]!, scale, bias, 15) << 24) |
       (codeOf(values[i + 7]!, scale, bias, 15) << 28);
+  }
+}
+
+/** Codes and packs a group of 8 bits at once. */
+function packBytes(
+  values: Float32Array,
+  start: number,
+  groupSize: number,
+  scale: number,
+  bias: number,
+  words: Uint32Array,
+  position: number,
+): void {
+  const end = start + groupSize;
+  for (let i = start, at = position; i < end; i += 4, at++) {
+    words[at] =
+      codeOf(values[i]!, scale, bias, 255) |
+      (codeOf(values[i + 1]!, scale, bias, 255) << 8) |
+      (codeOf(values[i + 2]!, scale, bias, 255) << 16) |
+      (codeOf(values[i + 3]!, scale, bias, 255) << 24);
   }
 }
 

@@ -1,0 +1,56 @@
+import type { PlainMatrix } from '../checkpoint/stored-matrix.js';
+import { type AffineBits, type AffineGroupSize, quantizeAffineBytes } from './affine-codec.js';
+import { allRows, rowChunks } from './row-source.js';
+
+/** How a matrix is quantised while it is loaded. */
+export interface QuantizeMatrixOptions {
+  readonly bits: AffineBits;
+  readonly groupSize: AffineGroupSize;
+  readonly signal?: AbortSignal;
+}
+
+/** A matrix [rows, columns] in the affine format, in memory. */
+export interface QuantizedMatrix {
+  readonly rows: number;
+  readonly columns: number;
+  readonly bits: AffineBits;
+  readonly groupSize: AffineGroupSize;
+  readonly scaleDtype: 'F32';
+  readonly weight: Uint8Array;
+  readonly scales: Uint8Array;
+  readonly biases: Uint8Array;
+}
+
+/**
+ * Quantises a stored matrix with the arithmetic of `quantizeAffine`, a few megabytes of rows at a time: what is in memory
+ * at once is the result and one chunk. Scales and biases stay float32, as nothing has to fit a file: rounded to bfloat16 they
+ * would be off by more than the codes at 8 bits.
+ *
+ * @throws InvalidArgumentError when the group size does not divide the columns; the signal's reason when aborted
+ */
+export async function quantizeMatrix(
+  { rows, columns, dtype, weight }: PlainMatrix,
+  { bits, groupSize, signal }: QuantizeMatrixOptions,
+): Promise<QuantizedMatrix> {
+  const options = { bits, groupSize, scaleDtype: 'F32' } as const;
+  // The codec checks the options: made of no rows, its arrays tell the size of one.
+  quantizeAffineBytes(new Uint8Array(0), dtype, 0, columns, options);
+  const rowBytes = weight.range.sizeBytes / Math.max(rows, 1);
+  const groupBytes = (columns / groupSize) * Float32Array.BYTES_PER_ELEMENT;
+  const made = {
+    weight: new Uint8Array((rows * columns * bits) / 8),
+    scales: new Uint8Array(rows * groupBytes),
+    biases: new Uint8Array(rows * groupBytes),
+  };
+  let row = 0;
+  for await (const bytes of rowChunks(allRows(weight))) {
+    signal?.throwIfAborted();
+    const count = bytes.length / rowBytes;
+    const parts = quantizeAffineBytes(bytes, dtype, count, columns, options);
+    made.weight.set(new Uint8Array(parts.weight.buffer), (row * columns * bits) / 8);
+    made.scales.set(parts.scales, row * groupBytes);
+    made.biases.set(parts.biases, row * groupBytes);
+    row += count;
+  }
+  return { rows, columns, bits, groupSize, scaleDtype: 'F32', ...made };
+}
