@@ -1,0 +1,96 @@
+#pragma once
+
+#include "lanes.h"
+
+// What kernels for NVIDIA GPUs use beside Metal, on the CPU. Elements lie in the lanes as PTX places those of mma.m16n8k16.
+
+MSL_UNCHECKED_BEGIN
+
+namespace msl {
+
+struct CoreSlot {
+  float* sums;
+  const unsigned* rows;
+  const unsigned* outputs;
+};
+
+/** Element k, 0 or 1, of a pair of numbers of bf16. */
+inline float element_of(unsigned pair, unsigned k) { return __builtin_bit_cast(float, k == 0 ? pair << 16 : pair & 0xffff0000u); }
+
+/** [16, 8] += [16, 16] [16, 8], over the columns in ascending order. */
+inline void multiply_cores(void* const* slots) {
+  float a[16][16] = {}, b[16][8] = {};
+  for (unsigned lane = 0; lane < kSimdWidth; ++lane) {
+    if (!slots[lane]) continue;
+    const CoreSlot& slot = *static_cast<const CoreSlot*>(slots[lane]);
+    const unsigned group = lane / 4, column = lane % 4 * 2;
+    for (unsigned k = 0; k < 2; ++k) {
+      for (unsigned part = 0; part < 4; ++part) {
+        a[group + part % 2 * 8][column + part / 2 * 8 + k] = element_of(slot.rows[part], k);
+      }
+      for (unsigned part = 0; part < 2; ++part) b[column + part * 8 + k][group] = element_of(slot.outputs[part], k);
+    }
+  }
+  for (unsigned lane = 0; lane < kSimdWidth; ++lane) {
+    if (!slots[lane]) continue;
+    float* sums = static_cast<const CoreSlot*>(slots[lane])->sums;
+    for (unsigned i = 0; i < 4; ++i) {
+      const unsigned row = lane / 4 + i / 2 * 8, output = lane % 4 * 2 + i % 2;
+      for (unsigned k = 0; k < 16; ++k) sums[i] = __builtin_fmaf(a[row][k], b[k][output], sums[i]);
+    }
+  }
+}
+
+struct MatrixLoad {
+  const void* row;
+  unsigned* pairs;
+};
+
+/** Lane i names row i of a 16 × 8 matrix; pairs of neighbours in a column go to the lanes. */
+inline void load_transposed_lanes(void* const* slots) {
+  unsigned short rows[16][8] = {};
+  for (unsigned row = 0; row < 16; ++row) {
+    if (slots[row]) __builtin_memcpy(rows[row], static_cast<const MatrixLoad*>(slots[row])->row, sizeof rows[row]);
+  }
+  for (unsigned lane = 0; lane < kSimdWidth; ++lane) {
+    if (!slots[lane]) continue;
+    const unsigned group = lane / 4, row = lane % 4 * 2;
+    for (unsigned part = 0; part < 2; ++part) {
+      static_cast<const MatrixLoad*>(slots[lane])->pairs[part] = rows[8 * part + row][group] | rows[8 * part + row + 1][group] << 16;
+    }
+  }
+}
+
+}  // namespace msl
+
+namespace nvidia {
+
+/** Brings a line of 128 bytes into the second-level cache: nothing here. */
+inline void prefetch(const void*) {}
+
+/** Two numbers rounded to bf16, the first one in the lower half. */
+inline unsigned bf16_pair(float first, float second) {
+  const bfloat pair[2] = {bfloat(first), bfloat(second)};
+  unsigned bits;
+  __builtin_memcpy(&bits, pair, sizeof bits);
+  return bits;
+}
+
+/** sums [16, 8] += rows [16, 16] times outputs [8, 16], of bf16. */
+inline void multiply_accumulate(float (&sums)[4], const unsigned (&rows)[4], const unsigned (&outputs)[2], MSL_LINE) {
+  msl::CoreSlot slot{sums, rows, outputs};
+  msl::meet_lanes(&slot, msl::multiply_cores, "multiply_accumulate", line);
+}
+
+/**
+ * Columns of a 16 × 8 matrix of 16-bit elements in threadgroup memory, as multiply_accumulate takes outputs. Lane i of the first
+ * 16 names row i, at a multiple of 16 bytes.
+ */
+inline void load_transposed(unsigned (&pairs)[2], const bfloat* row, MSL_LINE) {
+  msl::MatrixLoad slot{row, pairs};
+  msl::meet_lanes(&slot, msl::load_transposed_lanes, "load_transposed", line);
+}
+
+}  // namespace nvidia
+
+MSL_UNCHECKED_END

@@ -1,0 +1,34 @@
+#pragma once
+
+// The tensor cores, and loads ahead of time: matrices of bf16, sums in float32.
+
+namespace nvidia {
+
+/** Brings a line of 128 bytes into the second-level cache. */
+inline void prefetch(const void* at) { asm volatile("prefetch.L2 [%0];" : : "l"(at)); }
+
+/** Two numbers rounded to bf16, the first one in the lower half. */
+inline unsigned bf16_pair(float first, float second) {
+  unsigned pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  return pair;
+}
+
+/** sums [16, 8] += rows [16, 16] times outputs [8, 16], of bf16. */
+inline void multiply_accumulate(float (&sums)[4], const unsigned (&rows)[4], const unsigned (&outputs)[2]) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(rows[0]), "r"(rows[1]), "r"(rows[2]), "r"(rows[3]), "r"(outputs[0]), "r"(outputs[1]));
+}
+
+/**
+ * Columns of a 16 × 8 matrix of 16-bit elements in threadgroup memory, as multiply_accumulate takes outputs. Lane i of the first
+ * 16 names row i, at a multiple of 16 bytes.
+ */
+inline void load_transposed(unsigned (&pairs)[2], const bfloat* row) {
+  const auto address = static_cast<unsigned>(reinterpret_cast<unsigned long>((__attribute__((address_space(3))) const void*)row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+               : "=r"(pairs[0]), "=r"(pairs[1]) : "r"(address) : "memory");
+}
+
+}  // namespace nvidia

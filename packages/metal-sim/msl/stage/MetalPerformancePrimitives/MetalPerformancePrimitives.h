@@ -1,0 +1,3 @@
+#pragma once
+// Seen by the preprocessor only: matmul2d comes with msl/include.
+#include <metal_tensor>

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dispatch.h"
+#include "load_counter.h"
+#include "memory_tracker.h"
+
+namespace msl {
+
+class GroupRunner;
+
+/**
+ * Sees every access of a kernel that was compiled with checks: bounds of what is bound, races between threads, hazards
+ * between dispatches. Two accesses of a byte, one of them a write, must be ordered: by a barrier that names that memory
+ * between threads of a group, by a memory barrier of the encoder between dispatches. Nothing orders threadgroups.
+ */
+class AccessChecker {
+ public:
+  AccessChecker(const Dispatch& dispatch, MemoryTracker& tracker);
+
+  void start_group(const GroupRunner& runner, unsigned threads);
+  void add_threadgroup_memory(const char* begin, size_t size, const char* name);
+  void group_barrier(unsigned flags);
+  void simdgroup_barrier(unsigned simdgroup, unsigned flags);
+  void fence(unsigned thread, unsigned flags);
+  void access(GroupRunner& runner, const void* address, size_t size, bool is_write, const void* from);
+
+  /** All threadgroups have run. What was loaded from each argument that no dispatch writes goes to `loads`. */
+  void end_dispatch(std::vector<ArgumentLoads>* loads);
+
+  /** Outputs that nobody wrote to, as "y at index 5". */
+  std::vector<std::string> unwritten_outputs() const;
+
+ private:
+  /** An argument of the kernel, or memory that is resident. */
+  struct Region {
+    const char* begin;
+    const char* end;
+    bool is_writable;
+    std::string name;
+    bool was_written = false;
+    const ReadSet* counted = nullptr;  ///< memory that no dispatch writes
+    uint64_t loaded_bytes = 0;
+  };
+
+  /** Barriers that each simdgroup, and the whole group, has passed for one kind of memory. */
+  struct Clock {
+    uint16_t group = 1;
+    std::vector<uint16_t> simdgroups;
+  };
+
+  void check_bounds(GroupRunner& runner, const char* address, size_t size, bool is_write, const void* from);
+  bool is_ordered(const Touch& earlier, const Clock& clock, uint32_t first_unordered) const;
+  void check_order(GroupRunner& runner, TrackedMemory& memory, const Clock& clock, const char* address, size_t size,
+                   bool is_write, const void* from);
+  Region* region_of(const char* address);
+  std::string name_of(const char* address);
+
+  const Dispatch& dispatch_;
+  MemoryTracker& tracker_;
+  uint32_t serial_;
+  std::vector<Region> regions_;
+  struct GroupMemory {
+    std::unique_ptr<TrackedMemory> memory;
+    std::string name;
+  };
+  std::vector<GroupMemory> group_memory_;
+  LoadCounter loads_;
+  Clock device_clock_;
+  Clock group_clock_;
+  std::vector<bool> is_fenced_;
+  // The thread that runs.
+  uint32_t group_ = 0;
+  uint16_t thread_ = 0;
+  uint16_t simdgroup_ = 0;
+};
+
+}  // namespace msl

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+
+namespace msl {
+
+/**
+ * Memory that ends where nobody may touch anything for megabytes, and begins behind as much. Its begin is aligned; the size is
+ * rounded up to the alignment.
+ */
+class GuardedMemory {
+ public:
+  GuardedMemory() = default;
+  explicit GuardedMemory(size_t size, size_t alignment = 16);
+  ~GuardedMemory();
+  GuardedMemory(GuardedMemory&& other) noexcept;
+  GuardedMemory& operator=(GuardedMemory&& other) noexcept;
+
+  char* begin() const { return begin_; }
+  explicit operator bool() const { return mapping_ != nullptr; }
+
+ private:
+  char* mapping_ = nullptr;
+  size_t mapped_bytes_ = 0;
+  char* begin_ = nullptr;
+};
+
+/** What fresh memory holds: every byte is 0xff, which is NaN in each floating format. */
+inline constexpr int kPoison = 0xff;
+
+}  // namespace msl

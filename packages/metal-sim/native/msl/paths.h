@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+namespace msl {
+
+/** Folder of the headers that kernels are compiled with: METAL_SIM_MSL, or the one of the build. */
+std::string msl_folder();
+
+inline std::string include_folder() { return msl_folder() + "/include"; }
+inline std::string stage_folder() { return msl_folder() + "/stage"; }
+
+/** Folder of compiled kernels: METAL_SIM_CACHE, or metal-sim in the user's cache. It exists. */
+std::string cache_folder();
+
+}  // namespace msl

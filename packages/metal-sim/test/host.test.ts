@@ -1,0 +1,42 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { missingTools } from '../tools/clang.mjs';
+import { buildTarget } from '../tools/compile.mjs';
+import { buildHostProgram, HOST_ENVIRONMENTS, HOST_PROGRAMS, runHostProgram } from '../tools/host-tests.mjs';
+import { hostTarget, packageRoot } from '../tools/targets.mjs';
+
+describe.skipIf(missingTools() !== null)('the stand-in for Metal', { timeout: 120_000 }, () => {
+  const program = HOST_PROGRAMS.find(({ name }) => name === 'stand-in for Metal')!;
+  const cache = mkdtempSync(path.join(os.tmpdir(), 'metal-sim-'));
+  let file = '';
+
+  beforeAll(async () => {
+    const built = await buildHostProgram(program, 'plain');
+    expect(built.error).toBeNull();
+    file = built.file;
+  }, 300_000);
+  afterAll(() => rmSync(cache, { recursive: true, force: true }));
+
+  it.each(HOST_ENVIRONMENTS)('passes its host tests $name, and leaves no object alive', ({ env }) => {
+    const result = runHostProgram(program, file, { METAL_SIM_CACHE: cache, ...env });
+    expect(result.isOk, result.output).toBe(true);
+  });
+
+  it('ends the process for a mistake when it is told to, as Metal does', () => {
+    const env = { ...process.env, METAL_SIM_CACHE: cache, METAL_SIM_VALIDATION: 'abort' };
+    expect(spawnSync(file, [], { env }).signal).toBe('SIGABRT');
+  });
+
+  it('runs the sample host unchanged', async () => {
+    const sample = hostTarget(path.join(packageRoot, 'sample/host.mm'), 'plain');
+    expect((await buildTarget(sample)).message).toBe('');
+    const env = { ...process.env, METAL_SIM_CACHE: cache };
+    const file = path.join(packageRoot, 'sample/sum.metal');
+    const done = spawnSync(sample.output, [file], { encoding: 'utf8', env });
+    expect(done.stderr).toBe('');
+    expect(done.stdout).toBe('32896 98432 163968 205204\n');
+  });
+});

@@ -1,0 +1,54 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checkKernel, prepareCheck } from '../tools/check.mjs';
+import { missingTools } from '../tools/clang.mjs';
+import { packageRoot, runtimeRoot } from '../tools/targets.mjs';
+import { badSamples } from './bad-samples.js';
+
+describe.skipIf(missingTools() !== null)('msl-check', { timeout: 120_000 }, () => {
+  let folder = '';
+
+  beforeAll(async () => {
+    await prepareCheck();
+    folder = mkdtempSync(path.join(os.tmpdir(), 'msl-check-'));
+    mkdirSync(folder, { recursive: true });
+  });
+
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  function check(source: string): string | null {
+    const file = path.join(folder, 'sample.metal');
+    writeFileSync(file, `#include <metal_stdlib>\nusing namespace metal;\n${source}\n`);
+    return checkKernel(file);
+  }
+
+  it.each(badSamples)('refuses: $name', ({ source, reason }) => {
+    expect(check(source)).toMatch(reason);
+  });
+
+  it('accepts what these samples are made from', () => {
+    expect(
+      check(`kernel void k(device float* out [[buffer(0)]], device const float* in [[buffer(1)]],
+        constant int& n [[buffer(2)]], threadgroup float* shared [[threadgroup(0)]], uint i [[thread_position_in_grid]]) {
+        threadgroup float local[4];
+        if (i < 4) local[i] = min(in[i], 1.0f);
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        float4 v = float4(in[0], float2(1.0f), 2.0f);
+        shared[0] = simd_sum(v.x);
+        out[i] = local[0] + float(max(int(i), n)) + float4(half4(v)).w;
+      }`),
+    ).toBeNull();
+  });
+
+  it('has at least 30 samples', () => expect(badSamples.length).toBeGreaterThanOrEqual(30));
+
+  const kernels = path.join(runtimeRoot, 'kernels');
+  const files = readdirSync(kernels)
+    .filter((name) => name.endsWith('.metal'))
+    .map((name) => path.join(kernels, name));
+  it.each([...files, path.join(packageRoot, 'sample/sum.metal')])('accepts %s', (file) => {
+    expect(checkKernel(file)).toBeNull();
+  });
+});

@@ -1,0 +1,79 @@
+// The two host programs that test Objective-C++ code: the stand-in for Metal, and the Metal backend over it.
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { buildTarget } from './compile.mjs';
+import { backendTestTarget, hostTarget, packageRoot } from './targets.mjs';
+
+/**
+ * @typedef {object} HostProgram
+ * @property {string} name
+ * @property {(mode: string) => import('./targets.mjs').Target} target
+ * @property {boolean} isOfBackend It tests the Metal backend, not the stand-in alone.
+ * @property {number} fewestTests Fewer lines of "ok" mean that it ended early.
+ */
+
+/** @type {readonly HostProgram[]} */
+export const HOST_PROGRAMS = [
+  {
+    name: 'stand-in for Metal',
+    target: (mode) => hostTarget(path.join(packageRoot, 'test/host/host_tests.mm'), mode),
+    isOfBackend: false,
+    fewestTests: 15,
+  },
+  { name: 'Metal backend', target: backendTestTarget, isOfBackend: true, fewestTests: 25 },
+];
+
+/**
+ * Every access is checked, or the system is an older one and lanes run backwards.
+ *
+ * @type {readonly {name: string, env: Record<string, string>}[]}
+ */
+export const HOST_ENVIRONMENTS = [
+  { name: 'with checks', env: { METAL_SIM_CHECK: '1' } },
+  {
+    name: 'without checks, in reverse order, on macOS 14',
+    env: { METAL_SIM_ORDER: 'reverse', METAL_SIM_MACOS: '14' },
+  },
+];
+
+const LONGEST_RUN_MS = 240_000;
+
+/**
+ * Builds a host program.
+ *
+ * @param {HostProgram} program
+ * @param {string} mode 'plain', 'asan' or 'coverage'.
+ * @returns {Promise<{file: string, error: string | null}>}
+ */
+export async function buildHostProgram(program, mode) {
+  const target = program.target(mode);
+  const built = await buildTarget(target);
+  return { file: target.output, error: built.isOk ? null : built.message };
+}
+
+/**
+ * Runs a host program in an environment, with a folder of its own.
+ *
+ * @param {HostProgram} program
+ * @param {string} file
+ * @param {Record<string, string>} env
+ * @returns {{isOk: boolean, passed: number, output: string}}
+ */
+export function runHostProgram(program, file, env) {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'metal-host-'));
+  try {
+    const done = spawnSync(file, [folder], {
+      encoding: 'utf8',
+      timeout: LONGEST_RUN_MS,
+      env: { ...process.env, UBSAN_OPTIONS: 'print_stacktrace=1', ...env },
+    });
+    const passed = done.stdout.match(/^ok /gm)?.length ?? 0;
+    const isOk = done.status === 0 && passed >= program.fewestTests && !/^FAILED/m.test(done.stdout);
+    const end = done.error?.message ?? (done.signal === null ? '' : `ended by ${done.signal}`);
+    return { isOk, passed, output: `${done.stdout}${done.stderr}${end}` };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
