@@ -1,4 +1,4 @@
-import type { Device, Ops, SamplingParams } from '../src/index.js';
+import type { Device, Ops, RecordOptions, SamplingParams } from '../src/index.js';
 
 /** |actual − expected| ≤ absolute + relative · |expected|. */
 export interface Tolerance {
@@ -46,6 +46,11 @@ export interface ConformanceCase {
   readonly tolerance: Tolerance;
   /** In `fast`; left out where `fast` is no other code. */
   readonly fastTolerance?: Tolerance;
+  /**
+   * Kernels that `fast` is recorded for; default: by the number of rows. When it is given, `fast` gives the same bits in the
+   * largest of the chunks and beside the equivalents too.
+   */
+  readonly fastRowCount?: RecordOptions['rowCount'];
   /** Sizes of steps that must give the bits of one step in `high`; default 1 and 3. */
   readonly chunks?: readonly number[];
   /** Other cases whose rows (default: all) must have the bits of this one's rows, in order, in `high`. */

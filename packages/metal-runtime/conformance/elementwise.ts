@@ -7,7 +7,7 @@ import {
 } from './conformance-case.js';
 import { normalArray } from './random.js';
 
-type Operation = 'add' | 'scale' | 'geglu' | 'softcap';
+type Operation = 'add' | 'scale' | 'geglu' | 'softcap' | 'clamp' | 'silu' | 'glu';
 
 interface ElementwiseCase {
   readonly op: Operation;
@@ -21,6 +21,8 @@ interface ElementwiseCase {
 
 const FACTOR = Math.SQRT1_2;
 const CAP = 30;
+const LOW = -0.75;
+const HIGH = 1.5;
 
 /** 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))), written so that float64 does not cancel. */
 export function geluOracle(x: number): number {
@@ -28,11 +30,19 @@ export function geluOracle(x: number): number {
   return x === Number.NEGATIVE_INFINITY ? 0 : x / (1 + Math.exp(-2 * inner));
 }
 
+/** 1 / (1 + e^-x). */
+function sigmoid(x: number): number {
+  return 1 / (1 + Math.exp(-x));
+}
+
 const RECORD: Record<Operation, (ops: Ops, a: Value<'T', 'D'>, b: Value<'T', 'D'>) => Value<'T', 'D'>> = {
   add: (ops, a, b) => ops.add(a, b),
   scale: (ops, a) => ops.scale(a, FACTOR),
   geglu: (ops, a, b) => ops.geglu(a, b),
   softcap: (ops, a) => ops.softcap(a, CAP),
+  clamp: (ops, a) => ops.clamp(a, { low: LOW, high: HIGH }),
+  silu: (ops, a) => ops.silu(a),
+  glu: (ops, a, b) => ops.glu(a, b),
 };
 
 const ORACLE: Record<Operation, (a: number, b: number) => number> = {
@@ -40,6 +50,9 @@ const ORACLE: Record<Operation, (a: number, b: number) => number> = {
   scale: (a) => a * Math.fround(FACTOR),
   geglu: (a, b) => geluOracle(a) * b,
   softcap: (a) => CAP * Math.tanh(a / CAP),
+  clamp: (a) => Math.min(Math.max(a, LOW), HIGH),
+  silu: (a) => a * sigmoid(a),
+  glu: (a, b) => a * sigmoid(b),
 };
 
 // One rounding for add and scale, of a subnormal number to a multiple of 1.4e-45. The exponential behind gelu and tanh is good to 1.2e-7 and enters a quotient; a gelu
@@ -49,6 +62,9 @@ const TOLERANCES: Record<Operation, Tolerance> = {
   scale: { absolute: 1e-45, relative: 6e-8 },
   geglu: { absolute: 5e-7, relative: 5e-7 },
   softcap: { absolute: 1e-37, relative: 4e-7 },
+  clamp: { absolute: 0, relative: 0 },
+  silu: { absolute: 1e-37, relative: 5e-7 },
+  glu: { absolute: 1e-37, relative: 5e-7 },
 };
 
 function elementwiseCase({ op, rows, width, margin = 0, edges = [] }: ElementwiseCase): ConformanceCase {
@@ -56,7 +72,7 @@ function elementwiseCase({ op, rows, width, margin = 0, edges = [] }: Elementwis
   const a = normalArray(31, rows * stride, op === 'softcap' ? 40 : 2);
   const b = normalArray(32, rows * stride);
   a.set(edges, margin);
-  const isBinary = op === 'add' || op === 'geglu';
+  const isBinary = op === 'add' || op === 'geglu' || op === 'glu';
   return {
     name: `${op} [${rows}, ${width}]${margin ? ' view' : ''}${edges.length ? ' edges' : ''}`,
     rows: { count: rows },
@@ -82,7 +98,7 @@ function elementwiseCase({ op, rows, width, margin = 0, edges = [] }: Elementwis
   };
 }
 
-const OPERATIONS: readonly Operation[] = ['add', 'scale', 'geglu', 'softcap'];
+const OPERATIONS: readonly Operation[] = ['add', 'scale', 'geglu', 'softcap', 'clamp', 'silu', 'glu'];
 const TINY = [0, -0, 1e-45, -1e-40, 1e-38, -1e-20, 1e-10, 1e-4, -1e-3];
 const LARGE = [
   10, -10, 20, -20, 50, -50, 100, -100, 400, -400, 2500, -2500, 1e4, -1e4, 1e15, -1e15, 1e30, -1e30, 1e37,

@@ -155,6 +155,53 @@ function fusedCase(options: FusedCase): ConformanceCase {
   };
 }
 
+/** Bounds that some numbers of rows and products exceed. */
+const CLIPS = [
+  { input: { low: -1, high: 0.75 }, output: { low: -0.5, high: 1 } },
+  { input: { low: -0.5, high: 2 }, output: { low: -2, high: 0.25 } },
+  { input: { low: Number.NEGATIVE_INFINITY, high: 1 }, output: { low: -1, high: Number.POSITIVE_INFINITY } },
+];
+
+/** A norm, then linears that each clamp their rows and their products: one command. */
+function clippedCase(rows: number, weights: readonly StoredMatrix[], isGated: boolean): ConformanceCase {
+  const { columns } = weights[0]!;
+  const x = normalArray(76, rows * columns);
+  const normGain = gain(77, columns, 'BF16');
+  const bound = (values: Float64Array, { low, high }: { low: number; high: number }) =>
+    values.map((value) => Math.min(Math.max(value, low), high));
+  return {
+    name: `clipped ${weights.length}${isGated ? ' geglu' : ''} rows=${rows}`,
+    rows: { count: rows },
+    inputs: { x: { rows: 'T', width: columns, data: x } },
+    outputs: isGated ? ['y'] : weights.map((_, i) => `y${i}`),
+    fusedCommands: 1,
+    record(ops, device) {
+      const input = ops.input('x', 'T', { axis: 'D', size: columns });
+      const normed = ops.rmsNorm(input, normGain.upload<'D'>(device), { eps: EPS });
+      const products = weights.map((weight, i) => {
+        const clip = CLIPS[i]!;
+        const product = ops.linear(ops.clamp(normed, clip.input), weight.upload<'F', 'D'>(device));
+        return ops.clamp(product, clip.output);
+      });
+      if (isGated) return ops.output('y', ops.geglu(products[0]!, products[1]!));
+      for (const [i, y] of products.entries()) ops.output(`y${i}`, y);
+    },
+    oracle() {
+      const normed = new Float64Array(x.length);
+      for (let begin = 0; begin < x.length; begin += columns) {
+        normed.set(rmsNormOracle(x.subarray(begin, begin + columns), normGain.values, EPS), begin);
+      }
+      const products = weights.map((weight, i) => {
+        const clip = CLIPS[i]!;
+        return bound(linearOracle(bound(normed, clip.input), weight), clip.output);
+      });
+      if (isGated) return { y: products[0]!.map((gate, i) => geluOracle(gate) * products[1]![i]!) };
+      return Object.fromEntries(products.map((y, i) => [`y${i}`, y]));
+    },
+    ...TOLERANCE,
+  };
+}
+
 const q = (
   seed: number,
   out: number,
@@ -169,8 +216,50 @@ const FORMATS = ([2, 3, 4, 5, 6, 8] as const).flatMap((bits) =>
 
 const Q4 = q(81, 70, 1536, 4);
 const SHARED = [q(82, 96, 1536, 4), q(83, 33, 1536, 8), q(84, 40, 1536, 4)];
+const WIDE = [q(246, 140, 128, 4), q(247, 130, 128, 4), q(248, 5, 128, 4)];
+const WIDE_PAIR = [q(249, 150, 128, 4), q(250, 150, 128, 4)];
 const PAIR = [q(85, 130, 1536, 4), q(86, 130, 1536, 4)];
 const SMALL = plainMatrix(87, 67, 256, 'BF16');
+
+/** One product, scaled, normalised in groups and added: the per-layer projection, which a backend may do at once. */
+function groupedNormCase(
+  title: string,
+  groups: number,
+  weight: StoredMatrix,
+  hasGain: boolean,
+): ConformanceCase {
+  const width = weight.rows / groups;
+  const x = normalArray(91, weight.columns);
+  const residual = normalArray(92, weight.rows);
+  const normGain = gain(93, width, 'BF16');
+  const [scale, outputScale] = [0.25, 0.7];
+  return {
+    name: `${title} in ${groups} groups of ${width}${hasGain ? '' : ', no gain'}`,
+    rows: { count: 1 },
+    inputs: {
+      x: { rows: 'T', width: weight.columns, data: x },
+      residual: { rows: 'T', width: weight.rows, data: residual },
+    },
+    record(ops, device) {
+      const rows: Value<'T', 'D'> = ops.input('x', 'T', { axis: 'D', size: weight.columns });
+      const scaled = ops.scale(ops.linear(rows, weight.upload<'F', 'D'>(device)), scale);
+      const vector = hasGain ? normGain.upload<'F'>(device) : null;
+      const normed = ops.rmsNormHeads(scaled, vector, { eps: EPS, heads: groups });
+      const sum = ops.add(ops.input('residual', 'T', { axis: 'F', size: weight.rows }), normed);
+      ops.output('y', ops.scale(sum, outputScale));
+    },
+    oracle() {
+      const products = linearOracle(x, weight).map((value) => value * scale);
+      const y = new Float64Array(weight.rows);
+      for (let g = 0; g < groups; g++) {
+        const part = products.subarray(g * width, (g + 1) * width);
+        y.set(rmsNormOracle(part, hasGain ? normGain.values : null, EPS), g * width);
+      }
+      return { y: y.map((value, i) => (residual[i]! + value) * outputScale) };
+    },
+    ...TOLERANCE,
+  };
+}
 
 export const linear: ConformanceFamily = {
   name: 'linear',
@@ -195,6 +284,31 @@ export const linear: ConformanceFamily = {
       fusedCase({ title: 'q4', rows, weights: PAIR, epilogue: 'geglu', hasResidual: true, outputScale: 0.4 }),
       fusedCase({ title: 'bf16', rows, weights: [SMALL], epilogue: 'gegluMul', gainDtype: 'F32' }),
       fusedCase({ title: 'q4', rows, weights: [Q4], epilogue: 'softcap', gainDtype: 'F16' }),
+      clippedCase(rows, SHARED, false),
+      clippedCase(rows, PAIR, true),
+      clippedCase(rows, [SMALL], false),
     ]),
+    groupedNormCase('q4', 9, q(218, 9 * 48, 256, 4), true),
+    groupedNormCase('bf16', 8, plainMatrix(219, 8 * 33, 96, 'BF16'), false),
+    // Tiles of many rows, and grouped norms, of every format.
+    ...([2, 3, 5, 6] as const).map((bits, i) => linearCase(`q${bits}g32`, 13, q(220 + i, 21, 64, bits, 32))),
+    ...([2, 3, 4, 5, 6, 8] as const).map((bits, i) =>
+      groupedNormCase(`q${bits}`, 8, q(230 + i, 8 * 17, 64, bits, 32), true),
+    ),
+    groupedNormCase('f16', 8, plainMatrix(236, 8 * 17, 64, 'F16'), true),
+    groupedNormCase('f32', 8, plainMatrix(237, 8 * 17, 64, 'F32'), true),
+    // More outputs than the widest tile has, for rows that fill one and for fewer.
+    ...[13, 35].flatMap((rows) => [
+      fusedCase({ title: 'wide, three weights', rows, weights: WIDE, epilogue: 'store', hasResidual: true }),
+      fusedCase({ title: 'wide q4', rows, weights: WIDE_PAIR, epilogue: 'geglu' }),
+    ]),
+    ...([2, 3, 5, 6, 8] as const).map((bits, i) =>
+      linearCase(`wide q${bits}`, 35, q(240 + i, 150, 128, bits)),
+    ),
+    linearCase('wide bf16', 35, plainMatrix(245, 150, 128, 'BF16')),
+    // Widths of the large towers, which no group divides.
+    linearCase('bf16', 13, plainMatrix(215, 70, 4304, 'BF16')),
+    linearCase('f16', 13, plainMatrix(216, 70, 1155, 'F16')),
+    linearCase('f32', 13, plainMatrix(217, 70, 529, 'F32')),
   ],
 };

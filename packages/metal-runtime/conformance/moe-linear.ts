@@ -76,6 +76,7 @@ interface MoeCase {
   readonly topK: number;
   readonly skew?: Skew;
   readonly margin?: number;
+  readonly fastRowCount?: ConformanceCase['fastRowCount'];
 }
 
 interface SetUp extends MoeCase {
@@ -121,6 +122,7 @@ function moeCase(setUp: SetUp): ConformanceCase {
     tolerance: { absolute: setUp.absolute ?? 1e-5, relative: 2e-6 },
     fastTolerance: { absolute: setUp.fastAbsolute ?? 0.06, relative: 0.02 },
     fusedCommands: setUp.fusedCommands,
+    fastRowCount: setUp.fastRowCount,
   };
 }
 
@@ -243,6 +245,26 @@ export const moeLinear: ConformanceFamily = {
         },
       }),
     ),
+    // Tiles of many rows.
+    ...([2, 3, 5, 8] as const).map((bits, i) =>
+      productCase({
+        title: `q${bits}g32`,
+        rows: 13,
+        ...ROUTE,
+        storage: { ...Q4, columns: 64, out: 21, store: affine(264 + i, bits, 32) },
+      }),
+    ),
+    productCase({
+      title: 'F32',
+      rows: 13,
+      ...ROUTE,
+      storage: {
+        ...Q4,
+        columns: 37,
+        out: 19,
+        store: (rows, columns) => plainMatrix(268, rows, columns, 'F32'),
+      },
+    }),
     ...ROW_COUNTS.map((rows) => productCase({ title: 'q4 shared', rows, ...ROUTE, storage: Q4 })),
     ...ROW_COUNTS.map((rows) =>
       productCase({ title: 'q4 slices', rows, ...ROUTE, storage: DOWN, hasSlices: true }),
@@ -273,7 +295,31 @@ export const moeLinear: ConformanceFamily = {
       blockCase({ title: 'block', rows, ...ROUTE, ...SPLIT }),
       blockCase({ title: 'block skewed', rows, ...ROUTE, ...SPLIT, skew: 'one' }),
     ]),
-    blockCase({ title: 'block', rows: 9, ...ROUTE, ...SPLIT, skew: 'tied' }),
+    // Tiles of each format, with experts that fill none, some of one, or more than one.
+    ...([2, 3, 5, 6, 8] as const).map((bits) =>
+      productCase({
+        title: `q${bits} tiles`,
+        rows: 9,
+        ...ROUTE,
+        storage: { ...Q4, out: 33, columns: 96, store: affine(280 + bits, bits, 32) },
+        fastRowCount: 'many',
+      }),
+    ),
+    ...(['F32', 'F16', 'BF16'] as const).map((dtype, i) =>
+      productCase({
+        title: `${dtype} tiles`,
+        rows: 9,
+        ...ROUTE,
+        storage: {
+          ...Q4,
+          columns: 37,
+          store: (rows, columns) => plainMatrix(290 + i, rows, columns, dtype),
+        },
+        fastRowCount: 'many',
+      }),
+    ),
+    productCase({ title: 'q4 tiles', rows: 35, ...ROUTE, storage: Q4, skew: 'one', fastRowCount: 'many' }),
+    blockCase({ title: 'block', rows: 9, ...ROUTE, ...SPLIT, skew: 'tied', fastRowCount: 'many' }),
     blockCase({ title: 'block of fused floats', rows: 9, ...ROUTE, ...FUSED }),
     blockCase({ title: 'block of mixed widths', rows: 9, ...ROUTE, ...MIXED }),
     blockCase({ title: 'block of mixed widths', rows: 1, ...ROUTE, ...MIXED, margin: 16 }),

@@ -50,6 +50,39 @@ function ropeTableCase({ title, frequencies, positions }: RopeCase): Conformance
   };
 }
 
+/** Heads of several parts, each with angles of its own: the table comes from outside. */
+function axialCase(rows: number, width: number, axes: number): ConformanceCase {
+  const heads = 3;
+  const part = width / axes;
+  const frequencies = inverseFrequencies(part, 100);
+  const table = Float32Array.from(
+    Array.from({ length: rows * axes }, (_, i) => [...ropeTableOracle((i * 7) % 31, frequencies)]).flat(),
+  );
+  const x = normalArray(43, rows * heads * width);
+  return {
+    name: `${axes} axes, width ${width}, rows=${rows}`,
+    rows: { count: rows },
+    inputs: {
+      x: { rows: 'T', width: heads * width, data: x },
+      table: { rows: 'T', width, data: table },
+    },
+    record(ops) {
+      const input = ops.input('x', 'T', { axis: 'HK', size: heads * width });
+      const angles = ops.input('table', 'T', { axis: 'K', size: width });
+      ops.output('y', ops.rope(input, angles, { heads, axes }));
+    },
+    oracle() {
+      const y = new Float64Array(x.length);
+      for (let begin = 0; begin < x.length; begin += part) {
+        const angles = Math.floor(begin / (heads * width)) * width + (begin % width);
+        y.set(ropeOracle(x.subarray(begin, begin + part), table.subarray(angles, angles + part)), begin);
+      }
+      return { y };
+    },
+    tolerance: { absolute: 1e-6, relative: 3e-7 },
+  };
+}
+
 function ropeCase({ title, frequencies, positions, heads }: RopeCase & { heads: number }): ConformanceCase {
   const rows = positions.length;
   const width = 2 * frequencies.length;
@@ -107,5 +140,9 @@ export const rope: ConformanceFamily = {
         heads: 3,
       }),
     ),
+    axialCase(7, 64, 2),
+    axialCase(3, 72, 2),
+    axialCase(2, 16, 2),
+    axialCase(2, 24, 3),
   ],
 };

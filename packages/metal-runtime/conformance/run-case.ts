@@ -1,10 +1,11 @@
-import type { Device, RecordOptions, StepInput, StepResult } from '../src/index.js';
+import type { Device, Program, RecordOptions, StepInput, StepResult } from '../src/index.js';
 import type { ConformanceCase, Results, Tolerance } from './conformance-case.js';
 
 /** How a case is recorded and cut. */
 export interface RunOptions {
   readonly precision: RecordOptions['precision'];
   readonly fusions?: RecordOptions['fusions'];
+  readonly rowCount?: RecordOptions['rowCount'];
   /** Rows a step; default: all in one. */
   readonly chunk?: number;
 }
@@ -16,13 +17,20 @@ export interface CaseRun {
   readonly commandCount: number;
 }
 
+/** Records a case on a device, for steps of `options.chunk` rows. */
+export function recordCase(device: Device, test: ConformanceCase, options: RunOptions): Program {
+  const { precision, fusions, rowCount, chunk = test.rows.count } = options;
+  const maxOutputs = Math.max(1, test.rows.outputRows?.length ?? 0);
+  return device.record(
+    { label: test.name, maxRows: chunk, maxOutputs, precision, fusions, ...(rowCount && { rowCount }) },
+    (ops) => test.record(ops, device),
+  );
+}
+
 /** Records a case on a device and runs its rows, in one step or in several; results are joined. */
 export async function runCase(device: Device, test: ConformanceCase, options: RunOptions): Promise<CaseRun> {
-  const { precision, fusions, chunk = test.rows.count } = options;
-  const maxOutputs = Math.max(1, test.rows.outputRows?.length ?? 0);
-  using program = device.record({ label: test.name, maxRows: chunk, maxOutputs, precision, fusions }, (ops) =>
-    test.record(ops, device),
-  );
+  const { chunk = test.rows.count } = options;
+  using program = recordCase(device, test, options);
   const read = test.outputs ?? ['y'];
   const parts: Record<string, number[]>[] = [];
   for (let begin = 0; begin < test.rows.count; begin += chunk) {

@@ -19,11 +19,15 @@ function uniformOracle(seed: number, draw: number): number {
   return Number(z >> 11n) / 2 ** 53;
 }
 
-/** Suppression and penalties; NaN counts as −∞. */
+/** Suppression, mask, bias and penalties; NaN counts as −∞. */
 function penalise(logits: Float32Array, params: SamplingParams, suppressed: readonly number[]): Float64Array {
   const { repetitionPenalty = 1, presencePenalty = 0, frequencyPenalty = 0, history = new Map() } = params;
   const penalised = Float64Array.from(logits, (x) => (Number.isNaN(x) ? Number.NEGATIVE_INFINITY : x));
   for (const id of suppressed) penalised[id] = Number.NEGATIVE_INFINITY;
+  const { allowed, logitBias = new Map<number, number>() } = params;
+  const isAllowed = (id: number) => !allowed || ((allowed[id >> 5]! >>> (id & 31)) & 1) === 1;
+  for (const id of penalised.keys()) if (!isAllowed(id)) penalised[id] = Number.NEGATIVE_INFINITY;
+  for (const [id, value] of logitBias) penalised[id]! += Math.fround(value);
   for (const [id, count] of history) {
     const x = penalised[id]!;
     penalised[id] = x > 0 ? x / repetitionPenalty : x * repetitionPenalty;
@@ -122,7 +126,20 @@ const HISTORY = new Map([
   [17, 1],
   [30, 7],
 ]);
+const BIAS = new Map([
+  [4, 100],
+  [5, 8],
+  [30, -100],
+  [69, 2.5],
+]);
 const VOCABULARY = 262_144;
+
+/** Allows the ids that `step` divides. */
+function maskOf(vocabulary: number, step: number): Int32Array {
+  const words = new Int32Array(Math.ceil(vocabulary / 32));
+  for (let id = 0; id < vocabulary; id += step) words[id >> 5]! |= 1 << (id & 31);
+  return words;
+}
 
 export const sample: ConformanceFamily = {
   name: 'sample',
@@ -200,6 +217,32 @@ export const sample: ConformanceFamily = {
           topK: 20,
           history: HISTORY,
         }),
+      ],
+    }),
+    sampleCase({
+      title: 'masks',
+      vocabulary: 1001,
+      sampling: [
+        { allowed: maskOf(1001, 3) },
+        {},
+        ...draws(5, { allowed: maskOf(1001, 7) }),
+        ...draws(5, { allowed: maskOf(1001, 50), topK: 5 }),
+      ],
+    }),
+    sampleCase({
+      title: 'masks',
+      vocabulary: VOCABULARY,
+      sampling: draws(2, { allowed: maskOf(VOCABULARY, 1000) }),
+    }),
+    sampleCase({
+      title: 'bias',
+      vocabulary: 70,
+      // An id that is biased too, at another place of its list: another thread comes to it.
+      suppressed: [9, 4],
+      sampling: [
+        { logitBias: BIAS },
+        ...draws(10, { logitBias: BIAS, allowed: maskOf(70, 2), presencePenalty: 0.5, history: HISTORY }),
+        {},
       ],
     }),
     sampleCase({

@@ -28,5 +28,7 @@ struct AttentionParams {
   uint32_t has_kv;
   uint32_t gain_type;    ///< ScalarType of the q and k gains
   float eps;             ///< of the head norms
+  uint32_t is_fast;      ///< 1: products in bfloat16 where the backend has them
+  uint32_t has_few_rows; ///< 1: kernels for a few rows; all rows of a program use the same kernels
 };
-static_assert(sizeof(AttentionParams) == 60, "host and kernel disagree on AttentionParams");
+static_assert(sizeof(AttentionParams) == 68, "host and kernel disagree on AttentionParams");

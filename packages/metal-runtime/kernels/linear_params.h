@@ -17,13 +17,20 @@ struct LinearWeightParams {
   uint32_t group;       ///< when affine
   uint32_t scale_type;  ///< ScalarType of scales and biases when affine
   uint32_t y_stride;    ///< elements between two rows of this weight's output
+  uint32_t has_clip;    ///< 1: the rows are clamped before this product, and the product before the epilogue
+  float input_low;      ///< bounds of the rows; infinite = none
+  float input_high;
+  float output_low;     ///< bounds of the product
+  float output_high;
 };
 
 /**
  * Parameters of the linear kernels: up to three products of the same rows, with optional work before and after.
  *
- * Prologue: with has_residual, h = (residual + rms_norm(x) * residual_gain) * residual_scale is computed and stored, and
- * takes the place of x; with has_norm, the rows are then normalised with norm_gain.
+ * Prologue: with gathers, rows of x and residual are chosen by the step's output rows; with has_residual,
+ * h = (residual + rms_norm(x) * residual_gain) * residual_scale is computed and stored, and takes the place of x; with
+ * has_norm, the rows are then normalised with norm_gain; with has_clip, a weight takes them clamped,
+ * min(max(x, low), high), where NaN stays NaN.
  * Epilogue: LinearEpilogue.
  *
  * Bindings: x; residual, residual gain, h (absent unless has_residual); norm gain (absent unless has_norm); epilogue
@@ -32,9 +39,11 @@ struct LinearWeightParams {
  */
 struct LinearParams {
   uint32_t row_set;
+  uint32_t gathers;          ///< 1: row r is row output_row[r] of x and of the residual
   uint32_t in;               ///< columns of every weight
   uint32_t weights;          ///< 1 to 3
   uint32_t is_fast;          ///< 1: 8-bit activations for affine weights where the backend has them
+  uint32_t has_few_rows;  ///< 1: kernels for a few rows; all rows of a program use the same kernels
   uint32_t x_stride;
   uint32_t has_residual;
   uint32_t residual_stride;
@@ -49,4 +58,4 @@ struct LinearParams {
   float cap;                    ///< of kLinearSoftcap
   LinearWeightParams weight[3];
 };
-static_assert(sizeof(LinearParams) == 136, "host and kernel disagree on LinearParams");
+static_assert(sizeof(LinearParams) == 204, "host and kernel disagree on LinearParams");

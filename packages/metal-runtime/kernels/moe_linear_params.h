@@ -34,6 +34,7 @@ struct MoeLinearParams {
   uint32_t out;             ///< rows of one expert
   uint32_t weights;         ///< 1, or 2 with kMoeLinearGeglu
   uint32_t is_fast;         ///< 1: 8-bit activations for affine weights where the backend has them
+  uint32_t has_few_rows;  ///< 1: kernels for a few rows; all rows of a program use the same kernels
   uint32_t x_stride;        ///< elements between two rows of x
   uint32_t has_slices;      ///< a row of x is top_k slices, one for each chosen expert
   uint32_t has_norm;
@@ -52,4 +53,4 @@ struct MoeLinearParams {
   float logit_scale;        ///< multiplies the logits before the softmax, with has_routing
   MoeLinearWeightParams weight[2];
 };
-static_assert(sizeof(MoeLinearParams) == 128, "host and kernel disagree on MoeLinearParams");
+static_assert(sizeof(MoeLinearParams) == 132, "host and kernel disagree on MoeLinearParams");

@@ -1,6 +1,7 @@
 import { types } from 'node:util';
 import { type ByteRange, DisposedError, InvalidArgumentError } from '@markbase/core';
-import { callNative, type NativeBuffer, type NativeDevice, nativeAddon } from './native.js';
+import { AddonBuffer } from './addon-buffer.js';
+import { callNative, type NativeAddon, type NativeDevice, nativeAddon, simulationAddon } from './native.js';
 import { fromNativeError } from './native-error.js';
 import type { Ops } from './ops/ops.js';
 import type { Program, RecordOptions } from './program.js';
@@ -27,6 +28,10 @@ export interface DeviceInfo {
   readonly isa: string;
   readonly threads: number;
   readonly totalMemoryBytes: number;
+  /** Version of the driver, such as "CUDA 12.4"; null where that says nothing. */
+  readonly driver: string | null;
+  /** Why `auto` did not take a GPU that is there; null otherwise. */
+  readonly note: string | null;
 }
 
 /** Options of `openDevice`. */
@@ -43,14 +48,20 @@ export interface OpenDeviceOptions {
 export interface Device extends Disposable {
   readonly info: DeviceInfo;
   /**
-   * Maps a span of a file. The CPU reads it in place, on demand.
-   * @throws FileAccessError when the file cannot be mapped, CorruptFileError when the span lies outside of it.
+   * Maps a span of a file. The CPU and Metal read it in place, on demand; a CUDA device begins to copy it into its memory, once,
+   * and steps wait until it is there.
+   * @throws FileAccessError when the file cannot be mapped, CorruptFileError when the span lies outside of it, OutOfMemoryError.
    */
   map(range: ByteRange): DeviceBuffer;
   /** Copies bytes to the device. */
   upload(bytes: Uint8Array, label: string): DeviceBuffer;
-  /** Zeroed memory; pages are backed when they are first touched. @throws OutOfMemoryError */
+  /** Zeroed memory that only programs reach. The CPU backs its pages when they are first touched. @throws OutOfMemoryError */
   allocate(sizeBytes: number, label: string): DeviceBuffer;
+  /**
+   * Says whether this much memory is free, before anything is loaded. Devices that read weights in place need none.
+   * @throws OutOfMemoryError with both figures
+   */
+  requireMemory(sizeBytes: number, label: string): void;
   /** Runs `body` once to record a program, fuses and plans it, and hands it to the backend. */
   record(options: RecordOptions, body: (ops: Ops) => void): Program;
   dispose(): void;
@@ -62,7 +73,20 @@ const MAX_THREADS = 256;
 export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
   const { kind = 'auto', threads = 0, isa = process.env.MARKBASE_CPU_ISA ?? '' } = options;
   checkThreads(threads);
-  return new AddonDevice(callNative(() => nativeAddon().openDevice({ kind, threads, isa })));
+  return new AddonDevice(callNative(() => addonFor(kind).openDevice({ kind, threads, isa })));
+}
+
+function addonFor(kind: string): NativeAddon {
+  return kind === 'metal-sim' ? simulationAddon() : nativeAddon();
+}
+
+/**
+ * A device that plans programs for a kind of GPU and runs none; see `Program.planStep`. It works on any machine; `metal-sim`
+ * plans the same as `metal`, with the addon of the simulator.
+ */
+export async function openPlanDevice(kind: 'metal' | 'metal-sim'): Promise<Device> {
+  const plan = { kind: 'metal-plan', threads: 0, isa: '' };
+  return new AddonDevice(callNative(() => addonFor(kind).openDevice(plan)));
 }
 
 /** CPU instruction sets that this build and this processor have, best last. */
@@ -80,6 +104,26 @@ export async function measureReadBandwidth(threads: number): Promise<{ bytesPerS
   }
 }
 
+/** Operations per second, two a product, of the units that matrix products run on; 0 = the processor has none of a kind. */
+export interface MatmulPeak {
+  readonly float32: number;
+  readonly bfloat16: number;
+  readonly int8: number;
+}
+
+/**
+ * Multiplies registers with `threads` threads, with nothing to load: the roof of every matrix product. Seconds are those of
+ * the processor, so that other programs do not lower it.
+ */
+export async function measureMatmulPeak(threads: number): Promise<MatmulPeak> {
+  checkThreads(threads);
+  try {
+    return await nativeAddon().measureMatmulPeak(threads);
+  } catch (error) {
+    throw fromNativeError(error);
+  }
+}
+
 function checkThreads(threads: number): void {
   if (Number.isInteger(threads) && threads >= 0 && threads <= MAX_THREADS) return;
   throw new InvalidArgumentError({
@@ -89,44 +133,22 @@ function checkThreads(threads: number): void {
   });
 }
 
-/** A buffer of the addon. */
-export class AddonBuffer implements DeviceBuffer {
-  readonly sizeBytes: number;
-  #native: NativeBuffer | null;
-
-  constructor(native: NativeBuffer) {
-    this.#native = native;
-    this.sizeBytes = native.sizeBytes;
-  }
-
-  /** The addon's object, for recording. @throws DisposedError */
-  get native(): NativeBuffer {
-    if (!this.#native) throw new DisposedError({ resource: 'buffer', operation: 'record' });
-    return this.#native;
-  }
-
-  dispose(): void {
-    this.#native?.dispose();
-    this.#native = null;
-  }
-
-  [Symbol.dispose](): void {
-    this.dispose();
-  }
-}
-
 class AddonDevice implements Device {
   readonly info: DeviceInfo;
   #native: NativeDevice | null;
 
   constructor(native: NativeDevice) {
     this.#native = native;
-    this.info = Object.freeze({ ...native.info }) as DeviceInfo;
+    const { driver, note, ...info } = native.info;
+    this.info = Object.freeze({ ...info, driver: driver || null, note: note || null }) as DeviceInfo;
   }
 
   map(range: ByteRange): DeviceBuffer {
     const native = this.#open('map');
-    return new AddonBuffer(callNative(() => native.map(range.path, range.offsetBytes, range.sizeBytes)));
+    return new AddonBuffer(
+      native,
+      callNative(() => native.map(range.path, range.offsetBytes, range.sizeBytes)),
+    );
   }
 
   upload(bytes: Uint8Array, label: string): DeviceBuffer {
@@ -134,7 +156,10 @@ class AddonDevice implements Device {
     if (!types.isUint8Array(bytes)) {
       throw new InvalidArgumentError({ argument: 'bytes', expected: 'a Uint8Array', received: typeof bytes });
     }
-    return new AddonBuffer(callNative(() => native.upload(bytes, label)));
+    return new AddonBuffer(
+      native,
+      callNative(() => native.upload(bytes, label)),
+    );
   }
 
   allocate(sizeBytes: number, label: string): DeviceBuffer {
@@ -146,7 +171,15 @@ class AddonDevice implements Device {
         received: sizeBytes,
       });
     }
-    return new AddonBuffer(callNative(() => native.allocate(sizeBytes, label)));
+    return new AddonBuffer(
+      native,
+      callNative(() => native.allocate(sizeBytes, label)),
+    );
+  }
+
+  requireMemory(sizeBytes: number, label: string): void {
+    const native = this.#open('requireMemory');
+    callNative(() => native.requireMemory(sizeBytes, label));
   }
 
   record(options: RecordOptions, body: (ops: Ops) => void): Program {

@@ -1,28 +1,41 @@
+import { types } from 'node:util';
 import { check } from './check.js';
 import type { NativeStep } from './native.js';
 import { MAX_TOP_LOGPROBS } from './ops/sample.js';
 import type { SamplingParams } from './step.js';
 
 /** Numbers of one SampleParams in device/step.h. */
-const SAMPLING_FIELDS = 13;
+const SAMPLING_FIELDS = 16;
+/** Instead of the begin of a mask: every token is allowed. */
+const NO_MASK = 2 ** 32 - 1;
 const SEED_LIMIT = 2 ** 53;
+const MAX_BIAS = 100;
 
 /** The sampling parameters of `outputs` rows as the addon takes them; missing ones are neutral. */
 export function encodeSampling(
   sampling: readonly SamplingParams[],
   outputs: number,
-): Pick<NativeStep, 'sampling' | 'historyTokens' | 'historyCounts'> {
+  vocabulary: number,
+): Pick<
+  NativeStep,
+  'sampling' | 'historyTokens' | 'historyCounts' | 'biasTokens' | 'biasValues' | 'allowedWords'
+> {
   check(
     sampling.length === 0 || sampling.length === outputs,
     'sampling',
     `${outputs} entries or none`,
     sampling.length,
   );
-  const history = historyOf(sampling);
+  const history = layEndToEnd(sampling.map((params) => params.history));
+  const bias = layEndToEnd(sampling.map((params) => params.logitBias));
+  const words = Math.ceil(vocabulary / 32);
+  const masks = sampling.map((params) => params.allowed);
+  for (const mask of masks) checkMask(mask, words);
+  const masked = [...masks.keys()].filter((row) => masks[row]);
   const encoded = new Float64Array(outputs * SAMPLING_FIELDS);
   for (let row = 0; row < outputs; row++) {
     const params = checkSampling(sampling[row] ?? {});
-    const [begin, end] = history.ranges[row] ?? [0, 0];
+    const mask = masked.indexOf(row);
     encoded.set(
       [
         params.temperature ?? 0,
@@ -36,13 +49,23 @@ export function encodeSampling(
         Math.floor((params.seed ?? 0) / 2 ** 32),
         params.draw ?? 0,
         params.topLogprobs ?? 0,
-        begin,
-        end,
+        ...(history.ranges[row] ?? [0, 0]),
+        ...(bias.ranges[row] ?? [0, 0]),
+        mask < 0 ? NO_MASK : mask * words,
       ],
       row * SAMPLING_FIELDS,
     );
   }
-  return { sampling: encoded, historyTokens: history.tokens, historyCounts: history.counts };
+  const allowedWords = new Int32Array(masked.length * words);
+  for (const [index, row] of masked.entries()) allowedWords.set(masks[row]!, index * words);
+  return {
+    sampling: encoded,
+    historyTokens: Int32Array.from(history.keys),
+    historyCounts: Int32Array.from(history.values),
+    biasTokens: Int32Array.from(bias.keys),
+    biasValues: Float32Array.from(bias.values),
+    allowedWords,
+  };
 }
 
 /** Checks the ranges of sampling parameters. @throws InvalidArgumentError */
@@ -71,23 +94,31 @@ export function checkSampling(params: SamplingParams): SamplingParams {
     const value = params[name];
     if (value !== undefined) check(typeof value === 'number' && isValid(value), name, expected, value);
   }
+  for (const [token, value] of params.logitBias ?? []) {
+    const isValid = Number.isInteger(token) && token >= 0 && Math.abs(value) <= MAX_BIAS;
+    const expected = `token ids with numbers from -${MAX_BIAS} to ${MAX_BIAS}`;
+    check(isValid, 'logitBias', expected, `${token}: ${value}`);
+  }
   return params;
 }
 
-/** Lays the histories of all rows end to end. */
-function historyOf(sampling: readonly SamplingParams[]) {
-  const size = sampling.reduce((sum, params) => sum + (params.history?.size ?? 0), 0);
-  const tokens = new Int32Array(size);
-  const counts = new Int32Array(size);
-  const ranges: [number, number][] = [];
-  let next = 0;
-  for (const params of sampling) {
-    const begin = next;
-    for (const [token, count] of params.history ?? []) {
-      tokens[next] = token;
-      counts[next++] = count;
+function checkMask(mask: Int32Array | undefined, words: number): void {
+  if (mask === undefined) return;
+  check(types.isInt32Array(mask), 'allowed', 'an Int32Array', Object.prototype.toString.call(mask));
+  check(mask.length === words, 'allowed', `${words} words of 32 tokens`, `${mask.length} words`);
+}
+
+/** Lays the entries of all rows end to end, and says where those of each row are. */
+function layEndToEnd(maps: readonly (ReadonlyMap<number, number> | undefined)[]) {
+  const keys: number[] = [];
+  const values: number[] = [];
+  const ranges = maps.map((map): [number, number] => {
+    const begin = keys.length;
+    for (const [key, value] of map ?? []) {
+      keys.push(key);
+      values.push(value);
     }
-    ranges.push([begin, next]);
-  }
-  return { tokens, counts, ranges };
+    return [begin, keys.length];
+  });
+  return { keys, values, ranges };
 }

@@ -5,9 +5,12 @@ export {
   type DeviceInfo,
   type DeviceKind,
   listIsas,
+  type MatmulPeak,
+  measureMatmulPeak,
   measureReadBandwidth,
   type OpenDeviceOptions,
   openDevice,
+  openPlanDevice,
 } from './device.js';
 export { checkSampling } from './encode-sampling.js';
 export type { FeedForward, FeedForwardFactory, FeedForwardRequest } from './feed-forward.js';
@@ -15,8 +18,26 @@ export type { Routing } from './ops/moe-route.js';
 export type { Ops } from './ops/ops.js';
 export { MAX_TOP_LOGPROBS } from './ops/sample.js';
 export type { Value } from './ops/value.js';
-export type { Program, ProgramPlan, RecordOptions } from './program.js';
+export type { PlannedDispatch, Program, ProgramPlan, RecordOptions } from './program.js';
 export { FUSION_NAMES } from './recorder/fusions/index.js';
+export { SoftTokenCache } from './soft-token-cache.js';
 export type { SoftTokens } from './soft-tokens.js';
-export type { SamplingParams, StepInput, StepResult } from './step.js';
-export type { ExpertMatrix, FloatType, KvCache, Matrix, Vector } from './weights.js';
+export type { SamplingParams, StepInput, StepResult, TokenStep } from './step.js';
+export {
+  type QuantizeOnLoad,
+  type SourceMatrix,
+  type SourcePlainMatrix,
+  type SourceTensor,
+  WeightMapper,
+  type WeightSource,
+} from './weight-mapper.js';
+export type {
+  ConvKernel,
+  DepthwiseKernel,
+  ExpertMatrix,
+  FloatType,
+  KvCache,
+  Matrix,
+  RelativeKeys,
+  Vector,
+} from './weights.js';

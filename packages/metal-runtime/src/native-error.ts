@@ -33,7 +33,7 @@ export function fromNativeError(error: unknown): unknown {
     case 'corrupt-file':
       return new CorruptFileError({ rule: 'MappedFileChanged', path: where, reason, cause: error });
     case 'out-of-memory':
-      return new OutOfMemoryError({ requestedBytes: sizeBytes, label: where });
+      return new OutOfMemoryError({ requestedBytes: sizeBytes, label: where, ...(reason && { reason }) });
     case 'non-finite':
       return new NonFiniteError({ label: where });
     case 'device-unavailable':

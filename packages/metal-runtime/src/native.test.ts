@@ -8,6 +8,7 @@ describe('nativeAddon', () => {
       listIsas: true,
       openDevice: true,
       shutDown: true,
+      measureMatmulPeak: true,
       measureReadBandwidth: true,
     };
     expect(Object.keys(nativeAddon()).sort()).toEqual(Object.keys(expected).sort());

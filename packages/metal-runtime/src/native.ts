@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { NativeAddonLoadError } from '@markbase/core';
+import { DeviceUnavailableError, NativeAddonLoadError } from '@markbase/core';
 import { fromNativeError } from './native-error.js';
 
 /** Memory of a device; created by NativeDevice only. */
@@ -50,7 +50,7 @@ export interface NativeProgramDescription {
   sampler: { tokens: number; logprobs: number; topTokens: number; topLogprobs: number } | null;
 }
 
-/** Arrays of a step, checked before: see StepInput. Sampling is 13 numbers an output row, as in device/step.h. */
+/** Arrays of a step, checked before: see StepInput. Sampling is 16 numbers an output row, as in device/step.h. */
 export interface NativeStep {
   tokens: Int32Array;
   layerTokens: Int32Array;
@@ -62,6 +62,9 @@ export interface NativeStep {
   sampling: Float64Array;
   historyTokens: Int32Array;
   historyCounts: Int32Array;
+  biasTokens: Int32Array;
+  biasValues: Float32Array;
+  allowedWords: Int32Array;
   inputs: { port: number; data: Float32Array }[];
   /** [1], read while the step runs: once it is not 0, the step stops before it starts, or at its next command. */
   cancelFlag: Int32Array;
@@ -73,9 +76,22 @@ export interface NativeStep {
   outputs: { port: number; data: Float32Array }[];
 }
 
+/** One launch of a kernel in a step. */
+export interface NativeDispatch {
+  kernel: string;
+  command: number;
+  groups: [number, number, number];
+  threads: number;
+  threadgroupBytes: number;
+  hasBarrier: boolean;
+  activationBytes: number;
+}
+
 /** A program that the addon prepared. */
 export interface NativeProgram {
   readonly plan: { kernel: string; phases: number }[];
+  /** Launches of a step, on backends that launch kernels; see Program.planStep. */
+  planStep(rows: number, outputs: number, positions: number): NativeDispatch[];
   /** Seconds that each command took in all steps so far. */
   seconds(): Float64Array;
   run(step: NativeStep): Promise<void>;
@@ -84,10 +100,20 @@ export interface NativeProgram {
 
 /** A device of the addon. */
 export interface NativeDevice {
-  readonly info: { kind: string; name: string; isa: string; threads: number; totalMemoryBytes: number };
+  readonly info: {
+    kind: string;
+    name: string;
+    isa: string;
+    threads: number;
+    totalMemoryBytes: number;
+    driver: string;
+    note: string;
+  };
   map(path: string, offsetBytes: number, sizeBytes: number): NativeBuffer;
   upload(bytes: Uint8Array, label: string): NativeBuffer;
   allocate(sizeBytes: number, label: string): NativeBuffer;
+  /** Throws when the device has memory of its own and less than this is free. */
+  requireMemory(sizeBytes: number, label: string): void;
   createProgram(description: NativeProgramDescription): NativeProgram;
   dispose(): void;
 }
@@ -103,41 +129,70 @@ export interface NativeAddon {
   openDevice(options: { kind: string; threads: number; isa: string }): NativeDevice;
   /** Bytes per second that `threads` threads read from memory. */
   measureReadBandwidth(threads: number): Promise<number>;
+  /** Operations per second, two a product, that `threads` threads do on registers; 0 = no such units. */
+  measureMatmulPeak(threads: number): Promise<{ float32: number; bfloat16: number; int8: number }>;
 }
 
-const ABI = 3;
+const ABI = 6;
 
-let loaded: NativeAddon | null = null;
+const require = createRequire(import.meta.url);
+const loaded = new Map<string, NativeAddon>();
 
 /** Loads the addon once: the local build first, then the package of this platform. Keeps why each try failed. */
 export function nativeAddon(): NativeAddon {
-  if (loaded) return loaded;
+  const known = loaded.get('markbase');
+  if (known) return known;
   const platform = `${process.platform}-${process.arch}`;
-  const require = createRequire(import.meta.url);
   const attempts: string[] = [];
-  const local = fileURLToPath(new URL('../build/markbase.node', import.meta.url));
-  for (const candidate of [existsSync(local) ? local : null, `@markbase/metal-runtime-${platform}`]) {
-    if (candidate === null) {
-      attempts.push('build/markbase.node: not built');
-      continue;
-    }
-    try {
-      const addon = require(candidate) as NativeAddon;
-      if (addon.abi === ABI) {
-        // The process waits for native work before it ends: let a long step not hold it up.
-        process.once('exit', () => addon.shutDown());
-        loaded = addon;
-        return addon;
-      }
-      attempts.push(`${candidate}: is version ${addon.abi} of the interface, expected ${ABI}`);
-    } catch (error) {
-      attempts.push(`${candidate}: ${(error as Error).message.split('\n')[0]}`);
-    }
+  for (const candidate of [localBuild('markbase'), `@markbase/metal-runtime-${platform}`]) {
+    if (candidate === null) attempts.push('build/markbase.node: not built');
+    const addon = candidate === null ? null : loadAddon('markbase', candidate, attempts);
+    if (addon) return addon;
   }
   const hint =
     `Install the package of this platform (npm i @markbase/metal-runtime-${platform}), or build it from a checkout ` +
     '(pnpm build; needs cmake and a C++20 compiler).';
   throw new NativeAddonLoadError({ platform, attempts, hint });
+}
+
+/**
+ * The addon whose Metal backend runs over a simulated GPU, for tests on machines without one.
+ *
+ * @throws DeviceUnavailableError when it was not built
+ */
+export function simulationAddon(): NativeAddon {
+  const known = loaded.get('markbase-sim');
+  if (known) return known;
+  const attempts: string[] = [];
+  // A build of another kind, such as one that measures coverage.
+  const candidate = process.env.MARKBASE_SIM_ADDON ?? localBuild('markbase-sim');
+  const addon = candidate && loadAddon('markbase-sim', candidate, attempts);
+  if (addon) return addon;
+  const reason =
+    attempts[0] ?? 'it was not built: run "node packages/metal-sim/build.mjs" in a checkout (needs clang-19)';
+  throw new DeviceUnavailableError({ device: 'metal-sim', reason });
+}
+
+function localBuild(name: string): string | null {
+  const file = fileURLToPath(new URL(`../build/${name}.node`, import.meta.url));
+  return existsSync(file) ? file : null;
+}
+
+/** Null when it cannot be loaded; the reason is added to `attempts`. */
+function loadAddon(name: string, candidate: string, attempts: string[]): NativeAddon | null {
+  try {
+    const addon = require(candidate) as NativeAddon;
+    if (addon.abi === ABI) {
+      // The process waits for native work before it ends: let a long step not hold it up.
+      process.once('exit', () => addon.shutDown());
+      loaded.set(name, addon);
+      return addon;
+    }
+    attempts.push(`${candidate}: is version ${addon.abi} of the interface, expected ${ABI}`);
+  } catch (error) {
+    attempts.push(`${candidate}: ${(error as Error).message.split('\n')[0]}`);
+  }
+  return null;
 }
 
 /** Calls into the addon and turns its errors into typed ones. */

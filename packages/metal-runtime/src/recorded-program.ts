@@ -1,5 +1,6 @@
-import { DisposedError } from '@markbase/core';
-import type { AddonBuffer, DeviceBuffer } from './device.js';
+import { DisposedError, InvalidArgumentError } from '@markbase/core';
+import { AddonBuffer } from './addon-buffer.js';
+import type { DeviceBuffer } from './device.js';
 import {
   callNative,
   type NativeCommand,
@@ -8,7 +9,7 @@ import {
   type NativeProgram,
 } from './native.js';
 import { fromNativeError } from './native-error.js';
-import { encodeNode } from './ops/families.js';
+import { encodeNode, needsOf } from './ops/families.js';
 import type { Operand } from './ops/node.js';
 import type { Program, ProgramPlan, RecordOptions } from './program.js';
 import { fuse } from './recorder/fusions/index.js';
@@ -17,6 +18,8 @@ import { type MemoryPlan, planMemory } from './recorder/plan.js';
 import type { StepInput, StepResult } from './step.js';
 import { type SlidingLimit, StepEncoder } from './step-encoder.js';
 
+/** Up to here the CPU's kernels for a few rows are as fast as those for many; measured on Zen 4. */
+const FEW_ROWS = 8;
 const INT32_LIMIT = 2 ** 31;
 const ROW_SETS = { T: 0, N: 1, S: 2 } as const;
 
@@ -31,8 +34,9 @@ export class RecordedProgram implements Program {
     this.label = options.label;
     fuse(graph, options.fusions);
     const memory = planMemory(graph);
-    const isFast = options.precision === 'fast';
-    const encoded = graph.nodes.map((node) => encodeNode(node, graph, { isFast }));
+    const { precision, maxRows, rowCount = maxRows <= FEW_ROWS ? 'few' : 'many' } = options;
+    const encodeOptions = { isFast: precision === 'fast', hasFewRows: rowCount === 'few' };
+    const encoded = graph.nodes.map((node) => encodeNode(node, graph, encodeOptions));
     const inputs = ports(graph, memory, graph.inputs);
     const outputs = ports(graph, memory, graph.outputs);
     const sampler = samplerOf(graph, memory);
@@ -40,7 +44,7 @@ export class RecordedProgram implements Program {
       family: command.family,
       label: graph.nodes[index]!.label,
       attributes: { ...command.attributes },
-      operands: command.operands.map((operand) => toNativeOperand(operand, memory)),
+      operands: command.operands.map((operand) => toNativeOperand(operand, memory, device)),
     }));
     const native = callNative(() =>
       device.createProgram({
@@ -62,10 +66,13 @@ export class RecordedProgram implements Program {
       ...limitsOf(graph),
       inputs,
       outputs,
-      samples: sampler !== null,
     });
     this.plan = {
-      commands: native.plan.map((command, index) => ({ label: graph.nodes[index]!.label, ...command })),
+      commands: native.plan.map((command, index) => ({
+        label: graph.nodes[index]!.label,
+        ...command,
+        weightBytes: encoded[index]!.weightBytes,
+      })),
       arenaBytes: memory.arenaBytes,
       weightBytes: encoded.reduce((sum, command) => sum + command.weightBytes, 0),
     };
@@ -97,6 +104,15 @@ export class RecordedProgram implements Program {
     return this.#encoder.decode(encoded, step);
   }
 
+  planStep({ rows, outputs, positions }: { rows: number; outputs: number; positions: number }) {
+    if (!this.#native)
+      throw new DisposedError({ resource: `program "${this.label}"`, operation: 'planStep' });
+    const native = this.#native;
+    return callNative(() => native.planStep(rows, outputs, positions)).map((dispatch) => {
+      return { ...dispatch, label: this.plan.commands[dispatch.command]!.label };
+    });
+  }
+
   profile(): { label: string; kernel: string; milliseconds: number }[] {
     if (!this.#native) throw new DisposedError({ resource: `program "${this.label}"`, operation: 'profile' });
     const seconds = this.#native.seconds();
@@ -115,15 +131,24 @@ export class RecordedProgram implements Program {
   }
 }
 
-function toNativeOperand(operand: Operand, memory: MemoryPlan): NativeCommand['operands'][number] {
+function toNativeOperand(
+  operand: Operand,
+  memory: MemoryPlan,
+  device: NativeDevice,
+): NativeCommand['operands'][number] {
   if (operand === null) return null;
   const isOutput = operand.isOutput ?? false;
-  if ('buffer' in operand) return { buffer: nativeOf(operand.buffer), isOutput };
+  if ('buffer' in operand) return { buffer: nativeOf(operand.buffer, device), isOutput };
   return { arenaOffset: memory.offsetOf(operand.value), sizeBytes: memory.sizeOf(operand.value), isOutput };
 }
 
-function nativeOf(buffer: DeviceBuffer): AddonBuffer['native'] {
-  return (buffer as AddonBuffer).native;
+function nativeOf(buffer: DeviceBuffer, device: NativeDevice): AddonBuffer['native'] {
+  if (buffer instanceof AddonBuffer && buffer.owner === device) return buffer.native;
+  throw new InvalidArgumentError({
+    argument: 'buffer',
+    expected: 'memory of the device that records the program',
+    received: buffer instanceof AddonBuffer ? 'memory of another device' : typeof buffer,
+  });
 }
 
 function ports(graph: Graph, memory: MemoryPlan, named: ReadonlyMap<string, number>): NativePort[] {
@@ -153,15 +178,27 @@ function samplerOf(graph: Graph, memory: MemoryPlan) {
 
 /** What the caches and tables of a program allow in a step. */
 function limitsOf(graph: Graph) {
-  const limits = { slotCount: INT32_LIMIT, contextTokens: INT32_LIMIT, vocabulary: INT32_LIMIT };
+  const limits = {
+    slotCount: INT32_LIMIT,
+    contextTokens: INT32_LIMIT,
+    vocabulary: INT32_LIMIT,
+    logitsWidth: 0,
+  };
   const sliding = new Map<string, SlidingLimit>();
   for (const node of graph.nodes) {
     if (node.kind === 'embed') limits.vocabulary = Math.min(limits.vocabulary, node.table.rows);
-    if (node.kind !== 'attention' && node.kind !== 'kvAppend') continue;
+    if (node.kind === 'sample') limits.logitsWidth = graph.values[node.logits]!.width;
+    if (node.kind !== 'attention' && node.kind !== 'kvAppend' && node.kind !== 'kvCopy') continue;
     const { slotCount, capacityTokens, windowTokens } = node.cache;
     limits.slotCount = Math.min(limits.slotCount, slotCount);
     if (windowTokens === null) limits.contextTokens = Math.min(limits.contextTokens, capacityTokens);
-    else sliding.set(`${capacityTokens}/${windowTokens}`, { capacityTokens, windowTokens });
+    else if (node.kind !== 'kvCopy')
+      sliding.set(`${capacityTokens}/${windowTokens}`, { capacityTokens, windowTokens });
   }
-  return { ...limits, slidingCaches: [...sliding.values()] };
+  return {
+    ...limits,
+    slidingCaches: [...sliding.values()],
+    needs: new Set(graph.nodes.flatMap(needsOf)),
+    hasSegments: graph.nodes.some((node) => node.kind === 'segmentAttention'),
+  };
 }

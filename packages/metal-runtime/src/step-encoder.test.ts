@@ -12,12 +12,31 @@ const encoder = new StepEncoder({
   maxOutputs: 2,
   inputs: [],
   outputs: [],
-  samples: true,
+  logitsWidth: 10,
   slotCount: 2,
   contextTokens: 100,
   slidingCaches: [{ capacityTokens: CAPACITY, windowTokens: WINDOW }],
   vocabulary: 10,
+  needs: new Set(['tokens', 'positions'] as const),
+  hasSegments: false,
 });
+
+/** Of a tower: rows of images, no tokens. */
+const TOWER = {
+  label: 'tower',
+  maxRows: 8,
+  maxOutputs: 2,
+  inputs: [],
+  outputs: [],
+  logitsWidth: 0,
+  slotCount: 2 ** 31,
+  contextTokens: 2 ** 31,
+  slidingCaches: [],
+  vocabulary: 2 ** 31,
+  needs: new Set<never>(),
+  hasSegments: false,
+};
+const tower = new StepEncoder(TOWER);
 
 /** Rows at `positions` of slot 0. */
 function step(positions: readonly number[], changes: Partial<StepInput> = {}): StepInput {
@@ -67,5 +86,47 @@ describe('StepEncoder', () => {
     expect(encoder.decode(encoded, input).tokens).toEqual(Int32Array.of(3));
     encoded.sampled[0] = -1;
     expect(() => encoder.decode(encoded, input)).toThrow(NonFiniteError);
+  });
+
+  it('counts the rows of a program without tokens by what it is given', () => {
+    expect(tower.encode({ rows: 3 }, [])).toMatchObject({
+      tokens: new Int32Array(3),
+      slots: new Int32Array(3),
+    });
+    expect(tower.encode({ positions: Int32Array.of(0, 1) }, []).tokens).toEqual(new Int32Array(2));
+    expect(() => tower.encode({}, [])).toThrow('rows: expected 1 to 8 rows, received 0');
+    expect(() => tower.encode({ rows: 9 }, [])).toThrow('rows: expected 1 to 8 rows, received 9');
+    expect(() => tower.encode({ rows: 3, positions: Int32Array.of(0) }, [])).toThrow(
+      'rows: expected 1, as in positions',
+    );
+  });
+
+  it('asks for the arrays that the program reads', () => {
+    expect(() => encoder.encode({ tokens: Int32Array.of(1) }, [])).toThrow(
+      'positions: expected an Int32Array',
+    );
+    expect(() => encoder.encode({ positions: Int32Array.of(1) }, [])).toThrow(
+      'tokens: expected an Int32Array',
+    );
+  });
+});
+
+describe('StepEncoder with segments', () => {
+  const segments = new StepEncoder({ ...TOWER, hasSegments: true });
+  const encode = (positions: readonly number[], visibleEnd: readonly number[]) =>
+    segments.encode({ positions: Int32Array.from(positions), visibleEnd: Int32Array.from(visibleEnd) }, []);
+
+  it('takes segments side by side', () => {
+    expect(() => encode([0, 1, 2, 0, 0, 1], [2, 2, 2, 0, 1, 1])).not.toThrow();
+  });
+
+  it.each([
+    ['a row that is missing', [0, 2], [2, 2]],
+    ['a segment that goes on behind the step', [0, 1], [2, 2]],
+    ['rows that disagree about the end', [0, 1, 2], [2, 1, 2]],
+    ['a segment cut off by the next', [0, 1, 0, 1, 2], [2, 2, 2, 2, 2]],
+    ['a start in the middle', [1, 2, 0], [2, 2, 0]],
+  ])('refuses %s', (_, positions, visibleEnd) => {
+    expect(() => encode(positions, visibleEnd)).toThrow(InvalidArgumentError);
   });
 });

@@ -3,6 +3,7 @@ import { NonFiniteError } from '@markbase/core';
 import { check } from './check.js';
 import { encodeSampling } from './encode-sampling.js';
 import type { NativePort, NativeStep } from './native.js';
+import type { StepArray } from './ops/node.js';
 import { MAX_TOP_LOGPROBS } from './ops/sample.js';
 import type { StepInput, StepResult } from './step.js';
 
@@ -30,16 +31,20 @@ export interface StepLimits {
   readonly maxOutputs: number;
   readonly inputs: readonly NativePort[];
   readonly outputs: readonly NativePort[];
-  /** The program chooses tokens. */
-  readonly samples: boolean;
   /** Slots that every cache of the program has. */
   readonly slotCount: number;
   /** Positions that a full-attention cache holds. */
   readonly contextTokens: number;
   /** The sliding caches that the program writes, each kind once. */
   readonly slidingCaches: readonly SlidingLimit[];
+  /** Width V of the logits that are sampled; 0 when the program does not sample. */
+  readonly logitsWidth: number;
   /** Rows of the smallest embedding table. */
   readonly vocabulary: number;
+  /** Arrays that a step cannot do without. */
+  readonly needs: ReadonlySet<StepArray>;
+  /** Kernels find the neighbours of a row by its position: the rows of a segment must lie side by side. */
+  readonly hasSegments: boolean;
 }
 
 /** Checks a step once, at the border, and lays it out for the addon. */
@@ -51,17 +56,21 @@ export class StepEncoder {
   }
 
   encode(step: StepInput, read: readonly string[]): NativeStep {
-    const { maxRows, maxOutputs, samples } = this.#limits;
+    const { maxRows, maxOutputs, logitsWidth } = this.#limits;
     for (const name of ROW_ARRAYS) checkType(name, step[name], types.isInt32Array, 'an Int32Array');
-    const rows = step.tokens.length;
-    const outputs = step.outputRows.length;
-    check(rows >= 1 && rows <= maxRows, 'tokens', `1 to ${maxRows} rows`, rows);
+    for (const name of this.#limits.needs) check(step[name] !== undefined, name, 'an Int32Array', undefined);
+    const rows = step.tokens?.length ?? step.positions?.length ?? step.rows ?? 0;
+    const outputRows = step.outputRows ?? new Int32Array(0);
+    const outputs = outputRows.length;
+    const counted = step.tokens ? 'tokens' : step.positions ? 'positions' : 'rows';
+    check(Number.isInteger(rows) && rows >= 1 && rows <= maxRows, counted, `1 to ${maxRows} rows`, rows);
+    check(step.rows === undefined || step.rows === rows, 'rows', `${rows}, as in ${counted}`, step.rows);
     check(outputs <= maxOutputs, 'outputRows', `at most ${maxOutputs} rows`, outputs);
     check(
-      step.outputRows.every((row) => row >= 0 && row < rows),
+      outputRows.every((row) => row >= 0 && row < rows),
       'outputRows',
       `rows below ${rows}`,
-      [...step.outputRows],
+      [...outputRows],
     );
     const perRow = (
       name: 'positions' | 'slots' | 'layerTokens' | 'visibleEnd' | 'softIndex',
@@ -72,8 +81,10 @@ export class StepEncoder {
       return array;
     };
     const { slotCount, contextTokens, vocabulary } = this.#limits;
-    const positions = within('positions', perRow('positions', step.tokens), 0, contextTokens);
-    const slots = within('slots', perRow('slots', step.tokens), 0, slotCount);
+    const zeros = new Int32Array(rows);
+    const tokens = within('tokens', step.tokens ?? zeros, 0, vocabulary);
+    const positions = within('positions', perRow('positions', zeros), 0, contextTokens);
+    const slots = within('slots', perRow('slots', zeros), 0, slotCount);
     const visibleEnd = perRow('visibleEnd', positions);
     const spans = spansOf(slots, positions);
     check(
@@ -83,21 +94,22 @@ export class StepEncoder {
       [...visibleEnd],
     );
     this.#checkWindows(spans);
+    if (this.#limits.hasSegments) checkSegments(positions, visibleEnd);
     const inputs = this.#inputs(step, rows, outputs);
     const softRows = inputs.reduce((most, { port, data }) => {
       const { rowSet, width } = this.#limits.inputs[port]!;
       return rowSet === 2 ? data.length / width : most;
     }, 0);
-    const width = samples ? outputs : 0;
+    const width = logitsWidth > 0 ? outputs : 0;
     return {
-      tokens: within('tokens', step.tokens, 0, vocabulary),
+      tokens,
       positions,
       slots,
-      layerTokens: within('layerTokens', perRow('layerTokens', step.tokens), 0, vocabulary),
+      layerTokens: within('layerTokens', perRow('layerTokens', tokens), 0, vocabulary),
       visibleEnd,
       softIndex: within('softIndex', perRow('softIndex', new Int32Array(rows).fill(-1)), -1, softRows),
-      outputRows: step.outputRows,
-      ...encodeSampling(step.sampling ?? [], outputs),
+      outputRows,
+      ...encodeSampling(step.sampling ?? [], outputs, this.#limits.logitsWidth),
       inputs,
       cancelFlag: new Int32Array(1),
       sampled: new Int32Array(width),
@@ -200,6 +212,25 @@ function spansOf(slots: Int32Array, positions: Int32Array): Map<number, Span> {
     }
   }
   return spans;
+}
+
+/** Checks that every segment is rows 0 to its last one, side by side: kernels index by them. */
+function checkSegments(positions: Int32Array, visibleEnd: Int32Array): void {
+  const rows = positions.length;
+  let first = 0;
+  for (let row = 0; row < rows; row++) {
+    if (positions[row] === 0) first = row;
+    const last = first + visibleEnd[row]!;
+    const isLast = positions[row] === visibleEnd[row];
+    const isWhole =
+      positions[row] === row - first &&
+      last < rows &&
+      visibleEnd[row] === visibleEnd[first] &&
+      isLast === (row === rows - 1 || positions[row + 1] === 0);
+    if (isWhole) continue;
+    const expected = 'segments of rows 0, 1, 2 ... up to their visibleEnd, side by side';
+    check(false, 'positions', expected, `${positions[row]} of ${visibleEnd[row]} at row ${row}`);
+  }
 }
 
 /** Checks begin <= value < end for all values. */

@@ -20,31 +20,44 @@ export interface SamplingParams {
   readonly draw?: number;
   /** Alternatives to report, 0 to 20. */
   readonly topLogprobs?: number;
+  /** Added to the logits of single tokens, before penalties: -100 to 100. */
+  readonly logitBias?: ReadonlyMap<number, number>;
+  /** [ceil(V / 32)] bit `id % 32` of word `id / 32` is set where a token may be chosen; default: all may. */
+  readonly allowed?: Int32Array;
   /** Tokens that occurred and how often each was generated (0 = in the prompt only); needed by the penalties. */
   readonly history?: ReadonlyMap<number, number>;
 }
 
-/** What changes from step to step. Rows may belong to different sequences. */
+/**
+ * What changes from step to step. Rows may belong to different sequences. A program that reads no tokens, such as a tower,
+ * needs none: T is then the length of `positions`, or `rows`.
+ */
 export interface StepInput {
-  /** [T] */
-  readonly tokens: Int32Array;
-  /** [T] absolute positions, 0-based. */
-  readonly positions: Int32Array;
-  /** [T] sequence slots. */
-  readonly slots: Int32Array;
+  /** T; needed when neither tokens nor positions tell it. */
+  readonly rows?: number;
+  /** [T] ids for the embedding; needed by programs that embed. */
+  readonly tokens?: Int32Array;
+  /** [T] absolute positions in the row's sequence, 0-based; needed by programs that read them; default: zeros. */
+  readonly positions?: Int32Array;
+  /** [T] sequence slots; default: zeros. */
+  readonly slots?: Int32Array;
   /** [T] ids for the per-layer embedding; default: `tokens`. */
   readonly layerTokens?: Int32Array;
   /** [T] last position that each row sees in sliding layers; default: `positions`. */
   readonly visibleEnd?: Int32Array;
   /** [T] row of the soft tokens that replaces a row's embedding, or -1; default: none. */
   readonly softIndex?: Int32Array;
-  /** [N] rows whose logits are wanted; may be empty. */
-  readonly outputRows: Int32Array;
+  /** [N] rows whose results are wanted; default: none. */
+  readonly outputRows?: Int32Array;
   /** [N] default: greedy. */
   readonly sampling?: readonly SamplingParams[];
   /** Values of `ops.input`, row-major. */
   readonly inputs?: Readonly<Record<string, Float32Array>>;
 }
+
+/** A step of rows that are tokens of sequences. */
+export type TokenStep = StepInput &
+  Required<Pick<StepInput, 'tokens' | 'positions' | 'slots' | 'outputRows'>>;
 
 /** What a step gives back. */
 export interface StepResult {

@@ -49,6 +49,29 @@ export interface ExpertMatrix<Out extends Axis, In extends Axis> extends Axes<[O
   readonly stored: Matrix<Axis, In>;
 }
 
+/** A 3 × 3 convolution as float32 [time, frequency, In channels, Out channels]. */
+export interface ConvKernel {
+  readonly inChannels: number;
+  readonly outChannels: number;
+  readonly data: DeviceBuffer;
+}
+
+/** A convolution over time of each channel by itself, float32 [taps, A], the oldest row first. */
+export interface DepthwiseKernel<A extends Axis> extends Axes<A> {
+  readonly taps: number;
+  /** A */
+  readonly channels: number;
+  readonly data: DeviceBuffer;
+}
+
+/** Keys of the distances 0, 1, 2 … between a query and a key, float32 [distances, HK]. */
+export interface RelativeKeys {
+  readonly distances: number;
+  /** HK */
+  readonly width: number;
+  readonly data: DeviceBuffer;
+}
+
 /** Keys and values of one layer for every slot, [slots, capacity, G, K] each. */
 export interface KvCache {
   readonly keys: DeviceBuffer;

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -84,6 +85,18 @@ describe('Device', () => {
       ),
     );
     expect(results.map((result) => Math.round(result.outputs.y![0]!))).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  it('leaves the threads of Node free while many steps wait', async () => {
+    using program = chain(device, weightFile('threads.bin'), { rows: 16 });
+    const input = step(16, { x: new Float32Array(16 * WIDTH).fill(1) });
+    const steps = Array.from({ length: 8 }, () => program.run(input));
+    const first = await Promise.race([
+      readFile(path.join(folder, 'threads.bin')).then(() => 'the file'),
+      steps.at(-1)!.then(() => 'the last step'),
+    ]);
+    expect(first).toBe('the file');
+    await Promise.all(steps);
   });
 
   it('names the layer of the first value that is not finite', async () => {

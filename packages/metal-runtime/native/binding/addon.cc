@@ -12,7 +12,7 @@ namespace markbase {
 namespace {
 
 /** Version of the contract in src/native.ts. */
-constexpr int kAbi = 3;
+constexpr int kAbi = 6;
 
 Napi::Value list_isas(const Napi::CallbackInfo& info) {
   Napi::Array names = Napi::Array::New(info.Env());
@@ -36,20 +36,36 @@ Napi::Value measure_read_bandwidth(const Napi::CallbackInfo& info) {
       [result](Napi::Env env) { return Napi::Number::New(env, *result); });
 }
 
+Napi::Value measure_matmul_peak(const Napi::CallbackInfo& info) {
+  const uint32_t threads = std::max(1u, info[0].As<Napi::Number>().Uint32Value());
+  auto peak = std::make_shared<cpu::MatmulPeak>();
+  return AsyncTask::start(
+      info.Env(), "measure matmul peak", [threads, peak] { return cpu::measure_matmul_peak(threads, peak.get()); },
+      [peak](Napi::Env env) {
+        Napi::Object rates = Napi::Object::New(env);
+        rates.Set("float32", peak->float32);
+        rates.Set("bfloat16", peak->bfloat16);
+        rates.Set("int8", peak->int8);
+        return rates;
+      });
+}
+
 }  // namespace
 
 Napi::Object init_addon(Napi::Env env, Napi::Object exports) {
-  auto* data = new AddonData();
+  auto* data = new AddonData(env);
   data->device_class = Napi::Persistent(DeviceObject::define(env));
   data->buffer_class = Napi::Persistent(BufferObject::define(env));
   data->program_class = Napi::Persistent(ProgramObject::define(env));
   env.SetInstanceData(data);
+  // Hooks run last first: steps end before the queue that brings their ends back.
   env.AddCleanupHook([data] { data->shut_down(); });
   exports.Set("abi", kAbi);
   exports.Set("listIsas", Napi::Function::New<list_isas>(env));
   exports.Set("openDevice", Napi::Function::New<open>(env));
   exports.Set("shutDown", Napi::Function::New<shut_down>(env));
   exports.Set("measureReadBandwidth", Napi::Function::New<measure_read_bandwidth>(env));
+  exports.Set("measureMatmulPeak", Napi::Function::New<measure_matmul_peak>(env));
   return exports;
 }
 

@@ -6,15 +6,19 @@
 #include <vector>
 
 #include "device.h"
+#include "step_ends.h"
 
 namespace markbase {
 
 /** What belongs to one JavaScript environment; worker threads have their own. */
 struct AddonData {
+  explicit AddonData(Napi::Env env) : step_ends(env) {}
+
   Napi::FunctionReference device_class;
   Napi::FunctionReference buffer_class;
   Napi::FunctionReference program_class;
   std::vector<std::weak_ptr<Device>> devices;
+  StepEnds step_ends;
 
   static AddonData& of(Napi::Env env) { return *env.GetInstanceData<AddonData>(); }
 

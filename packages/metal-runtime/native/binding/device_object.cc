@@ -14,6 +14,7 @@ Napi::Function DeviceObject::define(Napi::Env env) {
       env, "NativeDevice",
       {InstanceAccessor<&DeviceObject::info>("info"), InstanceMethod<&DeviceObject::map>("map"),
        InstanceMethod<&DeviceObject::upload>("upload"), InstanceMethod<&DeviceObject::allocate>("allocate"),
+       InstanceMethod<&DeviceObject::require_memory>("requireMemory"),
        InstanceMethod<&DeviceObject::create_program>("createProgram"),
        InstanceMethod<&DeviceObject::dispose>("dispose")});
 }
@@ -24,12 +25,14 @@ Napi::Object DeviceObject::open(Napi::Env env, Napi::Object options) {
   parsed.threads = options.Get("threads").As<Napi::Number>().Uint32Value();
   parsed.isa = options.Get("isa").As<Napi::String>().Utf8Value();
   std::shared_ptr<Device> device;
-  throw_unless_ok(env, guarded("open device", [&] { return open_device(parsed, &device); }));
+  std::string note;
+  throw_unless_ok(env, guarded("open device", [&] { return open_device(parsed, &device, &note); }));
   AddonData& data = AddonData::of(env);
   std::erase_if(data.devices, [](const auto& weak) { return weak.expired(); });
   data.devices.push_back(device);
   Napi::Object object = data.device_class.New({});
   Unwrap(object)->device_ = std::move(device);
+  Unwrap(object)->note_ = std::move(note);
   return object;
 }
 
@@ -41,6 +44,8 @@ Napi::Value DeviceObject::info(const Napi::CallbackInfo& info) {
   object.Set("isa", device.isa);
   object.Set("threads", device.threads);
   object.Set("totalMemoryBytes", Napi::Number::New(info.Env(), static_cast<double>(device.total_memory_bytes)));
+  object.Set("driver", device.driver);
+  object.Set("note", note_);
   return object;
 }
 
@@ -69,6 +74,12 @@ Napi::Value DeviceObject::allocate(const Napi::CallbackInfo& info) {
   BufferPtr buffer;
   throw_unless_ok(info.Env(), guarded("allocate", [&] { return device_->allocate(size, label, &buffer); }));
   return BufferObject::wrap(info.Env(), std::move(buffer));
+}
+
+void DeviceObject::require_memory(const Napi::CallbackInfo& info) {
+  const auto size = static_cast<uint64_t>(info[0].As<Napi::Number>().Int64Value());
+  const std::string label = info[1].As<Napi::String>().Utf8Value();
+  throw_unless_ok(info.Env(), guarded("require memory", [&] { return device_->require_memory(size, label); }));
 }
 
 Napi::Value DeviceObject::create_program(const Napi::CallbackInfo& info) {

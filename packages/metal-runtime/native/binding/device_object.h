@@ -20,10 +20,12 @@ class DeviceObject : public Napi::ObjectWrap<DeviceObject> {
   Napi::Value map(const Napi::CallbackInfo& info);
   Napi::Value upload(const Napi::CallbackInfo& info);
   Napi::Value allocate(const Napi::CallbackInfo& info);
+  void require_memory(const Napi::CallbackInfo& info);
   Napi::Value create_program(const Napi::CallbackInfo& info);
   void dispose(const Napi::CallbackInfo&) { device_.reset(); }
 
   std::shared_ptr<Device> device_;
+  std::string note_;  ///< why it is not another one
 };
 
 }  // namespace markbase

@@ -3,14 +3,15 @@
 #include <algorithm>
 
 #include "addon_data.h"
-#include "async_task.h"
-#include "step_arrays.h"
+#include "status_error.h"
 
 namespace markbase {
 
 Napi::Function ProgramObject::define(Napi::Env env) {
   return DefineClass(env, "NativeProgram",
-                     {InstanceAccessor<&ProgramObject::plan>("plan"), InstanceMethod<&ProgramObject::seconds>("seconds"),
+                     {InstanceAccessor<&ProgramObject::plan>("plan"),
+                      InstanceMethod<&ProgramObject::plan_step>("planStep"),
+                      InstanceMethod<&ProgramObject::seconds>("seconds"),
                       InstanceMethod<&ProgramObject::run>("run"),
                       InstanceMethod<&ProgramObject::dispose>("dispose")});
 }
@@ -34,6 +35,29 @@ Napi::Value ProgramObject::plan(const Napi::CallbackInfo& info) {
   return result;
 }
 
+Napi::Value ProgramObject::plan_step(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const auto number = [&](size_t index) { return info[index].As<Napi::Number>().Uint32Value(); };
+  std::vector<PlannedDispatch> dispatches;
+  throw_unless_ok(env, program_->plan_step({number(0), number(1), number(2)}, &dispatches));
+  Napi::Array result = Napi::Array::New(env);
+  uint32_t index = 0;
+  for (const PlannedDispatch& dispatch : dispatches) {
+    Napi::Object entry = Napi::Object::New(env);
+    entry.Set("kernel", dispatch.kernel);
+    entry.Set("command", static_cast<double>(dispatch.command));
+    Napi::Array groups = Napi::Array::New(env);
+    for (uint32_t i = 0; i < 3; ++i) groups.Set(i, dispatch.groups[i]);
+    entry.Set("groups", groups);
+    entry.Set("threads", dispatch.threads);
+    entry.Set("threadgroupBytes", dispatch.threadgroup_bytes);
+    entry.Set("hasBarrier", dispatch.has_barrier);
+    entry.Set("activationBytes", static_cast<double>(dispatch.activation_bytes));
+    result.Set(index++, entry);
+  }
+  return result;
+}
+
 Napi::Value ProgramObject::seconds(const Napi::CallbackInfo& info) {
   const std::vector<double> seconds = program_->seconds();
   Napi::Float64Array result = Napi::Float64Array::New(info.Env(), seconds.size());
@@ -42,10 +66,7 @@ Napi::Value ProgramObject::seconds(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value ProgramObject::run(const Napi::CallbackInfo& info) {
-  auto arrays = std::make_shared<StepArrays>(info[0].As<Napi::Object>());
-  return AsyncTask::start(
-      info.Env(), "step", [program = program_, arrays] { return program->run(arrays->call()); },
-      [arrays](Napi::Env env) { return env.Undefined(); });
+  return AddonData::of(info.Env()).step_ends.start(info.Env(), program_, info[0].As<Napi::Object>());
 }
 
 void ProgramObject::dispose(const Napi::CallbackInfo&) { program_.reset(); }

@@ -17,6 +17,7 @@ class ProgramObject : public Napi::ObjectWrap<ProgramObject> {
 
  private:
   Napi::Value plan(const Napi::CallbackInfo& info);
+  Napi::Value plan_step(const Napi::CallbackInfo& info);
   Napi::Value seconds(const Napi::CallbackInfo& info);
   Napi::Value run(const Napi::CallbackInfo& info);
   void dispose(const Napi::CallbackInfo& info);

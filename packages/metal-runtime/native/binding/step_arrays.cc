@@ -10,7 +10,7 @@ std::vector<int32_t> copy_ints(const Napi::Object& object, const char* name) {
 }
 
 /** Numbers of one output row's parameters, in the order of the fields of SampleParams. */
-constexpr size_t kSampleFields = 13;
+constexpr size_t kSampleFields = 16;
 
 std::vector<SampleParams> copy_sampling(const Napi::Object& object) {
   const auto array = object.Get("sampling").As<Napi::Float64Array>();
@@ -20,7 +20,7 @@ std::vector<SampleParams> copy_sampling(const Napi::Object& object) {
     const auto number = [&](size_t index) { return static_cast<uint32_t>(field[index]); };
     const auto real = [&](size_t index) { return static_cast<float>(field[index]); };
     params.push_back({real(0), real(1), real(2), real(3), real(4), real(5), number(6), number(7), number(8), number(9),
-                      number(10), number(11), number(12)});
+                      number(10), number(11), number(12), number(13), number(14), number(15)});
   }
   return params;
 }
@@ -35,7 +35,11 @@ StepArrays::StepArrays(Napi::Object step)
       output_row_(copy_ints(step, "outputRows")),
       history_token_(copy_ints(step, "historyTokens")),
       history_count_(copy_ints(step, "historyCounts")),
+      bias_token_(copy_ints(step, "biasTokens")),
+      allowed_word_(copy_ints(step, "allowedWords")),
       sample_(copy_sampling(step)) {
+  const auto bias = step.Get("biasValues").As<Napi::Float32Array>();
+  bias_value_.assign(bias.Data(), bias.Data() + bias.ElementLength());
   position_[kAllRows] = copy_ints(step, "positions");
   slot_[kAllRows] = copy_ints(step, "slots");
   visible_end_[kAllRows] = copy_ints(step, "visibleEnd");
@@ -56,6 +60,9 @@ StepArrays::StepArrays(Napi::Object step)
   view.sample = sample_.data();
   view.history_token = history_token_.data();
   view.history_count = history_count_.data();
+  view.bias_token = bias_token_.data();
+  view.bias_value = bias_value_.data();
+  view.allowed_word = reinterpret_cast<const uint32_t*>(allowed_word_.data());
 
   const auto inputs = step.Get("inputs").As<Napi::Array>();
   for (uint32_t i = 0; i < inputs.Length(); ++i) {

@@ -22,7 +22,13 @@ struct SampleParams {
   uint32_t top_logprobs;     ///< how many alternatives to report, at most kMaxTopLogprobs
   uint32_t history_begin;    ///< range in StepView::history_*
   uint32_t history_end;
+  uint32_t bias_begin;       ///< range in StepView::bias_*
+  uint32_t bias_end;
+  uint32_t allowed_begin;    ///< first word of the row's mask in StepView::allowed_word, or kNoMask: all are allowed
 };
+
+/** SampleParams::allowed_begin of a row that may choose every token. */
+inline constexpr uint32_t kNoMask = 0xffffffffu;
 
 /** Alternatives that can be reported per sampled token. */
 inline constexpr uint32_t kMaxTopLogprobs = 20;
@@ -43,6 +49,9 @@ struct StepView {
   const SampleParams* sample;     ///< [N]
   const int32_t* history_token;   ///< tokens that occurred, for the penalties
   const int32_t* history_count;   ///< how often it was generated; 0 = only in the prompt
+  const int32_t* bias_token;      ///< tokens whose logits are changed
+  const float* bias_value;        ///< what is added to them
+  const uint32_t* allowed_word;   ///< masks of ceil(V / 32) words: bit id % 32 of word id / 32 is set where id may be chosen
 };
 
 }  // namespace markbase

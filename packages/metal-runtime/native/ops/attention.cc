@@ -22,6 +22,8 @@ Status lower_attention(const OpCall& call, const LoweringContext& context, Comma
   params.has_kv = attributes.u32("hasKv");
   params.gain_type = attributes.u32("gainType");
   params.eps = attributes.f32("eps");
+  params.is_fast = attributes.u32("isFast");
+  params.has_few_rows = attributes.u32("hasFewRows");
   attributes.operands(9);
   out->row_set = static_cast<RowSet>(params.row_set);
   out->kernel.variant = format_name(params.cache_type, 0, 0);

@@ -14,6 +14,7 @@ Status lower_elementwise(const OpCall& call, const LoweringContext& context, Com
   params.b_stride = attributes.u32("bStride");
   params.y_stride = attributes.u32("yStride");
   params.scale = attributes.f32("scale");
+  params.high = attributes.f32("high");
   attributes.operands(3);
   out->row_set = static_cast<RowSet>(params.row_set);
   out->grid = {context.rows_of(params.row_set), params.width};

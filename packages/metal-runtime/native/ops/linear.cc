@@ -17,6 +17,11 @@ LinearWeightParams weight_params(Attributes& attributes, const std::string& pref
   weight.group = attributes.u32(prefix + "group");
   weight.scale_type = attributes.u32(prefix + "scaleType");
   weight.y_stride = attributes.u32(prefix + "yStride");
+  weight.has_clip = attributes.u32(prefix + "hasClip");
+  weight.input_low = attributes.f32(prefix + "inputLow");
+  weight.input_high = attributes.f32(prefix + "inputHigh");
+  weight.output_low = attributes.f32(prefix + "outputLow");
+  weight.output_high = attributes.f32(prefix + "outputHigh");
   return weight;
 }
 
@@ -26,9 +31,11 @@ Status lower_linear(const OpCall& call, const LoweringContext& context, Command*
   Attributes attributes(call);
   LinearParams params{};
   params.row_set = attributes.u32("rowSet");
+  params.gathers = attributes.u32("gathers");
   params.in = attributes.u32("in");
   params.weights = attributes.u32("weights");
   params.is_fast = attributes.u32("isFast");
+  params.has_few_rows = attributes.u32("hasFewRows");
   params.x_stride = attributes.u32("xStride");
   params.has_residual = attributes.u32("hasResidual");
   params.residual_stride = attributes.u32("residualStride");

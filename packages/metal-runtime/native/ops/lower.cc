@@ -49,9 +49,11 @@ Status lower(const OpCall& call, const LoweringContext& context, Command* out) {
   static const std::unordered_map<std::string, Lowering> lowerings = {
       {"embed", lower_embed},         {"rms_norm", lower_rms_norm},     {"linear", lower_linear},
       {"elementwise", lower_elementwise}, {"rope_table", lower_rope_table}, {"rope", lower_rope},
-      {"kv_append", lower_kv_append}, {"attention", lower_attention},   {"gather_rows", lower_gather_rows},
+      {"kv_append", lower_kv_append}, {"kv_copy", lower_kv_copy},     {"attention", lower_attention},   {"gather_rows", lower_gather_rows},
       {"moe_route", lower_moe_route}, {"moe_linear", lower_moe_linear}, {"moe_combine", lower_moe_combine},
-      {"sample", lower_sample},
+      {"sample", lower_sample},       {"layer_norm", lower_layer_norm}, {"column_affine", lower_column_affine},
+      {"pool_rows", lower_pool_rows}, {"segment_attention", lower_segment_attention},
+      {"conv2d", lower_conv2d},       {"causal_conv", lower_causal_conv}, {"local_attention", lower_local_attention},
   };
   const auto found = lowerings.find(call.family);
   if (found == lowerings.end()) {

@@ -28,6 +28,7 @@ Status lower_moe_linear(const OpCall& call, const LoweringContext& context, Comm
   params.out = attributes.u32("out");
   params.weights = attributes.u32("weights");
   params.is_fast = attributes.u32("isFast");
+  params.has_few_rows = attributes.u32("hasFewRows");
   params.x_stride = attributes.u32("xStride");
   params.has_slices = attributes.u32("hasSlices");
   params.has_norm = attributes.u32("hasNorm");

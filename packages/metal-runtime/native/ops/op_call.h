@@ -61,12 +61,20 @@ MARKBASE_LOWERING(elementwise);
 MARKBASE_LOWERING(rope_table);
 MARKBASE_LOWERING(rope);
 MARKBASE_LOWERING(kv_append);
+MARKBASE_LOWERING(kv_copy);
 MARKBASE_LOWERING(attention);
 MARKBASE_LOWERING(gather_rows);
 MARKBASE_LOWERING(moe_route);
 MARKBASE_LOWERING(moe_linear);
 MARKBASE_LOWERING(moe_combine);
+MARKBASE_LOWERING(conv2d);
+MARKBASE_LOWERING(causal_conv);
+MARKBASE_LOWERING(local_attention);
 MARKBASE_LOWERING(sample);
+MARKBASE_LOWERING(layer_norm);
+MARKBASE_LOWERING(column_affine);
+MARKBASE_LOWERING(pool_rows);
+MARKBASE_LOWERING(segment_attention);
 #undef MARKBASE_LOWERING
 
 }  // namespace markbase

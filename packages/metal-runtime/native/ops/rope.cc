@@ -12,6 +12,7 @@ Status lower_rope(const OpCall& call, const LoweringContext& context, Command* o
   params.width = attributes.u32("width");
   params.x_stride = attributes.u32("xStride");
   params.y_stride = attributes.u32("yStride");
+  params.axes = attributes.u32("axes");
   attributes.operands(3);
   out->row_set = static_cast<RowSet>(params.row_set);
   out->grid = {context.rows_of(params.row_set) * params.heads, params.width / 2};

@@ -23,6 +23,8 @@ namespace {
 
 using namespace markbase::cpu;
 
+/** As in src/recorded-program.ts. */
+constexpr uint32_t kFewRows = 8;
 constexpr size_t kPoolBytes = size_t{640} << 20;
 
 double thread_seconds() {
@@ -107,7 +109,7 @@ struct Rates {
 /** Products per second, without the preparation of the rows. */
 Rates measure(const LinearCore& core, const std::vector<uint64_t>& pool, const Matrix& m, bool is_fast, uint32_t rows,
               const Options& options) {
-  const RowForm form = core.row_form(m.view, is_fast);
+  const RowForm form = core.row_form(m.view, is_fast, rows <= kFewRows);
   const size_t row_bytes = core.prepared_row_bytes(form, m.view.in);
   const size_t scratch_bytes = (core.scratch_bytes(m.view, form, rows) + 63) / 64 * 64;
   auto* prepared = static_cast<uint8_t*>(std::aligned_alloc(64, rows * row_bytes));
@@ -226,7 +228,8 @@ int main(int argc, char** argv) {
   if (argc > 1) options.threads = static_cast<uint32_t>(atoi(argv[1]));
   if (argc > 2) {
     for (const cpu::Isa candidate :
-         {cpu::Isa::kGeneric, cpu::Isa::kAvx2, cpu::Isa::kAvx512, cpu::Isa::kNeonDotprod, cpu::Isa::kNeonI8mm}) {
+         {cpu::Isa::kGeneric, cpu::Isa::kAvx2, cpu::Isa::kAvx512, cpu::Isa::kAvx512Bf16,
+          cpu::Isa::kNeonDotprod, cpu::Isa::kNeonI8mm}) {
       if (strcmp(argv[2], cpu::isa_name(candidate)) == 0 && cpu::isa_supported(candidate)) isa = candidate;
     }
   }

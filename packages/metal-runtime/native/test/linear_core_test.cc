@@ -20,15 +20,26 @@ void check(bool is_good, const LinearCore& core, const LinearCase& c, const char
   if (failed < 40) printf("FAILED %s %s: %s (%g)\n", core.isa, c.name().c_str(), what, measured);
 }
 
+enum class Mode { kHigh, kFastFewRows, kFastManyRows };
+constexpr Mode kModes[] = {Mode::kHigh, Mode::kFastFewRows, Mode::kFastManyRows};
+
+const char* name_of(Mode mode) {
+  switch (mode) {
+    case Mode::kHigh: return "high: error";
+    case Mode::kFastFewRows: return "fast, few rows: error";
+    default: return "fast, many rows: error";
+  }
+}
+
 constexpr uint32_t kRowCounts[] = {1, 2, 3, 5, 8, 17, 64};
 constexpr uint32_t kMaxRows = 64;
 constexpr uint32_t kPadding = 3;  // floats between the rows of y, which must stay untouched
 constexpr float kUntouched = -12345.0f;
 
 /** Runs a product in the pieces that `splits` (ascending, from 0 to out) cuts the outputs into; y is [rows, out]. */
-std::vector<float> product(const LinearCore& core, const LinearCase& c, bool is_fast, const std::vector<float>& x,
-                           uint32_t rows, const std::vector<uint32_t>& splits, bool* is_inside) {
-  const RowForm form = core.row_form(c.view, is_fast);
+std::vector<float> product(const LinearCore& core, const LinearCase& c, Mode mode, const std::vector<float>& x, uint32_t rows,
+                           const std::vector<uint32_t>& splits, bool* is_inside) {
+  const RowForm form = core.row_form(c.view, mode != Mode::kHigh, mode == Mode::kFastFewRows);
   const size_t row_bytes = core.prepared_row_bytes(form, c.view.in);
   const GuardedBuffer prepared(rows * row_bytes);
   for (uint32_t r = 0; r < rows; ++r) {
@@ -65,21 +76,32 @@ std::vector<float> rounded_activations(const std::vector<float>& x, uint32_t in)
   return result;
 }
 
+/** The nearest bfloat16, ties to even. */
+float bfloat(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, 4);
+  bits = (bits + 0x7fffu + ((bits >> 16) & 1u)) & 0xffff0000u;
+  memcpy(&value, &bits, 4);
+  return value;
+}
+
 struct Oracle {
   std::vector<double> y;      // [rows, out]
   std::vector<double> terms;  // [rows, out] root of the sum of squares of the terms' magnitudes
 };
 
-Oracle oracle(const LinearCase& c, const std::vector<float>& x) {
+/** `in_bfloat`: of activations and weights that are rounded to bfloat16. */
+Oracle oracle(const LinearCase& c, const std::vector<float>& x, bool in_bfloat = false) {
   const uint32_t in = c.view.in;
   Oracle result;
   for (size_t row = 0; row < x.size(); row += in) {
     for (uint32_t n = 0; n < c.view.out; ++n) {
       double sum = 0, squares = 0;
       for (uint32_t k = 0; k < in; ++k) {
-        const double a = x[row + k];
+        const double a = in_bfloat ? bfloat(x[row + k]) : x[row + k];
+        const double w = c.value[size_t{n} * in + k];
         const double m = a * c.magnitude[size_t{n} * in + k];
-        sum += a * c.value[size_t{n} * in + k];
+        sum += a * (in_bfloat ? bfloat(static_cast<float>(w)) : w);
         squares += m * m;
       }
       result.y.push_back(sum);
@@ -125,29 +147,31 @@ void check_products(const LinearCore& core, const LinearCase& c, std::mt19937& r
   }
   const Oracle exact = oracle(c, x);
   const bool is_affine = c.view.format == kWeightAffine;
-  const Oracle rounded = is_affine ? oracle(c, rounded_activations(x, in)) : exact;
+  const bool has_bfloat = core.row_form(c.view, true, false) == RowForm::kBfloat16Tile;
+  const Oracle rounded = is_affine ? oracle(c, rounded_activations(x, in)) : has_bfloat ? oracle(c, x, true) : exact;
   const std::vector<uint32_t> whole = {0, out};
   std::vector<uint32_t> cuts = {0};
   for (uint32_t step = 1; cuts.back() + step < out; step = step * 2 + 3) cuts.push_back(cuts.back() + step);
   cuts.push_back(out);
 
-  std::vector<float> reference;  // `high`, all rows at once
-  for (int fast = 0; fast < 2; ++fast) {
+  for (const Mode mode : kModes) {
+    const bool is_fast = mode != Mode::kHigh;
     bool is_inside = true;
-    const std::vector<float> all = product(core, c, fast != 0, x, kMaxRows, whole, &is_inside);
+    const std::vector<float> all = product(core, c, mode, x, kMaxRows, whole, &is_inside);
     for (const uint32_t rows : kRowCounts) {
       for (const std::vector<uint32_t>& splits : {whole, cuts}) {
-        const std::vector<float> y = product(core, c, fast != 0, x, rows, splits, &is_inside);
-        const double error = largest_error(y, fast != 0 ? rounded : exact);
-        check(error <= kFloatTolerance, core, c, fast != 0 ? "fast: error" : "high: error", error);
-        if (fast == 0) check(same_bits(y.data(), all.data(), y.size()), core, c, "high: other bits for other rows or splits");
+        const std::vector<float> y = product(core, c, mode, x, rows, splits, &is_inside);
+        const bool is_rounded = is_affine ? is_fast : mode == Mode::kFastManyRows;
+        const double error = largest_error(y, is_rounded ? rounded : exact);
+        check(error <= kFloatTolerance, core, c, name_of(mode), error);
+        check(same_bits(y.data(), all.data(), y.size()), core, c, "other bits for other rows or splits");
         bool is_zero = true;
         for (uint32_t n = 0; rows > 1 && n < out; ++n) is_zero = is_zero && y[out + n] == 0.0f;
         check(is_zero, core, c, "a row of zeros");
       }
     }
     check(is_inside, core, c, "wrote outside of its outputs");
-    if (fast != 0 && is_affine) {
+    if (is_fast && is_affine) {
       // Rounding to 8 bits: at most half a step of max / 127 per column, random, so well below 1 % of the terms.
       const double error = largest_error(all, exact);
       check(error <= 0.1 && (in < 1024 || error <= 0.05), core, c, "fast: rounding of the activations", error);
@@ -156,12 +180,12 @@ void check_products(const LinearCore& core, const LinearCase& c, std::mt19937& r
 }
 
 void check_non_finite(const LinearCore& core, const LinearCase& c, std::mt19937& random) {
-  for (int fast = 0; fast < 2; ++fast) {
+  for (const Mode mode : kModes) {
     for (const uint32_t rows : {1u, 8u}) {
       std::vector<float> x = activations(rows, c.view.in, 1.0f, random);
       x[c.view.in - 1] = NAN;
       bool is_inside = true;
-      const std::vector<float> y = product(core, c, fast != 0, x, rows, {0, c.view.out}, &is_inside);
+      const std::vector<float> y = product(core, c, mode, x, rows, {0, c.view.out}, &is_inside);
       bool is_nan = true;
       bool is_finite = true;
       for (uint32_t n = 0; n < c.view.out; ++n) is_nan = is_nan && std::isnan(y[n]);
@@ -184,7 +208,7 @@ void check_rows(const LinearCore& core, const LinearCase& c) {
 }
 
 void check_case(const LinearCase& c, std::mt19937& random) {
-  for (const Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512, Isa::kNeonDotprod, Isa::kNeonI8mm}) {
+  for (const Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16, Isa::kNeonDotprod, Isa::kNeonI8mm}) {
     if (!isa_supported(isa)) continue;
     const LinearCore& core = linear_core(isa);
     check_rows(core, c);

@@ -24,13 +24,14 @@ export interface AttentionNode {
 
 /** What the recorder knows of `attention` nodes, and their `attention` command. */
 export const attention: Family<AttentionNode> = {
+  needs: ['positions'],
   reads: (node) => [
     node.q,
     ...(node.prepare ? [node.prepare.table] : []),
     ...(node.prepare?.kv ? [node.prepare.kv.k, node.prepare.kv.v] : []),
   ],
   writes: (node) => [node.y],
-  encode: (node, graph) => {
+  encode: (node, graph, options) => {
     const { cache, prepare } = node;
     const kv = prepare?.kv ?? null;
     return {
@@ -51,6 +52,8 @@ export const attention: Family<AttentionNode> = {
         hasKv: kv ? 1 : 0,
         gainType: prepare ? scalarCode(prepare.qGain.dtype) : 0,
         eps: prepare?.eps ?? 0,
+        isFast: options.isFast ? 1 : 0,
+        hasFewRows: options.hasFewRows ? 1 : 0,
       },
       operands: [
         { value: node.q },

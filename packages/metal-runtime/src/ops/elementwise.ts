@@ -1,18 +1,23 @@
 import { strideOf } from '../recorder/graph.js';
 import { type Family, rowSetCode } from './node.js';
 
-/** (a + b) · scale, a · scale, gelu_tanh(a) · b, or scale · tanh(a / scale). */
+/**
+ * (a + b) · scale, a · scale, gelu_tanh(a) · b, scale · tanh(a / scale), min(max(a, scale), high), or a · sigmoid(b).
+ */
 export interface ElementwiseNode {
   readonly kind: 'elementwise';
   readonly label: string;
   readonly op: keyof typeof OP_CODES;
   readonly a: number;
   readonly b: number | null;
+  /** Factor, cap, or lower bound. */
   readonly scale: number;
+  /** Upper bound of clamp. */
+  readonly high: number;
   readonly y: number;
 }
 
-const OP_CODES = { add: 0, scale: 1, geglu: 2, softcap: 3 } as const;
+const OP_CODES = { add: 0, scale: 1, geglu: 2, softcap: 3, clamp: 4, glu: 5 } as const;
 
 /** What the recorder knows of `elementwise` nodes, and their `elementwise` command. */
 export const elementwise: Family<ElementwiseNode> = {
@@ -28,6 +33,7 @@ export const elementwise: Family<ElementwiseNode> = {
       bStride: node.b === null ? 0 : strideOf(graph, node.b),
       yStride: strideOf(graph, node.y),
       scale: node.scale,
+      high: node.high,
     },
     operands: [
       { value: node.a },

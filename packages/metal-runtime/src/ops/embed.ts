@@ -13,6 +13,7 @@ export interface EmbedNode {
 
 /** What the recorder knows of `embed` nodes, and their `embed` command. */
 export const embed: Family<EmbedNode> = {
+  needs: ['tokens'],
   reads: (node) => (node.soft === null ? [] : [node.soft]),
   writes: (node) => [node.y],
   encode: (node) => ({

@@ -13,6 +13,7 @@ export interface KvAppendNode {
 
 /** What the recorder knows of `kvAppend` nodes, and their `kv_append` command. */
 export const kvAppend: Family<KvAppendNode> = {
+  needs: ['positions'],
   reads: (node) => [node.k, node.v],
   writes: () => [],
   encode: (node, graph) => ({

@@ -3,6 +3,7 @@ import {
   type AnyMatrix,
   type AnyVector,
   type EncodedCommand,
+  type EncodeOptions,
   type Family,
   matrixAttributes,
   matrixBytes,
@@ -32,6 +33,22 @@ export type LinearEpilogue =
   | { readonly kind: 'gegluMul'; readonly operand: number; readonly y: number }
   | { readonly kind: 'softcap'; readonly cap: number; readonly y: number };
 
+/** Bounds of the rows that a weight takes and of its product, before the epilogue; infinite = none. */
+export interface LinearClip {
+  readonly inputLow: number;
+  readonly inputHigh: number;
+  readonly outputLow: number;
+  readonly outputHigh: number;
+}
+
+/** The clip of a weight that clamps nothing. */
+export const NO_CLIP: LinearClip = {
+  inputLow: Number.NEGATIVE_INFINITY,
+  inputHigh: Number.POSITIVE_INFINITY,
+  outputLow: Number.NEGATIVE_INFINITY,
+  outputHigh: Number.POSITIVE_INFINITY,
+};
+
 /** y_i = x W_iᵀ for up to three weights, with what was fused before and after. */
 export interface LinearNode {
   readonly kind: 'linear';
@@ -40,8 +57,10 @@ export interface LinearNode {
   readonly residual: ResidualPrologue | null;
   readonly norm: { readonly gain: AnyVector; readonly eps: number } | null;
   /** `y` is not stored when the epilogue has an output of its own. */
-  readonly weights: readonly { readonly matrix: AnyMatrix; readonly y: number }[];
+  readonly weights: readonly { readonly matrix: AnyMatrix; readonly y: number; readonly clip?: LinearClip }[];
   readonly epilogue: LinearEpilogue;
+  /** Rows of x and residual are the step's output rows: the value that they would have been gathered into; null = all. */
+  readonly gathered: number | null;
   /** Activations stay float32 in a `fast` program too. */
   readonly isExact: boolean;
 }
@@ -64,14 +83,16 @@ export function outputsOf(node: LinearNode): number[] {
   return node.epilogue.kind === 'store' ? node.weights.map((weight) => weight.y) : [node.epilogue.y];
 }
 
-function encodeLinear(node: LinearNode, graph: Graph, options: { isFast: boolean }): EncodedCommand {
+function encodeLinear(node: LinearNode, graph: Graph, options: EncodeOptions): EncodedCommand {
   const { residual, norm, epilogue } = node;
   const outputs = outputsOf(node);
   const attributes: Record<string, number> = {
-    rowSet: rowSetCode(graph, node.x),
+    rowSet: rowSetCode(graph, node.gathered ?? node.x),
+    gathers: node.gathered === null ? 0 : 1,
     in: graph.values[node.x]!.width,
     weights: node.weights.length,
     isFast: options.isFast && !node.isExact ? 1 : 0,
+    hasFewRows: options.hasFewRows ? 1 : 0,
     xStride: strideOf(graph, node.x),
     hasResidual: residual ? 1 : 0,
     residualStride: residual ? strideOf(graph, residual.residual) : 0,
@@ -93,7 +114,7 @@ function encodeLinear(node: LinearNode, graph: Graph, options: { isFast: boolean
     norm ? vectorOperand(norm.gain) : null,
     epilogue.kind === 'gegluMul' ? { value: epilogue.operand } : null,
   ];
-  for (const [index, { matrix }] of node.weights.entries()) {
+  for (const [index, { matrix, clip }] of node.weights.entries()) {
     const stored = matrixAttributes(matrix);
     const output = outputs[index] ?? outputs[0]!;
     attributes[`weight${index}.out`] = matrix.rows;
@@ -102,6 +123,8 @@ function encodeLinear(node: LinearNode, graph: Graph, options: { isFast: boolean
     attributes[`weight${index}.group`] = stored.group;
     attributes[`weight${index}.scaleType`] = stored.scaleType;
     attributes[`weight${index}.yStride`] = strideOf(graph, output);
+    attributes[`weight${index}.hasClip`] = clip ? 1 : 0;
+    for (const [name, bound] of Object.entries(clip ?? NO_CLIP)) attributes[`weight${index}.${name}`] = bound;
     operands.push(...matrixOperands(matrix));
   }
   operands.push(...outputs.map((value) => ({ value, isOutput: true })));

@@ -5,6 +5,7 @@ import { type MoeRouting, routingAttributes } from './moe-route.js';
 import {
   type AnyVector,
   type EncodedCommand,
+  type EncodeOptions,
   type Family,
   matrixAttributes,
   matrixBytes,
@@ -58,7 +59,7 @@ function outputOf(node: MoeLinearNode): number {
   return node.epilogue.kind === 'store' ? node.weights[0]!.y : node.epilogue.y;
 }
 
-function encodeMoeLinear(node: MoeLinearNode, graph: Graph, options: { isFast: boolean }): EncodedCommand {
+function encodeMoeLinear(node: MoeLinearNode, graph: Graph, options: EncodeOptions): EncodedCommand {
   const { norm, routing, epilogue } = node;
   const { rows, columns, expertCount } = node.weights[0]!.matrix;
   const topK = graph.values[node.experts]!.width;
@@ -70,6 +71,7 @@ function encodeMoeLinear(node: MoeLinearNode, graph: Graph, options: { isFast: b
     topK,
     weights: node.weights.length,
     isFast: options.isFast ? 1 : 0,
+    hasFewRows: options.hasFewRows ? 1 : 0,
     xStride: strideOf(graph, node.x),
     hasSlices: node.hasSlices ? 1 : 0,
     expertsStride: strideOf(graph, node.experts),

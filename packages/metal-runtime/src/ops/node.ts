@@ -25,8 +25,20 @@ export interface Family<N> {
   reads(node: N): number[];
   /** Values that the node writes. */
   writes(node: N): number[];
-  encode(node: N, graph: Graph, options: { isFast: boolean }): EncodedCommand;
+  encode(node: N, graph: Graph, options: EncodeOptions): EncodedCommand;
+  /** Arrays of a step that its kernels read and that have no sensible default. */
+  readonly needs?: readonly StepArray[];
 }
+
+/** What all commands of a program have in common. */
+export interface EncodeOptions {
+  readonly isFast: boolean;
+  /** Kernels for steps of a few rows. */
+  readonly hasFewRows: boolean;
+}
+
+/** An array of a step that some programs cannot do without. */
+export type StepArray = 'tokens' | 'positions' | 'visibleEnd';
 
 const SCALAR_BYTES: Readonly<Record<FloatType, number>> = { F32: 4, BF16: 2, F16: 2 };
 const SCALAR_CODES: Readonly<Record<FloatType, number>> = { F32: 0, BF16: 1, F16: 2 };
@@ -83,6 +95,11 @@ export function matrixOperands(matrix: AnyMatrix): Operand[] {
 /** The binding of a vector. @throws ShapeMismatchError when its buffer is too small for its length */
 export function vectorOperand({ data, length, dtype }: AnyVector): Operand {
   return checkedBuffer('vector', data, length * SCALAR_BYTES[dtype]);
+}
+
+/** The binding of float32 numbers. @throws ShapeMismatchError when the buffer holds fewer than `count` */
+export function floatsOperand(argument: string, buffer: DeviceBuffer, count: number): Operand {
+  return checkedBuffer(argument, buffer, count * SCALAR_BYTES.F32);
 }
 
 /** The key and the value binding of a cache. @throws ShapeMismatchError when a buffer is too small for its slots */

@@ -10,6 +10,7 @@ export interface RopeTableNode {
 
 /** What the recorder knows of `ropeTable` nodes, and their `rope_table` command. */
 export const ropeTable: Family<RopeTableNode> = {
+  needs: ['positions'],
   reads: () => [],
   writes: (node) => [node.y],
   encode: (node, graph) => ({

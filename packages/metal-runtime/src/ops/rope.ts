@@ -1,13 +1,15 @@
 import { strideOf } from '../recorder/graph.js';
 import { type Family, rowSetCode } from './node.js';
 
-/** Rotates the pairs (i, i + K/2) of every head of x by the row's angles. */
+/** Rotates the pairs (i, i + K/2) of every head of x, or of each of its `axes` parts, by the row's angles. */
 export interface RopeNode {
   readonly kind: 'rope';
   readonly label: string;
   readonly x: number;
   readonly table: number;
   readonly heads: number;
+  /** 1, or parts of a head that turn with a coordinate of their own. */
+  readonly axes: number;
   readonly y: number;
 }
 
@@ -23,6 +25,7 @@ export const rope: Family<RopeNode> = {
       width: graph.values[node.x]!.width / node.heads,
       xStride: strideOf(graph, node.x),
       yStride: strideOf(graph, node.y),
+      axes: node.axes,
     },
     operands: [{ value: node.x }, { value: node.table }, { value: node.y, isOutput: true }],
     weightBytes: 0,

@@ -1,16 +1,24 @@
 import type { AttentionNode } from '../ops/attention.js';
+import type { CausalConvNode } from '../ops/causal-conv.js';
+import type { ColumnAffineNode } from '../ops/column-affine.js';
+import type { Conv2dNode } from '../ops/conv2d.js';
 import type { ElementwiseNode } from '../ops/elementwise.js';
 import type { EmbedNode } from '../ops/embed.js';
 import type { GatherRowsNode } from '../ops/gather-rows.js';
 import type { KvAppendNode } from '../ops/kv-append.js';
+import type { KvCopyNode } from '../ops/kv-copy.js';
+import type { LayerNormNode } from '../ops/layer-norm.js';
 import type { LinearNode } from '../ops/linear.js';
+import type { LocalAttentionNode } from '../ops/local-attention.js';
 import type { MoeCombineNode } from '../ops/moe-combine.js';
 import type { MoeLinearNode } from '../ops/moe-linear.js';
 import type { MoeRouteNode } from '../ops/moe-route.js';
+import type { PoolRowsNode } from '../ops/pool-rows.js';
 import type { RmsNormNode } from '../ops/rms-norm.js';
 import type { RopeNode } from '../ops/rope.js';
 import type { RopeTableNode } from '../ops/rope-table.js';
 import type { SampleNode } from '../ops/sample.js';
+import type { SegmentAttentionNode } from '../ops/segment-attention.js';
 
 /** One recorded operation, plain or fused; the fused parts are optional fields. */
 export type Node =
@@ -21,12 +29,20 @@ export type Node =
   | RopeTableNode
   | RopeNode
   | KvAppendNode
+  | KvCopyNode
   | AttentionNode
   | GatherRowsNode
   | MoeRouteNode
   | MoeLinearNode
   | MoeCombineNode
-  | SampleNode;
+  | SampleNode
+  | LayerNormNode
+  | ColumnAffineNode
+  | PoolRowsNode
+  | SegmentAttentionNode
+  | Conv2dNode
+  | CausalConvNode
+  | LocalAttentionNode;
 
 /** Rows of a value: all tokens, the output rows, or rows of its own ('S'). */
 export type Rows = 'T' | 'N' | 'S';

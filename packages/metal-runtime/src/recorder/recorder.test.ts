@@ -53,6 +53,33 @@ describe('Recorder', () => {
     expect(() => ops.insertSoftTokens(x, soft)).toThrow('insertSoftTokens: x');
   });
 
+  it('refuses sounds that do not fit their kernels', () => {
+    const ops = recorder();
+    const x = ops.input('x', 'T', { axis: 'M', size: 24 });
+    const mask = ops.input('mask', 'T', { axis: 'M', size: 4 });
+    const kernel = { inChannels: 5, outChannels: 2, data: buffer };
+    expect(() => ops.conv2d(x, kernel, { times: 3, mask })).toThrow('an even number of time steps');
+    expect(() => ops.conv2d(x, kernel, { times: 4, mask })).toThrow('frequencies · 5 channels');
+    const odd = ops.conv2d(x, { ...kernel, inChannels: 2 }, { times: 4, mask });
+    // 3 frequencies become 2, of 2 channels each, at 2 times.
+    expect(odd.width).toBe(8);
+    expect(() => ops.causalConv(odd, { taps: 5, channels: 4, data: buffer })).toThrow('causalConv: x');
+  });
+
+  it('refuses attention that sees more than it has keys for', () => {
+    const ops = recorder();
+    const q = ops.input('q', 'T', { axis: 'HK', size: 6 });
+    const queryScale = { length: 3, dtype: 'F32', data: buffer } as const;
+    const relativeKeys = { distances: 13, width: 6, data: buffer };
+    const options = { heads: 2, reach: 12, cap: 50, keyScale: 1, queryScale, relativeKeys };
+    expect(ops.localAttention(q, q, q, options).width).toBe(6);
+    expect(() => ops.localAttention(q, q, q, { ...options, reach: 14 })).toThrow('1 to 13 keys');
+    expect(() => ops.localAttention(q, q, q, { ...options, cap: 0 })).toThrow('a number > 0');
+    expect(() => ops.localAttention(q, q, q, { ...options, heads: 3 })).toThrow('queryScale');
+    const stored = { ...queryScale, dtype: 'BF16' } as const;
+    expect(() => ops.localAttention(q, q, q, { ...options, queryScale: stored })).toThrow('F32 [3]');
+  });
+
   it('puts the scopes into labels', () => {
     const ops = recorder();
     const x = ops.input('x', 'T', { axis: 'D', size: 4 });

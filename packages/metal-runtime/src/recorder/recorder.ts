@@ -2,12 +2,15 @@
 import { InvalidArgumentError, ShapeMismatchError } from '@markbase/core';
 import type { Axis, RowAxis } from '../axes.js';
 import type { DeviceBuffer } from '../device.js';
+import { CONV_TAPS } from '../ops/conv2d.js';
+import type { ElementwiseNode } from '../ops/elementwise.js';
+import { MAX_LOCAL_REACH } from '../ops/local-attention.js';
 import type { AnyExpertMatrix } from '../ops/moe-linear.js';
 import type { Routing } from '../ops/moe-route.js';
 import type { Ops } from '../ops/ops.js';
 import { MAX_TOP_LOGPROBS } from '../ops/sample.js';
 import type { Value } from '../ops/value.js';
-import type { ExpertMatrix, KvCache, Matrix, Vector } from '../weights.js';
+import type { ConvKernel, DepthwiseKernel, ExpertMatrix, KvCache, Matrix, Vector } from '../weights.js';
 import type { Graph, Node, Rows } from './graph.js';
 
 type AnyValue = Value<Rows, Axis>;
@@ -104,14 +107,7 @@ export class Recorder implements Ops {
     options: { eps: number; heads: number },
   ): Value<R, A> {
     const width = this.#headWidth('rmsNorm', x, options.heads);
-    if (gain && gain.length !== width) {
-      throw new ShapeMismatchError({
-        operation: 'rmsNorm',
-        argument: 'gain',
-        expected: `[${width}]`,
-        received: `[${gain.length}]`,
-      });
-    }
+    if (gain) this.#expectLength('rmsNorm', 'gain', gain, width);
     const y = this.#value<R, A>(x.rows, x.width);
     this.#push({
       kind: 'rmsNorm',
@@ -125,6 +121,21 @@ export class Recorder implements Ops {
       y: y.id,
     });
     return y;
+  }
+
+  addBias<R extends RowAxis, A extends Axis>(x: Value<R, A>, bias: Vector<A>): Value<R, A> {
+    this.#expectLength('addBias', 'bias', bias, x.width);
+    return this.#columnAffine('add_bias', x, bias, 1, null);
+  }
+
+  standardise<R extends RowAxis, A extends Axis>(
+    x: Value<R, A>,
+    bias: Vector<A>,
+    scale: Vector<A>,
+  ): Value<R, A> {
+    this.#expectLength('standardise', 'bias', bias, x.width);
+    this.#expectLength('standardise', 'scale', scale, x.width);
+    return this.#columnAffine('standardise', x, bias, -1, scale);
   }
 
   linear<R extends RowAxis, Out extends Axis, In extends Axis>(
@@ -147,6 +158,7 @@ export class Recorder implements Ops {
       x: x.id,
       residual: null,
       norm: null,
+      gathered: null,
       weights: [{ matrix: weight, y: y.id }],
       epilogue: { kind: 'store' },
       isExact: options?.isExact ?? false,
@@ -221,10 +233,30 @@ export class Recorder implements Ops {
     return this.#elementwise('geglu', gate, up, 1);
   }
 
+  silu<R extends RowAxis, A extends Axis>(x: Value<R, A>): Value<R, A> {
+    return this.#elementwise('glu', x, x, 1);
+  }
+
+  glu<R extends RowAxis, A extends Axis>(x: Value<R, A>, gate: Value<NoInfer<R>, NoInfer<A>>): Value<R, A> {
+    return this.#elementwise('glu', x, gate, 1);
+  }
+
   softcap<R extends RowAxis, A extends Axis>(x: Value<R, A>, cap: number): Value<R, A> {
     if (!(cap > 0))
       throw new InvalidArgumentError({ argument: 'softcap: cap', expected: 'a number > 0', received: cap });
     return this.#elementwise('softcap', x, null, cap);
+  }
+
+  clamp<R extends RowAxis, A extends Axis>(
+    x: Value<R, A>,
+    range: { low: number; high: number },
+  ): Value<R, A> {
+    const { low, high } = range;
+    if (!(low <= high)) {
+      const received = `${low} to ${high}`;
+      throw new InvalidArgumentError({ argument: 'clamp: range', expected: 'low <= high', received });
+    }
+    return this.#elementwise('clamp', x, null, low, high);
   }
 
   columns<R extends RowAxis, A extends Axis, To extends Axis>(
@@ -256,9 +288,15 @@ export class Recorder implements Ops {
   rope<R extends RowAxis, A extends 'HK' | 'GK'>(
     x: Value<R, A>,
     table: Value<NoInfer<R>, 'K'>,
-    options: { heads: number },
+    options: { heads: number; axes?: number },
   ): Value<R, A> {
-    this.#expectWidth('rope', 'table', table, this.#headWidth('rope', x, options.heads));
+    const { heads, axes = 1 } = options;
+    const width = this.#headWidth('rope', x, heads);
+    this.#expectWidth('rope', 'table', table, width);
+    if (!Number.isInteger(axes) || axes < 1 || width % (2 * axes) !== 0) {
+      const expected = `parts of an even width of a head of ${width}`;
+      throw new InvalidArgumentError({ argument: 'rope: axes', expected, received: axes });
+    }
     this.#expectRows('rope', 'table', table, x);
     const y = this.#value<R, A>(x.rows, x.width);
     this.#push({
@@ -266,7 +304,8 @@ export class Recorder implements Ops {
       label: this.#label('rope'),
       x: x.id,
       table: table.id,
-      heads: options.heads,
+      heads,
+      axes,
       y: y.id,
     });
     return y;
@@ -278,6 +317,11 @@ export class Recorder implements Ops {
     this.#expectWidth('appendKv', 'v', v, width);
     this.#expectRows('appendKv', 'v', v, k);
     this.#push({ kind: 'kvAppend', label: this.#label('kv_append'), cache, k: k.id, v: v.id });
+  }
+
+  copyKv<R extends RowAxis>(cache: KvCache, source: Value<R, 'X'>): void {
+    this.#expectWidth('copyKv', 'source', source, 1);
+    this.#push({ kind: 'kvCopy', label: this.#label('kv_copy'), cache, source: source.id });
   }
 
   attention<R extends RowAxis>(
@@ -304,6 +348,144 @@ export class Recorder implements Ops {
       prepare: null,
       y: y.id,
     });
+    return y;
+  }
+
+  segmentAttention<R extends RowAxis>(
+    q: Value<R, 'HK'>,
+    k: Value<R, 'GK'>,
+    v: Value<R, 'GK'>,
+    options: { heads: number; kvHeads: number },
+  ): Value<R, 'HK'> {
+    const { heads, kvHeads } = options;
+    const width = this.#headWidth('segmentAttention', q, heads);
+    this.#expectRows('segmentAttention', 'k', k, q);
+    this.#expectRows('segmentAttention', 'v', v, q);
+    this.#expectWidth('segmentAttention', 'k', k, kvHeads * width);
+    this.#expectWidth('segmentAttention', 'v', v, kvHeads * width);
+    if (heads % kvHeads !== 0 || width % 2 !== 0) {
+      throw new ShapeMismatchError({
+        operation: 'segmentAttention',
+        argument: 'heads',
+        expected: `a multiple of ${kvHeads} key/value heads, of an even width`,
+        received: `${heads} heads of ${width}`,
+      });
+    }
+    const y = this.#value<R, 'HK'>(q.rows, q.width);
+    this.#push({
+      kind: 'segmentAttention',
+      label: this.#label('segment_attention'),
+      q: q.id,
+      k: k.id,
+      v: v.id,
+      heads,
+      kvHeads,
+      prepare: null,
+      y: y.id,
+    });
+    return y;
+  }
+
+  layerNorm<R extends RowAxis, A extends Axis, W extends Axis>(
+    x: Value<R, A>,
+    gain: Vector<W> | null,
+    options: { eps: number; groups?: number; bias?: Vector<NoInfer<W>> | null },
+  ): Value<R, A> {
+    const { eps, groups = 1, bias = null } = options;
+    const width = this.#headWidth('layerNorm', x, groups);
+    for (const [argument, vector] of Object.entries({ gain, bias })) {
+      if (!vector || vector.length === width) continue;
+      const [expected, received] = [`[${width}]`, `[${vector.length}]`];
+      throw new ShapeMismatchError({ operation: 'layerNorm', argument, expected, received });
+    }
+    const y = this.#value<R, A>(x.rows, x.width);
+    this.#push({
+      kind: 'layerNorm',
+      label: this.#label('layer_norm'),
+      x: x.id,
+      gain,
+      bias,
+      groups,
+      eps,
+      y: y.id,
+    });
+    return y;
+  }
+
+  poolRows<A extends Axis>(x: Value<'T', A>, options: { count: number; scale: number }): Value<'N', A> {
+    const { count, scale } = options;
+    if (!Number.isInteger(count) || count < 1) {
+      const expected = 'a whole number of rows, from 1';
+      throw new InvalidArgumentError({ argument: 'poolRows: count', expected, received: count });
+    }
+    const y = this.#value<'N', A>('N', x.width);
+    this.#push({ kind: 'poolRows', label: this.#label('pool_rows'), x: x.id, count, scale, y: y.id });
+    return y;
+  }
+
+  conv2d<A extends Axis>(
+    x: Value<'T', A>,
+    kernel: ConvKernel,
+    options: { times: number; mask: Value<'T', Axis> },
+  ): Value<'T', 'C'> {
+    const { times, mask } = options;
+    if (!Number.isInteger(times) || times < 2 || times % 2 !== 0) {
+      throw new InvalidArgumentError({
+        argument: 'conv2d: times',
+        expected: 'an even number of time steps',
+        received: times,
+      });
+    }
+    const stepWidth = this.#headWidth('conv2d', x, times);
+    if (stepWidth % kernel.inChannels !== 0) {
+      throw new ShapeMismatchError({
+        operation: 'conv2d',
+        argument: 'x',
+        expected: `[T, ${times} steps of frequencies · ${kernel.inChannels} channels]`,
+        received: `[T, ${x.width}]`,
+      });
+    }
+    this.#headWidth('conv2d', mask, times);
+    const frequencies = stepWidth / kernel.inChannels;
+    const pad = (CONV_TAPS - 1) / 2;
+    const outFrequencies = Math.floor((frequencies + 2 * pad - CONV_TAPS) / 2) + 1;
+    const y = this.#value<'T', 'C'>('T', (times / 2) * outFrequencies * kernel.outChannels);
+    const label = this.#label('conv2d');
+    this.#push({ kind: 'conv2d', label, x: x.id, mask: mask.id, kernel, times, frequencies, y: y.id });
+    return y;
+  }
+
+  causalConv<A extends Axis>(x: Value<'T', A>, kernel: DepthwiseKernel<NoInfer<A>>): Value<'T', A> {
+    this.#expectWidth('causalConv', 'x', x, kernel.channels);
+    const y = this.#value<'T', A>('T', x.width);
+    this.#push({ kind: 'causalConv', label: this.#label('causal_conv'), x: x.id, kernel, y: y.id });
+    return y;
+  }
+
+  localAttention(
+    q: Value<'T', 'HK'>,
+    k: Value<'T', 'HK'>,
+    v: Value<'T', 'HK'>,
+    options: Parameters<Ops['localAttention']>[3],
+  ): Value<'T', 'HK'> {
+    const { heads, reach, queryScale, relativeKeys } = options;
+    const operation = 'localAttention';
+    for (const [argument, value] of Object.entries({ q, k, v })) {
+      this.#expectWidth(operation, argument, value, relativeKeys.width);
+    }
+    this.#expectFloats(operation, 'queryScale', queryScale, this.#headWidth(operation, q, heads));
+    const most = Math.min(relativeKeys.distances, MAX_LOCAL_REACH);
+    if (!Number.isInteger(reach) || reach < 1 || reach > most) {
+      const expected = `1 to ${most} keys`;
+      throw new InvalidArgumentError({ argument: `${operation}: reach`, expected, received: reach });
+    }
+    if (!(options.cap > 0)) {
+      const received = options.cap;
+      throw new InvalidArgumentError({ argument: `${operation}: cap`, expected: 'a number > 0', received });
+    }
+    const y = this.#value<'T', 'HK'>('T', q.width);
+    const label = this.#label('local_attention');
+    this.#push({ ...options, kind: operation, label, q: q.id, k: k.id, v: v.id, y: y.id });
     return y;
   }
 
@@ -345,10 +527,11 @@ export class Recorder implements Ops {
   }
 
   #elementwise<R extends RowAxis, A extends Axis>(
-    op: 'add' | 'scale' | 'geglu' | 'softcap',
+    op: ElementwiseNode['op'],
     a: Value<R, A>,
     b: Value<R, A> | null,
     scale: number,
+    high = 0,
   ): Value<R, A> {
     if (b) {
       this.#expectWidth(op, 'second operand', b, a.width);
@@ -356,7 +539,20 @@ export class Recorder implements Ops {
     }
     const y = this.#value<R, A>(a.rows, a.width);
     const label = this.#label(op);
-    this.#push({ kind: 'elementwise', label, op, a: a.id, b: b?.id ?? null, scale, y: y.id });
+    this.#push({ kind: 'elementwise', label, op, a: a.id, b: b?.id ?? null, scale, high, y: y.id });
+    return y;
+  }
+
+  #columnAffine<R extends RowAxis, A extends Axis>(
+    operation: string,
+    x: Value<R, A>,
+    shift: Vector<A>,
+    factor: 1 | -1,
+    gain: Vector<A> | null,
+  ): Value<R, A> {
+    const y = this.#value<R, A>(x.rows, x.width);
+    const label = this.#label(operation);
+    this.#push({ kind: 'columnAffine', label, x: x.id, shift, factor, gain, y: y.id });
     return y;
   }
 
@@ -398,6 +594,19 @@ export class Recorder implements Ops {
       const [expected, received] = [`[${value.rows}, ${width}]`, `[${value.rows}, ${value.width}]`];
       throw new ShapeMismatchError({ operation, argument, expected, received });
     }
+  }
+
+  #expectLength(operation: string, argument: string, vector: Vector<Axis>, length: number): void {
+    if (vector.length !== length) {
+      const [expected, received] = [`[${length}]`, `[${vector.length}]`];
+      throw new ShapeMismatchError({ operation, argument, expected, received });
+    }
+  }
+
+  #expectFloats(operation: string, argument: string, vector: Vector<Axis>, length: number): void {
+    if (vector.length === length && vector.dtype === 'F32') return;
+    const [expected, received] = [`F32 [${length}]`, `${vector.dtype} [${vector.length}]`];
+    throw new ShapeMismatchError({ operation, argument, expected, received });
   }
 
   #expectRows(operation: string, argument: string, value: AnyValue, like: AnyValue): void {

@@ -18,7 +18,7 @@ namespace markbase::cpu {
 
 namespace {
 
-constexpr Isa kIsas[] = {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512, Isa::kNeonDotprod, Isa::kNeonI8mm};
+constexpr Isa kIsas[] = {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16, Isa::kNeonDotprod, Isa::kNeonI8mm};
 
 Status find_isa(const std::string& name, Isa* out) {
   if (name.empty()) {
@@ -88,11 +88,7 @@ Status CpuDevice::map(const std::string& path, uint64_t offset, uint64_t size, B
     if (Status status = MappedFile::open(path, &file); !status.ok()) return status;
     files_.push_back(file);
   }
-  if (offset > file->size() || size > file->size() - offset) {
-    const std::string reason = "bytes " + std::to_string(offset) + " to " + std::to_string(offset + size) +
-                               " lie outside of the file, which has " + std::to_string(file->size());
-    return Status::error(StatusCode::kCorruptFile, path, reason);
-  }
+  if (Status status = check_file_range(path, file->size(), offset, size); !status.ok()) return status;
   *out = std::make_shared<MappedBuffer>(std::move(file), offset, size);
   return Status::good();
 }
@@ -118,7 +114,7 @@ Status CpuDevice::create_program(ProgramDescription description, std::shared_ptr
 
 void CpuDevice::shut_down() {
   is_shut_down_.store(true);
-  const std::lock_guard<std::mutex> lock(step_mutex_);
+  queue_.wait_until_idle();
 }
 
 }  // namespace markbase::cpu

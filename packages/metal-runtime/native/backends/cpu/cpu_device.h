@@ -9,6 +9,7 @@
 #include "device.h"
 #include "linear/linear_core.h"
 #include "mapped_file.h"
+#include "step_queue.h"
 #include "thread_pool.h"
 
 namespace markbase::cpu {
@@ -29,17 +30,16 @@ class CpuDevice : public Device, public std::enable_shared_from_this<CpuDevice> 
   Isa isa() const { return isa_; }
   uint32_t threads() const { return pool_.threads(); }
   ThreadPool& pool() { return pool_; }
-  /** Held while a step runs. */
-  std::mutex& step_mutex() { return step_mutex_; }
+  StepQueue& queue() { return queue_; }
   bool is_shut_down() const { return is_shut_down_.load(std::memory_order_relaxed); }
 
  private:
   const Isa isa_;
   ThreadPool pool_;
-  std::mutex step_mutex_;
   std::atomic<bool> is_shut_down_{false};
   std::mutex files_mutex_;
   std::vector<std::weak_ptr<MappedFile>> files_;  ///< each file is mapped once
+  StepQueue queue_;  ///< last, so that it ends first: its steps use all of the above
 };
 
 }  // namespace markbase::cpu

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cpu_device.h"
+#include "guard.h"
 #include "kernels/cpu_kernels.h"
 
 namespace markbase::cpu {
@@ -61,8 +62,11 @@ Status CpuProgram::bind() {
   return AnonymousBuffer::create(scratch_bytes, name + ": scratch", &scratch_);
 }
 
+void CpuProgram::start(const StepCall& step, StepEnd end) {
+  device_->queue().push([this, &step, end = std::move(end)] { end(guarded("step", [&] { return run(step); })); });
+}
+
 Status CpuProgram::run(const StepCall& step) {
-  const std::lock_guard<std::mutex> lock(device_->step_mutex());
   if (device_->is_shut_down() || step.is_cancelled()) return Status::error(StatusCode::kCancelled, description_.label);
   for (auto& next : next_item_) next.store(0, std::memory_order_relaxed);
   step_ = &step;

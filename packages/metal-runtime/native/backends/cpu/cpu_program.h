@@ -27,7 +27,7 @@ class CpuProgram : public Program {
   static Status create(std::shared_ptr<CpuDevice> device, ProgramDescription description,
                        std::shared_ptr<Program>* out);
 
-  Status run(const StepCall& step) override;
+  void start(const StepCall& step, StepEnd end) override;
   std::vector<PlannedCommand> plan() const override;
   std::vector<double> seconds() const override { return seconds_; }
 
@@ -38,6 +38,7 @@ class CpuProgram : public Program {
       : device_(std::move(device)), description_(std::move(description)) {}
 
   Status bind();
+  Status run(const StepCall& step);
   void run_commands(uint32_t thread, Barrier* barrier);
   /** False when the phase has no items for this step. */
   bool run_phase(const BoundCommand& bound, uint32_t phase, std::atomic<uint32_t>* next, uint32_t thread);

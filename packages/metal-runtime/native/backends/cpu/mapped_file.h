@@ -5,17 +5,9 @@
 #include <string>
 
 #include "buffer.h"
-#include "status.h"
+#include "file_identity.h"
 
 namespace markbase::cpu {
-
-/** Tells whether a path still names a file that is mapped already. */
-struct FileIdentity {
-  uint64_t device = 0;
-  uint64_t inode = 0;
-  uint64_t size = 0;
-  bool operator==(const FileIdentity&) const = default;
-};
 
 /**
  * A whole file, mapped read-only. When another process truncates the file, reading a lost page does not kill this
@@ -42,8 +34,5 @@ class MappedFile {
   FileIdentity identity_;
   int guard_ = -1;  ///< entry in the table of guarded mappings
 };
-
-/** Looks a path up; kFileAccess unless it names a regular file. */
-Status identify_file(const std::string& path, FileIdentity* out);
 
 }  // namespace markbase::cpu

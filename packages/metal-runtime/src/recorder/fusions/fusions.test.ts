@@ -22,6 +22,9 @@ const WIDTH = {
   X: 2,
   XF: 128,
   XD: 128,
+  M: 64,
+  C: 64,
+  U: 64,
 } as const;
 
 const buffer: DeviceBuffer = { sizeBytes: 4, dispose() {}, [Symbol.dispose]() {} };

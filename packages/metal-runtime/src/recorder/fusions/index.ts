@@ -1,23 +1,31 @@
 import { InvalidArgumentError } from '@markbase/core';
 import type { Graph } from '../graph.js';
+import { clampClamp } from './clamp-clamp.js';
+import { clipInput, clipOutput } from './clip-linear.js';
 import { applyFusion, type Fusion } from './fusion.js';
 import { geglu, softcap } from './linear-epilogue.js';
 import { linearGroup } from './linear-group.js';
-import { normLinear, residualLinear } from './linear-prologue.js';
+import { gatherLinear, normLinear, residualLinear } from './linear-prologue.js';
 import { moeCombineLinear, moeGeglu, normMoeLinear, routeMoeLinear } from './moe.js';
 import { prepareAttention } from './prepare-attention.js';
+import { prepareSegmentAttention } from './prepare-segment-attention.js';
 import { residualNorm, residualScale } from './residual-norm.js';
 
 /** The fusions in the order in which they are applied: each builds on what those before it left. */
 const FUSIONS: readonly Fusion[] = [
+  clampClamp,
+  clipInput,
+  clipOutput,
   linearGroup,
   geglu,
   softcap,
   residualNorm,
   residualScale,
   normLinear,
+  gatherLinear,
   residualLinear,
   prepareAttention,
+  prepareSegmentAttention,
   moeGeglu,
   moeCombineLinear,
   normMoeLinear,
@@ -42,4 +50,14 @@ export function fuse(graph: Graph, fusions: false | { without: readonly string[]
   for (const fusion of FUSIONS) {
     if (!without.includes(fusion.name)) applyFusion(graph, fusion);
   }
+  beginWithSources(graph);
+}
+
+/**
+ * Moves what waits for nothing, embeddings and rope tables, to the beginning: a GPU then does all of it at once. What is
+ * inserted into an embedding comes in with the step.
+ */
+function beginWithSources(graph: Graph): void {
+  const isSource = (node: Graph['nodes'][number]) => node.kind === 'embed' || node.kind === 'ropeTable';
+  graph.nodes = [...graph.nodes.filter(isSource), ...graph.nodes.filter((node) => !isSource(node))];
 }

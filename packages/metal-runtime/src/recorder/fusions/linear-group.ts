@@ -25,7 +25,12 @@ export const linearGroup: Fusion = {
 };
 
 function isPlain(node: Node): node is LinearNode {
-  return node.kind === 'linear' && node.epilogue.kind === 'store' && node.weights.length === 1;
+  return (
+    node.kind === 'linear' &&
+    node.epilogue.kind === 'store' &&
+    node.weights.length === 1 &&
+    node.gathered === null
+  );
 }
 
 /** True for linears that one command may do: of the same rows, at the same precision. */

@@ -11,6 +11,17 @@ export const normLinear: Fusion = {
   },
 };
 
+/** linear(gatherRows(x)) → the command reads the output rows of x itself. */
+export const gatherLinear: Fusion = {
+  name: 'gather-linear',
+  match(node, uses) {
+    if (node.kind !== 'linear' || node.gathered !== null || node.residual) return null;
+    const gather = uses.producer(node.x);
+    if (gather?.kind !== 'gatherRows' || !uses.isOnlyReadBy(node.x, node)) return null;
+    return { replacement: { ...node, x: gather.x, gathered: gather.y }, absorbed: [gather] };
+  },
+};
+
 /**
  * linear(rmsNorm with a residual) → the command adds its residual itself and stores the sum for the others that read it.
  * On a GPU every threadgroup repeats the norm of a row, which is cheaper than a dispatch of its own.
@@ -26,12 +37,14 @@ export const residualLinear: Fusion = {
     if (node.norm && node.norm.eps !== norm.eps) return null;
     // The sum is stored when this command runs, so nobody may read it before.
     if (graph.values[node.x]!.view !== null || uses.readers(node.x)[0] !== node) return null;
+    // Of gathered rows nobody else has a use.
+    if (node.gathered !== null && !uses.isOnlyReadBy(node.x, node)) return null;
     const residual = {
       residual: norm.residual,
       gain: norm.gain,
       eps: norm.eps,
       scale: norm.outputScale,
-      h: norm.y,
+      h: node.gathered ?? norm.y,
     };
     return { replacement: { ...node, x: norm.x, residual }, absorbed: [norm] };
   },

@@ -12,6 +12,9 @@ extern const CpuKernel* const kKernels[];
 namespace avx512 {
 extern const CpuKernel* const kKernels[];
 }
+namespace avx512_bf16 {
+extern const CpuKernel* const kKernels[];
+}
 #elif defined(__aarch64__)
 namespace neon_dotprod {
 extern const CpuKernel* const kKernels[];
@@ -32,6 +35,8 @@ const CpuKernel* const* kernels_of(Isa isa) {
       return avx2::kKernels;
     case Isa::kAvx512:
       return avx512::kKernels;
+    case Isa::kAvx512Bf16:
+      return avx512_bf16::kKernels;
 #elif defined(__aarch64__)
     case Isa::kNeonDotprod:
       return neon_dotprod::kKernels;

@@ -1,6 +1,7 @@
 /**
  * elementwise, [rows, width]: add y = (a + b) * scale; scale y = a * scale; geglu y = gelu_tanh(a) * b;
- * softcap y = scale * tanh(a / scale).
+ * softcap y = scale * tanh(a / scale); clamp y = min(max(a, scale), high), NaN stays NaN;
+ * glu y = a * sigmoid(b).
  *
  * One item is a run of kChunk columns of a row: one row of logits is wide enough for all threads.
  */
@@ -41,6 +42,12 @@ void run(const CpuCall& call, uint32_t, uint32_t begin, uint32_t end, uint32_t) 
         break;
       case kElementwiseGeglu:
         geglu_row(a, b, width, y);
+        break;
+      case kElementwiseClamp:
+        clamp_row(a, width, p.scale, p.high, y);
+        break;
+      case kElementwiseGlu:
+        for_each_vector(width, [&](uint32_t i, uint32_t n) { store(y + i, load(a + i, n) * sigmoid(load(b + i, n)), n); });
         break;
       default:
         softcap_row(a, width, p.scale, y);

@@ -2,7 +2,7 @@
  * linear: y_i = x W_i^T for up to three weights of the same rows, with optional work before and after the products.
  *
  * Phase 0, one item a row: h = (residual + rms_norm(x) * residual_gain) * residual_scale; rms_norm with norm_gain; the
- * forms in which the matrix core wants the row. A single row is prepared by every thread for itself instead, which costs
+ * clamped rows of weights with a clip; the forms in which the matrix core wants the row. A single row is prepared by every thread for itself instead, which costs
  * less than a barrier and the way from one core's cache to another's. Phase 1, one item a block of weight rows: the products, for all rows of
  * the step, and the epilogue on them. Products are float32 sums whose order the core fixes; the other steps are the
  * functions of the plain kernels, so that a fused command gives the bits of the plain ones.
@@ -31,10 +31,11 @@ struct Layout {
   RowForm form[kMaxWeights];       ///< of each weight
   size_t prepared[kMaxWeights];    ///< offset of the rows in that form; weights of one form share them
   size_t own[kMaxWeights];         ///< the same in a thread's own block, for a single row
-  bool is_shared[kMaxWeights];     ///< an earlier weight has the same form
+  bool is_shared[kMaxWeights];     ///< an earlier weight has the same form and clip
   size_t thread_begin;             ///< offset of the first thread's scratch
   size_t thread_bytes;
-  size_t own_h;                    ///< offsets in a thread's scratch: its own h and prepared forms of a single row ...
+  size_t clipped;                  ///< offsets in a thread's scratch: a clamped row ...
+  size_t own_h;                    ///< ... its own h and prepared forms of a single row ...
   size_t own_prepared;
   size_t tile;                     ///< ... the gate tile of geglu ...
   size_t core;                     ///< ... and the scratch of the core; a row of floats lies at 0
@@ -44,9 +45,14 @@ struct Layout {
 /** Most weight rows that an item takes. */
 constexpr uint32_t kMaxBlock = 64;
 
-/** Fewest weight rows that an item takes; twice as many where the core works on tiles of 32, from kTiledRows rows on. */
+/** Fewest weight rows that an item takes; twice as many for many rows, where the core works on tiles of 32. */
 constexpr uint32_t kMinBlock = 16;
-constexpr uint32_t kTiledRows = 5;
+
+/** True when two weights take the same rows. */
+bool has_same_input(const LinearWeightParams& a, const LinearWeightParams& b) {
+  if (a.has_clip == 0 && b.has_clip == 0) return true;
+  return a.has_clip == b.has_clip && a.input_low == b.input_low && a.input_high == b.input_high;
+}
 
 Layout layout_of(const LinearParams& p, uint32_t rows, uint32_t threads) {
   const LinearCore& core = linear_core(kIsa);
@@ -55,11 +61,11 @@ Layout layout_of(const LinearParams& p, uint32_t rows, uint32_t threads) {
   size_t row_bytes = 0;
   for (uint32_t i = 0; i < p.weights; ++i) {
     const WeightView weight = weight_of(p, i, nullptr);
-    layout.form[i] = core.row_form(weight, p.is_fast != 0);
+    layout.form[i] = core.row_form(weight, p.is_fast != 0, p.has_few_rows != 0);
     layout.prepared[i] = layout.bytes;
     layout.own[i] = row_bytes;
     for (uint32_t j = 0; j < i; ++j) {
-      if (layout.form[j] != layout.form[i]) continue;
+      if (layout.form[j] != layout.form[i] || !has_same_input(p.weight[j], p.weight[i])) continue;
       layout.prepared[i] = layout.prepared[j];
       layout.own[i] = layout.own[j];
       layout.is_shared[i] = true;
@@ -71,7 +77,8 @@ Layout layout_of(const LinearParams& p, uint32_t rows, uint32_t threads) {
     const size_t wanted = core.scratch_bytes(weight, layout.form[i], rows);
     if (wanted > core_bytes) core_bytes = wanted;
   }
-  layout.own_h = align_up(p.in * sizeof(float));
+  layout.clipped = align_up(p.in * sizeof(float));
+  layout.own_h = layout.clipped + align_up(p.in * sizeof(float));
   layout.own_prepared = layout.own_h + align_up(p.in * sizeof(float));
   layout.tile = layout.own_prepared + row_bytes;
   layout.core = layout.tile + (p.epilogue == kLinearGeglu ? align_up(size_t{rows} * kMaxBlock * sizeof(float)) : 0);
@@ -93,10 +100,10 @@ size_t scratch_bytes(const void* params, uint32_t max_rows, uint32_t threads) {
 uint32_t passes(const LinearParams& p) { return p.epilogue == kLinearGeglu ? 1 : p.weights; }
 
 /** Weight rows an item: small enough that every thread gets several, large enough to amortise an item. */
-uint32_t block_of(const LinearParams& p, uint32_t rows, uint32_t threads) {
+uint32_t block_of(const LinearParams& p, uint32_t threads) {
   uint32_t out = 0;
   for (uint32_t i = 0; i < passes(p); ++i) out += p.weight[i].out;
-  const uint32_t least = rows < kTiledRows ? kMinBlock : 2 * kMinBlock;
+  const uint32_t least = p.has_few_rows != 0 ? kMinBlock : 2 * kMinBlock;
   uint32_t block = kMaxBlock;
   while (block > least && out / block < 12 * threads) block /= 2;
   return block;
@@ -107,7 +114,7 @@ uint32_t items(const CpuCall& call, uint32_t phase) {
   const uint32_t rows = call.step->rows[p.row_set];
   if (rows == 0) return 0;
   if (phase == 0) return rows == 1 ? 0 : rows;
-  const uint32_t block = block_of(p, rows, call.threads);
+  const uint32_t block = block_of(p, call.threads);
   uint32_t count = 0;
   for (uint32_t i = 0; i < passes(p); ++i) count += divide_up(p.weight[i].out, block);
   return count;
@@ -115,16 +122,17 @@ uint32_t items(const CpuCall& call, uint32_t phase) {
 
 /**
  * Prepares one row: h (when there is a residual) goes to `h`, the row in the form of weight i to `prepared[i]`.
- * `normalised`: room for a row.
+ * `normalised`, `clipped`: room for a row.
  */
-void prepare_row(const CpuCall& call, const Layout& layout, size_t row, float* h, float* normalised,
+void prepare_row(const CpuCall& call, const Layout& layout, size_t row, float* h, float* normalised, float* clipped,
                  std::byte* const (&prepared)[kMaxWeights]) {
   const auto& p = params_of<LinearParams>(call);
   const LinearCore& core = linear_core(kIsa);
-  const float* x = buffer<const float>(call, 0) + row * p.x_stride;
+  const size_t from = p.gathers != 0 ? static_cast<size_t>(call.step->output_row[row]) : row;
+  const float* x = buffer<const float>(call, 0) + from * p.x_stride;
   if (p.has_residual != 0) {
     norm_add_row(x, p.in, p.eps, buffer<const void>(call, 2), p.residual_gain_type,
-                 buffer<const float>(call, 1) + row * p.residual_stride, p.residual_scale, h);
+                 buffer<const float>(call, 1) + from * p.residual_stride, p.residual_scale, h);
     x = h;
   }
   if (p.has_norm != 0) {
@@ -132,7 +140,10 @@ void prepare_row(const CpuCall& call, const Layout& layout, size_t row, float* h
     x = normalised;
   }
   for (uint32_t i = 0; i < p.weights; ++i) {
-    if (!layout.is_shared[i]) core.prepare_row(layout.form[i], p.in, x, prepared[i]);
+    if (layout.is_shared[i]) continue;
+    const LinearWeightParams& w = p.weight[i];
+    if (w.has_clip != 0) clamp_row(x, p.in, w.input_low, w.input_high, clipped);
+    core.prepare_row(layout.form[i], p.in, w.has_clip != 0 ? clipped : x, prepared[i]);
   }
 }
 
@@ -141,14 +152,16 @@ void prepare(const CpuCall& call, uint32_t begin, uint32_t end, uint32_t thread)
   const auto& p = params_of<LinearParams>(call);
   const LinearCore& core = linear_core(kIsa);
   const Layout layout = layout_of(p, call.step->rows[p.row_set], call.threads);
-  float* normalised = reinterpret_cast<float*>(thread_scratch(call, layout, thread));
+  std::byte* const own = thread_scratch(call, layout, thread);
+  float* normalised = reinterpret_cast<float*>(own);
+  float* clipped = reinterpret_cast<float*>(own + layout.clipped);
   for (size_t row = begin; row < end; ++row) {
     std::byte* prepared[kMaxWeights] = {};
     for (uint32_t i = 0; i < p.weights; ++i) {
       prepared[i] = call.scratch + layout.prepared[i] + row * core.prepared_row_bytes(layout.form[i], p.in);
     }
     float* h = p.has_residual != 0 ? buffer<float>(call, 3) + row * p.h_stride : nullptr;
-    prepare_row(call, layout, row, h, normalised, prepared);
+    prepare_row(call, layout, row, h, normalised, clipped, prepared);
   }
 }
 
@@ -160,7 +173,8 @@ void enter(const CpuCall& call, uint32_t phase, uint32_t thread) {
   std::byte* const own = thread_scratch(call, layout, thread);
   std::byte* prepared[kMaxWeights] = {};
   for (uint32_t i = 0; i < p.weights; ++i) prepared[i] = own + layout.own_prepared + layout.own[i];
-  prepare_row(call, layout, 0, reinterpret_cast<float*>(own + layout.own_h), reinterpret_cast<float*>(own), prepared);
+  prepare_row(call, layout, 0, reinterpret_cast<float*>(own + layout.own_h), reinterpret_cast<float*>(own),
+              reinterpret_cast<float*>(own + layout.clipped), prepared);
 }
 
 void multiply(const CpuCall& call, uint32_t begin, uint32_t end, uint32_t thread) {
@@ -168,13 +182,17 @@ void multiply(const CpuCall& call, uint32_t begin, uint32_t end, uint32_t thread
   const LinearCore& core = linear_core(kIsa);
   const uint32_t rows = call.step->rows[p.row_set];
   const Layout layout = layout_of(p, rows, call.threads);
-  const uint32_t block = block_of(p, rows, call.threads);
+  const uint32_t block = block_of(p, call.threads);
   std::byte* const own = thread_scratch(call, layout, thread);
   const auto product = [&](uint32_t weight, uint32_t first, uint32_t last, float* y, size_t y_stride) {
     const std::byte* prepared = rows == 1 ? own + layout.own_prepared + layout.own[weight]
                                           : call.scratch + layout.prepared[weight];
     core.multiply(weight_of(p, weight, call.buffers), layout.form[weight], prepared, rows, first, last, y, y_stride,
                   own + layout.core);
+    const LinearWeightParams& w = p.weight[weight];
+    for (size_t r = 0; w.has_clip != 0 && r < rows; ++r) {
+      clamp_row(y + r * y_stride, last - first, w.output_low, w.output_high, y + r * y_stride);
+    }
   };
   // Every thread has the same h of a single row; the one with the first item stores it for the commands that follow.
   if (rows == 1 && begin == 0 && p.has_residual != 0) {

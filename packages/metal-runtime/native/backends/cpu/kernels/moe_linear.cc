@@ -76,7 +76,9 @@ Layout layout_of(const MoeLinearParams& p, uint32_t rows, uint32_t threads) {
   size_t core_bytes = 0;
   for (uint32_t i = 0; i < p.weights; ++i) {
     const WeightView weight = weight_of(p, i, nullptr);
-    layout.form[i] = core.row_form(weight, p.is_fast != 0);
+    // An expert is multiplied with its own rows alone, of which there are few; only quantised ones have tiles for that.
+    const bool has_few_rows = p.has_few_rows != 0 || weight.format != kWeightAffine;
+    layout.form[i] = core.row_form(weight, p.is_fast != 0, has_few_rows);
     layout.has_two_forms = i == 1 && layout.form[0] != layout.form[1];
     const size_t wanted = core.scratch_bytes(weight, layout.form[i], rows);
     if (wanted > core_bytes) core_bytes = wanted;

@@ -1,6 +1,7 @@
 /**
  * rope: rotates the pairs (i, i + width/2) of every head, [rows, heads, width]:
- * y_i = x_i cos_i - x_{i+width/2} sin_i, y_{i+width/2} = x_{i+width/2} cos_i + x_i sin_i. One item is one row.
+ * y_i = x_i cos_i - x_{i+width/2} sin_i, y_{i+width/2} = x_{i+width/2} cos_i + x_i sin_i, or the same in each of `axes` parts of
+ * a head. One item is one row.
  */
 #include "rope_params.h"
 
@@ -20,7 +21,7 @@ void run(const CpuCall& call, uint32_t, uint32_t begin, uint32_t end, uint32_t) 
     const float* table = buffer<const float>(call, 1) + row * p.width;
     float* y = buffer<float>(call, 2) + row * p.y_stride;
     for (size_t head = 0; head < p.heads; ++head) {
-      rope_head(x + head * p.width, table, p.width, y + head * p.width);
+      rope_axes(x + head * p.width, table, p.width, p.axes, y + head * p.width);
     }
   }
 }

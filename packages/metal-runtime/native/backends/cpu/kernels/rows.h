@@ -91,6 +91,15 @@ inline void softcap_row(const float* x, uint32_t width, float cap, float* y) {
   for_each_vector(width, [&](uint32_t i, uint32_t n) { store(y + i, softcap(load(x + i, n), c), n); });
 }
 
+/** y = min(max(x, low), high), where NaN stays NaN. y may be x. */
+inline void clamp_row(const float* x, uint32_t width, float low, float high, float* y) {
+  const F32 least = splat(low), most = splat(high);
+  for_each_vector(width, [&](uint32_t i, uint32_t n) {
+    const F32 v = load(x + i, n);
+    store(y + i, select(v < least, least, select(v > most, most, v)), n);
+  });
+}
+
 /** Rotates the pairs (i, i + width/2) of one head; `table` holds width/2 cosines, then as many sines. y may be x. */
 inline void rope_head(const float* x, const float* table, uint32_t width, float* y) {
   const uint32_t pairs = width / 2;
@@ -100,6 +109,12 @@ inline void rope_head(const float* x, const float* table, uint32_t width, float*
     store(y + i, a * cosine - b * sine, n);
     store(y + pairs + i, b * cosine + a * sine, n);
   });
+}
+
+/** Rotates each of the `axes` equal parts of one head by its own part of the table. y may be x. */
+inline void rope_axes(const float* x, const float* table, uint32_t width, uint32_t axes, float* y) {
+  const uint32_t part = width / axes;
+  for (uint32_t begin = 0; begin < width; begin += part) rope_head(x + begin, table + begin, part, y + begin);
 }
 
 /** Stores `width` elements in the cache's type from element `index` on. */

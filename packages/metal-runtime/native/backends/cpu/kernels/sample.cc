@@ -1,8 +1,8 @@
 /**
  * sample: chooses one token per output row from its logits [N, V], and reports log-probabilities.
  *
- * Order: suppressed ids become -infinity; penalties (repetition, presence, frequency); temperature; top-k; top-p; min-p;
- * draw. NaN counts as -infinity; a row without any finite logit gives token -1 and log-probability NaN. Log-probabilities
+ * Order: suppressed and masked ids become -infinity; logit bias; penalties (repetition, presence, frequency); temperature;
+ * top-k; top-p; min-p; draw. NaN counts as -infinity; a row without any finite logit gives token -1 and log-probability NaN. Log-probabilities
  * are those of the penalised logits at temperature 1.
  *
  * Phase 0, one item a chunk of a row: penalised copy in scratch, with maximum and sum of exponentials. Phase 1, one item
@@ -60,13 +60,23 @@ uint32_t items(const CpuCall& call, uint32_t phase) {
   return phase == 0 ? rows * divide_up(params_of<SampleKernelParams>(call).vocabulary, kChunk) : rows;
 }
 
-/** Suppression and penalties on logits [first, first + width) of a row. */
+/** Suppression, mask, bias and penalties on logits [first, first + width) of a row. */
 void penalise(const CpuCall& call, const SampleParams& sampling, uint32_t first, uint32_t width, float* logits) {
   const auto& p = params_of<SampleKernelParams>(call);
   const int32_t* suppressed = buffer<const int32_t>(call, 1);
   for (uint32_t i = 0; i < p.suppressed; ++i) {
     const uint32_t at = static_cast<uint32_t>(suppressed[i]) - first;
     if (at < width) logits[at] = -__builtin_inff();
+  }
+  if (sampling.allowed_begin != kNoMask) {
+    const uint32_t* words = call.step->allowed_word + sampling.allowed_begin;
+    for (uint32_t i = 0; i < width; ++i) {
+      if ((words[(first + i) / 32] >> ((first + i) % 32) & 1u) == 0) logits[i] = -__builtin_inff();
+    }
+  }
+  for (uint32_t i = sampling.bias_begin; i < sampling.bias_end; ++i) {
+    const uint32_t at = static_cast<uint32_t>(call.step->bias_token[i]) - first;
+    if (at < width) logits[at] += call.step->bias_value[i];
   }
   for (uint32_t i = sampling.history_begin; i < sampling.history_end; ++i) {
     const uint32_t at = static_cast<uint32_t>(call.step->history_token[i]) - first;

@@ -8,8 +8,29 @@ set(MARKBASE_KERNELS_DIR ${CMAKE_CURRENT_LIST_DIR})
 set(markbase_kernel_includes
     ${MARKBASE_KERNELS_DIR} ${MARKBASE_KERNELS_DIR}/.. ${MARKBASE_KERNELS_DIR}/../linear
     ${MARKBASE_KERNELS_DIR}/../../../device ${MARKBASE_KERNELS_DIR}/../../../../kernels)
-set(markbase_kernel_families attention elementwise embed gather_rows kv_append linear moe_combine moe_linear
-    moe_route rms_norm rope rope_table sample)
+set(markbase_kernel_families
+    attention
+    causal_conv
+    column_affine
+    conv2d
+    elementwise
+    embed
+    gather_rows
+    kv_append
+    kv_copy
+    layer_norm
+    linear
+    local_attention
+    moe_combine
+    moe_linear
+    moe_route
+    pool_rows
+    rms_norm
+    rope
+    rope_table
+    sample
+    segment_attention
+)
 
 # Sums keep the order and rounding of the source (-ffp-contract=off). Nothing reads floating-point exceptions or errno.
 set(markbase_kernel_flags -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -Wno-psabi)
@@ -57,6 +78,7 @@ if(markbase_kernel_processor MATCHES "^(x86_64|AMD64|amd64)$")
   endif()
   markbase_add_isa_kernels(avx2 kAvx2 -mavx2 -mfma)
   markbase_add_isa_kernels(avx512 kAvx512 ${markbase_avx512_flags})
+  markbase_add_isa_kernels(avx512_bf16 kAvx512Bf16 ${markbase_avx512_flags} -mavx512bf16)
 elseif(markbase_kernel_processor MATCHES "^(aarch64|arm64)$")
   # The sources use base NEON alone; the sets differ in the matrix core that linear and embed call.
   markbase_add_isa_kernels(neon_dotprod kNeonDotprod)

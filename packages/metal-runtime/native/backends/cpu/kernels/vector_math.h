@@ -71,6 +71,9 @@ inline F32 gelu_tanh(F32 x) {
   return bounded / (exp(inner * splat(-1.5957691216057308f)) + 1.0f);
 }
 
+/** 1 / (1 + e^-x); relative error below 2.5e-7. */
+inline F32 sigmoid(F32 x) { return 1.0f / (exp(-x) + 1.0f); }
+
 /** cap tanh(x / cap). */
 inline F32 softcap(F32 x, F32 cap) { return cap * tanh(x / cap); }
 

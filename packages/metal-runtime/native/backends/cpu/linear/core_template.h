@@ -7,42 +7,63 @@
 namespace markbase::cpu {
 namespace {
 
+/** For instruction sets whose product for few rows serves many rows as well. */
+struct NoBatch {
+  static constexpr bool kExists = false;
+  static size_t scratch_bytes(const WeightView&, uint32_t) { return 0; }
+  static size_t prepared_row_bytes(uint32_t) { return 0; }
+  static void prepare_row(uint32_t, const float*, void*) {}
+  static void run(const WeightView&, const void*, uint32_t, uint32_t, uint32_t, float*, size_t, void*) {}
+};
+
 /**
- * The functions of a LinearCore for one instruction set. `Batch` multiplies many 8-bit rows: it has
- * kMinRows, scratch_bytes(weight, rows) and run(weight, prepared, rows, begin, end, y, y_stride, scratch).
+ * The functions of a LinearCore for one instruction set. `Batch` multiplies many 8-bit rows, where it exists: it has
+ * kExists, scratch_bytes(weight, rows) and run(weight, prepared, rows, begin, end, y, y_stride, scratch). `PlainBatch`
+ * multiplies many rows with weights that are not quantised; it also has prepared_row_bytes and prepare_row.
  */
-template <class Simd, class Batch>
+template <class Simd, class Batch, class PlainBatch = NoBatch>
 struct Core {
-  static RowForm row_form(const WeightView& weight, bool is_fast) {
-    if (!is_fast || weight.format != kWeightAffine) return RowForm::kFloat32;
-    return weight.bits == 4 ? RowForm::kInt8Nibble : RowForm::kInt8;
+  static RowForm row_form(const WeightView& weight, bool is_fast, bool has_few_rows) {
+    if (!is_fast) return RowForm::kFloat32;
+    if (weight.format != kWeightAffine) {
+      return has_few_rows || !PlainBatch::kExists ? RowForm::kFloat32 : RowForm::kBfloat16Tile;
+    }
+    if (has_few_rows || !Batch::kExists) return weight.bits == 4 ? RowForm::kInt8Nibble : RowForm::kInt8;
+    return weight.bits == 4 ? RowForm::kInt8NibbleTile : RowForm::kInt8Tile;
   }
 
+  static bool is_tile(RowForm form) { return form == RowForm::kInt8Tile || form == RowForm::kInt8NibbleTile; }
+
   static size_t prepared_row_bytes(RowForm form, uint32_t in) {
+    if (form == RowForm::kBfloat16Tile) return PlainBatch::prepared_row_bytes(in);
     return form == RowForm::kFloat32 ? sizeof(float) * round_up(in, 16) : int8_row_bytes(in);
   }
 
   static void prepare_row(RowForm form, uint32_t in, const float* x, void* prepared) {
-    if (form == RowForm::kInt8) return prepare_int8_row<0>(in, x, prepared);
-    if (form == RowForm::kInt8Nibble) return prepare_int8_row<Simd::kNibbleBlock>(in, x, prepared);
+    if (form == RowForm::kBfloat16Tile) return PlainBatch::prepare_row(in, x, prepared);
+    if (form == RowForm::kInt8 || form == RowForm::kInt8Tile) return prepare_int8_row<0>(in, x, prepared);
+    if (form != RowForm::kFloat32) return prepare_int8_row<Simd::kNibbleBlock>(in, x, prepared);
     auto* target = static_cast<float*>(prepared);
     memcpy(target, x, in * sizeof(float));
     memset(target + in, 0, (round_up(in, 16) - in) * sizeof(float));
   }
 
   static size_t scratch_bytes(const WeightView& weight, RowForm form, uint32_t rows) {
+    if (form == RowForm::kBfloat16Tile) return PlainBatch::scratch_bytes(weight, rows) + 64;
     if (form == RowForm::kFloat32) return sizeof(float) * FloatProduct<Simd>::scratch_floats(weight) + 64;
-    return (rows >= Batch::kMinRows ? Batch::scratch_bytes(weight, rows) : 0) + 64;
+    return (is_tile(form) ? Batch::scratch_bytes(weight, rows) : 0) + 64;
   }
 
   static void multiply(const WeightView& weight, RowForm form, const void* prepared, uint32_t rows, uint32_t begin,
                        uint32_t end, float* y, size_t y_stride, void* scratch) {
     if (rows == 0 || begin >= end) return;
     auto* floats = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(scratch) + 63) & ~uintptr_t{63});
-    if (form == RowForm::kFloat32) {
+    if (form == RowForm::kBfloat16Tile) {
+      PlainBatch::run(weight, prepared, rows, begin, end, y, y_stride, floats);
+    } else if (form == RowForm::kFloat32) {
       FloatProduct<Simd>::run(weight, static_cast<const float*>(prepared), round_up(weight.in, 16), rows, begin, end, y,
                               y_stride, floats);
-    } else if (rows >= Batch::kMinRows) {
+    } else if (is_tile(form)) {
       Batch::run(weight, prepared, rows, begin, end, y, y_stride, floats);
     } else {
       Int8Product<Simd>::run(weight, prepared, rows, begin, end, y, y_stride);
@@ -56,13 +77,6 @@ struct Core {
   static constexpr LinearCore table(const char* isa) {
     return {isa, row_form, prepared_row_bytes, prepare_row, scratch_bytes, multiply, dequantize_row};
   }
-};
-
-/** For instruction sets whose product for few rows serves many rows as well. */
-struct NoBatch {
-  static constexpr uint32_t kMinRows = UINT32_MAX;
-  static size_t scratch_bytes(const WeightView&, uint32_t) { return 0; }
-  static void run(const WeightView&, const void*, uint32_t, uint32_t, uint32_t, float*, size_t, void*) {}
 };
 
 }  // namespace

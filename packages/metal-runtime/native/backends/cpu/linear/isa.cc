@@ -29,6 +29,8 @@ bool has_avx512() {
          __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni");
 }
 
+bool has_avx512_bf16() { return has_avx512() && __builtin_cpu_supports("avx512bf16"); }
+
 #elif defined(__aarch64__)
 
 #if defined(__APPLE__)
@@ -58,6 +60,7 @@ const char* isa_name(Isa isa) {
   switch (isa) {
     case Isa::kAvx2: return "avx2";
     case Isa::kAvx512: return "avx512";
+    case Isa::kAvx512Bf16: return "avx512-bf16";
     case Isa::kNeonDotprod: return "neon-dotprod";
     case Isa::kNeonI8mm: return "neon-i8mm";
     default: return "generic";
@@ -70,6 +73,7 @@ bool isa_supported(Isa isa) {
 #if defined(__x86_64__)
     case Isa::kAvx2: return has_avx2();
     case Isa::kAvx512: return has_avx512();
+    case Isa::kAvx512Bf16: return has_avx512_bf16();
 #elif defined(__aarch64__)
     case Isa::kNeonDotprod: return has_dotprod();
     case Isa::kNeonI8mm: return has_i8mm();
@@ -79,7 +83,7 @@ bool isa_supported(Isa isa) {
 }
 
 Isa detect_isa() {
-  for (const Isa isa : {Isa::kNeonI8mm, Isa::kNeonDotprod, Isa::kAvx512, Isa::kAvx2}) {
+  for (const Isa isa : {Isa::kNeonI8mm, Isa::kNeonDotprod, Isa::kAvx512Bf16, Isa::kAvx512, Isa::kAvx2}) {
     if (isa_supported(isa)) return isa;
   }
   return Isa::kGeneric;
@@ -90,6 +94,7 @@ const LinearCore& linear_core(Isa isa) {
 #if defined(__x86_64__)
     case Isa::kAvx2: return kAvx2Core;
     case Isa::kAvx512: return kAvx512Core;
+    case Isa::kAvx512Bf16: return kAvx512Bf16Core;
 #elif defined(__aarch64__)
     case Isa::kNeonDotprod: return kNeonDotprodCore;
     case Isa::kNeonI8mm: return kNeonI8mmCore;

@@ -8,6 +8,7 @@ namespace markbase::cpu {
 extern const LinearCore kGenericCore;
 extern const LinearCore kAvx2Core;
 extern const LinearCore kAvx512Core;
+extern const LinearCore kAvx512Bf16Core;
 extern const LinearCore kNeonDotprodCore;
 extern const LinearCore kNeonI8mmCore;
 

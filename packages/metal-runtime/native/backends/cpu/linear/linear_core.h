@@ -26,17 +26,23 @@ struct WeightView {
 
 /** Forms of an activation row that `multiply` takes. The values are opaque to everybody but the core. */
 enum class RowForm : uint32_t {
-  kFloat32,     ///< the row as it is: `high`, and weights that are not quantised
-  kInt8,        ///< 8-bit codes in natural order, with scales and sums per group of columns: `fast`
+  kFloat32,     ///< the row as it is: `high`, and few rows with weights that are not quantised
+  kInt8,        ///< 8-bit codes in natural order, with scales and sums per group of columns: `fast`, for few rows
   kInt8Nibble,  ///< the same, permuted to match 4-bit unpacking
+  kInt8Tile,    ///< as kInt8, for many rows: other kernels, whose sums run in another order
+  kInt8NibbleTile,
+  kBfloat16Tile,  ///< rounded to bfloat16, for many rows and weights that are not quantised: `fast`
 };
 
 /** Matrix products of one instruction set. All functions are pure and may run on any thread. */
 struct LinearCore {
   const char* isa;
 
-  /** The form in which `multiply` wants activation rows for this weight. `high` is always kFloat32. */
-  RowForm (*row_form)(const WeightView& weight, bool is_fast);
+  /**
+   * The form in which `multiply` wants activation rows for this weight. `high` is always kFloat32; `has_few_rows` chooses
+   * the kernels of `fast`.
+   */
+  RowForm (*row_form)(const WeightView& weight, bool is_fast, bool has_few_rows);
 
   /** Bytes of one prepared row of `in` columns; a multiple of 64. */
   size_t (*prepared_row_bytes)(RowForm form, uint32_t in);
@@ -50,8 +56,8 @@ struct LinearCore {
   /**
    * y[r][n - out_begin] = sum_k x[r][k] * w[n][k] for r in [0, rows), n in [out_begin, out_end).
    * `prepared`: rows * prepared_row_bytes. `y_stride`: floats between two rows of y.
-   * The order of every sum depends on the weight's shape alone when the form is kFloat32: a row gives the same
-   * bits for any number of rows and any split of [out_begin, out_end).
+   * The order of every sum depends on the weight's shape and the form alone: a row gives the same bits for any number of
+   * rows and any split of [out_begin, out_end).
    */
   void (*multiply)(const WeightView& weight, RowForm form, const void* prepared, uint32_t rows, uint32_t out_begin,
                    uint32_t out_end, float* y, size_t y_stride, void* scratch);
@@ -61,9 +67,9 @@ struct LinearCore {
 };
 
 /** Instruction sets, best last within an architecture. */
-enum class Isa { kGeneric, kAvx2, kAvx512, kNeonDotprod, kNeonI8mm };
+enum class Isa { kGeneric, kAvx2, kAvx512, kAvx512Bf16, kNeonDotprod, kNeonI8mm };
 
-/** Name as shown to users: "generic", "avx2", "avx512", "neon-dotprod", "neon-i8mm". */
+/** Name as shown to users: "generic", "avx2", "avx512", "avx512-bf16", "neon-dotprod", "neon-i8mm". */
 const char* isa_name(Isa isa);
 
 /** The best instruction set of this processor for which this build has code. */

@@ -6,11 +6,12 @@
 
 set(MARKBASE_LINEAR_DIR ${CMAKE_CURRENT_LIST_DIR})
 set(MARKBASE_LINEAR_INCLUDES ${MARKBASE_LINEAR_DIR} ${MARKBASE_LINEAR_DIR}/../../../../kernels)
-set(MARKBASE_LINEAR_SOURCES ${MARKBASE_LINEAR_DIR}/isa.cc ${MARKBASE_LINEAR_DIR}/core_generic.cc)
+set(MARKBASE_LINEAR_SOURCES ${MARKBASE_LINEAR_DIR}/isa.cc ${MARKBASE_LINEAR_DIR}/core_generic.cc
+    ${MARKBASE_LINEAR_DIR}/peak_generic.cc)
 set(markbase_linear_flags -O3 -ffp-contract=off)
 
 set_source_files_properties(
-  ${MARKBASE_LINEAR_DIR}/core_generic.cc PROPERTIES COMPILE_OPTIONS "${markbase_linear_flags}")
+  ${MARKBASE_LINEAR_DIR}/core_generic.cc ${MARKBASE_LINEAR_DIR}/peak_generic.cc PROPERTIES COMPILE_OPTIONS "${markbase_linear_flags}")
 
 # An Apple build may target another processor than the one that builds.
 set(markbase_linear_processor ${CMAKE_SYSTEM_PROCESSOR})
@@ -19,9 +20,11 @@ if(APPLE AND CMAKE_OSX_ARCHITECTURES)
 endif()
 
 if(markbase_linear_processor MATCHES "^(x86_64|AMD64|amd64)$")
-  list(APPEND MARKBASE_LINEAR_SOURCES ${MARKBASE_LINEAR_DIR}/core_avx2.cc ${MARKBASE_LINEAR_DIR}/core_avx512.cc)
+  list(APPEND MARKBASE_LINEAR_SOURCES ${MARKBASE_LINEAR_DIR}/core_avx2.cc ${MARKBASE_LINEAR_DIR}/core_avx512.cc
+       ${MARKBASE_LINEAR_DIR}/core_avx512_bf16.cc ${MARKBASE_LINEAR_DIR}/peak_avx2.cc
+       ${MARKBASE_LINEAR_DIR}/peak_avx512.cc ${MARKBASE_LINEAR_DIR}/peak_avx512_bf16.cc)
   set_source_files_properties(
-    ${MARKBASE_LINEAR_DIR}/core_avx2.cc PROPERTIES COMPILE_OPTIONS
+    ${MARKBASE_LINEAR_DIR}/core_avx2.cc ${MARKBASE_LINEAR_DIR}/peak_avx2.cc PROPERTIES COMPILE_OPTIONS
     "${markbase_linear_flags};-mavx2;-mfma;-mf16c;-mbmi2")
   set(markbase_avx512_flags -mavx2 -mfma -mf16c -mbmi2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni
                             -mavx512vbmi -mprefer-vector-width=512)
@@ -30,8 +33,11 @@ if(markbase_linear_processor MATCHES "^(x86_64|AMD64|amd64)$")
     list(APPEND markbase_avx512_flags -Wno-maybe-uninitialized -Wno-uninitialized)
   endif()
   set_source_files_properties(
-    ${MARKBASE_LINEAR_DIR}/core_avx512.cc PROPERTIES COMPILE_OPTIONS
+    ${MARKBASE_LINEAR_DIR}/core_avx512.cc ${MARKBASE_LINEAR_DIR}/peak_avx512.cc PROPERTIES COMPILE_OPTIONS
     "${markbase_linear_flags};${markbase_avx512_flags}")
+  set_source_files_properties(
+    ${MARKBASE_LINEAR_DIR}/core_avx512_bf16.cc ${MARKBASE_LINEAR_DIR}/peak_avx512_bf16.cc PROPERTIES COMPILE_OPTIONS
+    "${markbase_linear_flags};${markbase_avx512_flags};-mavx512bf16")
 elseif(markbase_linear_processor MATCHES "^(aarch64|arm64)$")
   list(APPEND MARKBASE_LINEAR_SOURCES ${MARKBASE_LINEAR_DIR}/core_neon_dotprod.cc
        ${MARKBASE_LINEAR_DIR}/core_neon_i8mm.cc)

@@ -89,7 +89,7 @@ class LinesAhead {
  * columns.
  */
 struct Avx512Tile {
-  static constexpr uint32_t kMinRows = 5;  // below, reading in the order of the file is faster
+  static constexpr bool kExists = true;
   static constexpr uint32_t kOutputs = 32;
   static constexpr uint32_t kColumns = 1024;
   static constexpr uint32_t kRows = 6;

@@ -16,7 +16,7 @@ namespace {
  * row is unpacked once per 8 activation rows.
  */
 struct NeonI8mmTile {
-  static constexpr uint32_t kMinRows = 2;
+  static constexpr bool kExists = true;
   static constexpr uint32_t kRows = 8;
   static constexpr uint32_t kOutputs = 4;
 

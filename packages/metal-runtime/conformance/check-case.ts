@@ -1,0 +1,63 @@
+import { expect } from 'vitest';
+import type { Device } from '../src/index.js';
+import { chunksOf } from './case-runs.js';
+import type { ConformanceCase, Results } from './conformance-case.js';
+import { findChangedBits, findDifference, pickRows, type RunOptions, runCase } from './run-case.js';
+
+/** Expected results, computed once for all devices. */
+const oracles = new Map<ConformanceCase, Results>();
+
+function expected(test: ConformanceCase): Results {
+  const known = oracles.get(test) ?? test.oracle();
+  oracles.set(test, known);
+  return known;
+}
+
+/**
+ * Runs a case in every way that must give its results: plain and fused, whole and in chunks, beside its equivalents, and in
+ * `fast`. In `high` all of them give the same bits.
+ *
+ * @param others further devices that must give the bits of `device`, by what tells them apart
+ */
+export async function checkCase(
+  device: Device,
+  test: ConformanceCase,
+  others: Readonly<Record<string, Device>> = {},
+): Promise<void> {
+  const run = (options: RunOptions) => runCase(device, test, options);
+  const { results: plain } = await run({ precision: 'high', fusions: false });
+  expect(findDifference(plain, expected(test), test.tolerance)).toBeNull();
+
+  const fused = await run({ precision: 'high' });
+  if (test.fusedCommands !== undefined) expect(fused.commandCount).toBe(test.fusedCommands);
+  const variants: [string, Results][] = [['fused', fused.results]];
+  for (const [name, other] of Object.entries(others)) {
+    variants.push([name, (await runCase(other, test, { precision: 'high' })).results]);
+  }
+  for (const chunk of chunksOf(test)) {
+    variants.push([`steps of ${chunk}`, (await run({ precision: 'high', chunk })).results]);
+  }
+  for (const { other, rows } of test.equivalents ?? []) {
+    const { results } = await runCase(device, other, { precision: 'high' });
+    variants.push([other.name, pickRows(results, other.rows.count, rows)]);
+  }
+  for (const [name, results] of variants) expect(findChangedBits(results, plain), name).toBeNull();
+
+  if (!test.fastTolerance) return;
+  const options = { precision: 'fast', rowCount: test.fastRowCount } as const;
+  const { results: fast } = await run(options);
+  expect(findDifference(fast, expected(test), test.fastTolerance), 'fast').toBeNull();
+  const { results: fastPlain } = await run({ ...options, fusions: false });
+  expect(findChangedBits(fast, fastPlain), 'fast, fused').toBeNull();
+  if (!test.fastRowCount) return;
+  const chunk = Math.max(0, ...chunksOf(test));
+  if (chunk > 0) {
+    const { results } = await run({ ...options, chunk });
+    expect(findChangedBits(results, fast), `fast, steps of ${chunk}`).toBeNull();
+  }
+  for (const { other, rows } of test.equivalents ?? []) {
+    const { results } = await runCase(device, other, options);
+    const picked = pickRows(results, other.rows.count, rows);
+    expect(findChangedBits(picked, fast), `fast, ${other.name}`).toBeNull();
+  }
+}

@@ -1,0 +1,15 @@
+#pragma once
+#include <stdint.h>
+
+/**
+ * Parameters of the causal_conv kernel: y[r][c] = sum_j kernel[j][c] * x[r - taps + 1 + j][c], j ascending, over the rows of
+ * the same slot; rows before position 0 count as zeros. All rows of a slot up to the last lie one after the other.
+ * Bindings: x, kernel [taps][width] float32, y.
+ */
+struct CausalConvParams {
+  uint32_t taps;
+  uint32_t width;     ///< channels
+  uint32_t x_stride;  ///< elements between two rows of x
+  uint32_t y_stride;
+};
+static_assert(sizeof(CausalConvParams) == 16, "host and kernel disagree on CausalConvParams");

@@ -1,0 +1,26 @@
+#pragma once
+
+/** One element of an embedding. Metal only; the including file has metal_stdlib, embed_params.h and metal_storage.h. */
+
+#pragma METAL fp contract(off)
+
+/** Where a table lies. */
+struct EmbedTable {
+  device const uchar* weight;
+  device const uchar* scales;
+  device const uchar* biases;
+  device const float* soft;
+};
+
+/** table[id][column] * scale, or the soft token that takes the place of the row. An id outside of the table gives NaN. */
+inline float embed_element(constant EmbedParams& p, EmbedTable table, uint id, int soft_row, uint column) {
+  if (p.has_soft != 0 && soft_row >= 0) return table.soft[ulong(soft_row) * p.width + column];
+  if (id >= p.vocabulary) return as_type<float>(0x7fc00000u);
+  const ulong index = ulong(id) * p.width + column;
+  if (p.format != kWeightAffine) return load_scalar(table.weight, p.format, index) * p.scale;
+  device const uchar* row = table.weight + ulong(id) * p.width * p.bits / 8;
+  const ulong group = ulong(id) * (p.width / p.group) + column / p.group;
+  const float code = stored_code(row, p.bits, column);
+  const float scaled = code * load_scalar(table.scales, p.scale_type, group);
+  return (scaled + load_scalar(table.biases, p.scale_type, group)) * p.scale;
+}

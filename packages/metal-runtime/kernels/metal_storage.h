@@ -1,0 +1,67 @@
+#pragma once
+
+/** Stored scalars and packed codes as floats. Metal only; the including file has metal_stdlib and scalar_type.h. */
+
+#pragma METAL fp contract(off)
+
+/** The number that a bf16 stands for. */
+inline float from_bf16(ushort bits) { return as_type<float>(uint(bits) << 16); }
+
+/** Rounds to the nearest bf16, ties to even; NaN stays NaN. */
+inline ushort to_bf16(float value) {
+  const uint bits = as_type<uint>(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return ushort((bits >> 16) | 0x40u);
+  return ushort((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+/** Element `index` of stored scalars, which lie at any even address. */
+inline float load_scalar(device const uchar* base, uint type, ulong index) {
+  device const ushort* at = (device const ushort*)base;
+  if (type == kScalarF32) return as_type<float>(uint(at[2 * index]) | (uint(at[2 * index + 1]) << 16));
+  const ushort bits = at[index];
+  return type == kScalarBf16 ? from_bf16(bits) : float(as_type<half>(bits));
+}
+
+/** `words` 32-bit words, in loads as wide as the alignment of their address allows. */
+template <int words>
+inline void load_words(device const uchar* at, uint alignment, thread uint* out) {
+  if (words % 4 == 0 && alignment >= 16) {
+    for (int i = 0; i < words / 4; ++i) {
+      const uint4 four = ((device const uint4*)at)[i];
+      out[4 * i] = four.x;
+      out[4 * i + 1] = four.y;
+      out[4 * i + 2] = four.z;
+      out[4 * i + 3] = four.w;
+    }
+  } else if (words % 2 == 0 && alignment >= 8) {
+    for (int i = 0; i < words / 2; ++i) {
+      const uint2 two = ((device const uint2*)at)[i];
+      out[2 * i] = two.x;
+      out[2 * i + 1] = two.y;
+    }
+  } else if (alignment >= 4) {
+    for (int i = 0; i < words; ++i) out[i] = ((device const uint*)at)[i];
+  } else {
+    device const ushort* halves = (device const ushort*)at;
+    for (int i = 0; i < words; ++i) out[i] = uint(halves[2 * i]) | (uint(halves[2 * i + 1]) << 16);
+  }
+}
+
+/** Code `index` of a little-endian stream of codes of `bits` bits. */
+template <int bits>
+inline float code_at(thread const uint* words, int index) {
+  const int first = index * bits;
+  const int shift = first % 32;
+  uint code = words[first / 32] >> shift;
+  if (shift + bits > 32) code |= words[first / 32 + 1] << ((32 - shift) & 31);
+  return float(code & ((1u << bits) - 1u));
+}
+
+/** Code `index` of a stream in memory; the stream ends with whole bytes. */
+inline float stored_code(device const uchar* stream, uint bits, ulong index) {
+  const ulong first = index * bits;
+  const uint shift = uint(first % 8);
+  uint code = stream[first / 8];
+  if (shift + bits > 8) code |= uint(stream[first / 8 + 1]) << 8;
+  return float((code >> shift) & ((1u << bits) - 1u));
+}

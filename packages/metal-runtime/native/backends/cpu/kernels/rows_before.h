@@ -1,0 +1,12 @@
+#pragma once
+
+#include "call.h"
+
+namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
+
+/** Rows of the same slot that lie directly before `row` in the step: as many as its position says, and no more than there are. */
+inline uint32_t rows_before(const StepView& step, uint32_t row) {
+  return smaller(static_cast<uint32_t>(step.position[kAllRows][row]), row);
+}
+
+}  // namespace markbase::cpu::MARKBASE_ISA_NAMESPACE

@@ -1,0 +1,147 @@
+#pragma once
+
+#include "tile_avx512.h"
+
+namespace markbase::cpu {
+namespace {
+
+/**
+ * Products of many rows in bfloat16 with weights that are not quantised, lanes along the outputs, sums in float32.
+ *
+ * A tile of 32 weight rows x 512 columns is rounded to bfloat16 and transposed into scratch: one register of scratch holds
+ * 2 columns of 16 weight rows. Against it each activation row needs one vdpbf16ps per 2 columns and 16 outputs, with 2 of
+ * its elements broadcast. Six activation rows x 32 outputs keep 12 sums in registers; the 32 KiB of the tile stream from
+ * the second-level cache in order, and the sums pass through memory only every 512 columns. Rows go over two tiles at once:
+ * with thousands of rows they come from memory, each time for 64 outputs instead of 32.
+ */
+struct Avx512Bf16Tile {
+  static constexpr bool kExists = true;
+  static constexpr uint32_t kOutputs = 32;
+  static constexpr uint32_t kColumns = 512;
+  static constexpr uint32_t kRows = 6;
+  static constexpr uint32_t kStep = 32;  // columns of one register of weights
+
+  static constexpr uint32_t kTiles = 2;
+
+  struct Tile {
+    uint32_t pairs[kColumns / 2][kOutputs];
+  };
+  struct Scratch {
+    Tile tile[kTiles];
+  };
+
+  static size_t scratch_bytes(const WeightView&, uint32_t) { return sizeof(Scratch); }
+
+  static size_t prepared_row_bytes(uint32_t in) { return sizeof(uint16_t) * round_up(in, kStep); }
+
+  static void prepare_row(uint32_t in, const float* x, void* prepared) {
+    auto* target = static_cast<uint16_t*>(prepared);
+    for (uint32_t k = 0; k < in; k += kStep) {
+      _mm512_storeu_si512(target + k, round_pairs(kScalarF32, reinterpret_cast<const uint8_t*>(x + k), smaller(in - k, kStep)));
+    }
+  }
+
+  static void run(const WeightView& weight, const void* prepared, uint32_t rows, uint32_t begin, uint32_t end, float* y,
+                  size_t y_stride, void* scratch) {
+    auto* tiles = static_cast<Scratch*>(scratch)->tile;
+    const auto* x = static_cast<const uint8_t*>(prepared);
+    const size_t row_bytes = prepared_row_bytes(weight.in);
+    for (uint32_t first = begin; first < end; first += kTiles * kOutputs) {
+      const uint32_t outputs = smaller(end - first, kTiles * kOutputs);
+      for (uint32_t column = 0; column < weight.in; column += kColumns) {
+        const uint32_t columns = smaller(weight.in - column, kColumns);
+        for (uint32_t n = 0; n < outputs; n += 16) {
+          unpack(weight, first + n, smaller(outputs - n, 16), column, columns, n % kOutputs, tiles[n / kOutputs]);
+        }
+        const uint32_t steps = (columns + 1) / 2;
+        for (uint32_t r = 0; r < rows; r += kRows) {
+          const uint8_t* from = x + r * row_bytes + column * sizeof(uint16_t);
+          for (uint32_t n = 0; n < outputs; n += kOutputs) {
+            const uint32_t count = smaller(outputs - n, kOutputs);
+            const Tile& tile = tiles[n / kOutputs];
+            float* target = y + r * y_stride + (first - begin) + n;
+            if (count > 16) {
+              run_rows<2>(smaller(rows - r, kRows), from, row_bytes, steps, column > 0, count, tile, target, y_stride);
+            } else {
+              run_rows<1>(smaller(rows - r, kRows), from, row_bytes, steps, column > 0, count, tile, target, y_stride);
+            }
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  /** `count` (1 .. 32) numbers of a type as bfloat16 in their order, then zeros; nothing behind them is read. */
+  static __m512i round_pairs(ScalarType type, const uint8_t* source, uint32_t count) {
+    const auto mask = static_cast<__mmask32>(~uint32_t{0} >> (32 - count));
+    if (type == kScalarBf16) return _mm512_maskz_loadu_epi16(mask, source);
+    __m512 low, high;
+    if (type == kScalarF16) {
+      const __m512i halves = _mm512_maskz_loadu_epi16(mask, source);
+      low = _mm512_cvtph_ps(_mm512_castsi512_si256(halves));
+      high = _mm512_cvtph_ps(_mm512_extracti64x4_epi64(halves, 1));
+    } else {
+      low = _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), source);
+      const auto upper = static_cast<__mmask16>(mask >> 16);
+      high = upper == 0 ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(upper, source + 16 * sizeof(float));
+    }
+    return (__m512i)_mm512_cvtne2ps_pbh(high, low);
+  }
+
+  /** Fills a half of the tile, from place `half` (0 or 16) on; of 16 outputs those that do not exist repeat the last one. */
+  static void unpack(const WeightView& weight, uint32_t first, uint32_t count, uint32_t column, uint32_t columns,
+                     uint32_t half, Tile& tile) {
+    const auto type = static_cast<ScalarType>(weight.format);
+    const size_t element = scalar_bytes(type);
+    for (uint32_t k = 0; k < columns; k += kStep) {
+      __m512i pairs[16];
+      for (uint32_t i = 0; i < 16; ++i) {
+        const uint8_t* row = weight_row(weight, first + smaller(i, count - 1));
+        pairs[i] = round_pairs(type, row + (column + k) * element, smaller(columns - k, kStep));
+      }
+      transpose16(pairs);
+      for (uint32_t i = 0; i < 16; ++i) _mm512_store_si512(&tile.pairs[k / 2 + i][half], pairs[i]);
+    }
+  }
+
+  template <uint32_t Vectors, class... Arguments>
+  static void run_rows(uint32_t count, Arguments&&... arguments) {
+    switch (count) {
+      case 1: return multiply_rows<Vectors, 1>(arguments...);
+      case 2: return multiply_rows<Vectors, 2>(arguments...);
+      case 3: return multiply_rows<Vectors, 3>(arguments...);
+      case 4: return multiply_rows<Vectors, 4>(arguments...);
+      case 5: return multiply_rows<Vectors, 5>(arguments...);
+      default: return multiply_rows<Vectors, 6>(arguments...);
+    }
+  }
+
+  template <uint32_t Vectors, uint32_t Count>
+  static void multiply_rows(const uint8_t* x, size_t row_bytes, uint32_t steps, bool continues, uint32_t outputs,
+                            const Tile& tile, float* y, size_t y_stride) {
+    __mmask16 mask[Vectors];
+    for (uint32_t v = 0; v < Vectors; ++v) mask[v] = static_cast<__mmask16>(0xffffu >> (16 - smaller(outputs - 16 * v, 16)));
+    __m512 sum[Count][Vectors];
+    for (uint32_t r = 0; r < Count; ++r) {
+      for (uint32_t v = 0; v < Vectors; ++v) {
+        sum[r][v] = continues ? _mm512_maskz_loadu_ps(mask[v], y + r * y_stride + 16 * v) : _mm512_setzero_ps();
+      }
+    }
+#pragma GCC unroll 4
+    for (uint32_t j = 0; j < steps; ++j) {
+      __m512bh pairs[Vectors];
+      for (uint32_t v = 0; v < Vectors; ++v) pairs[v] = (__m512bh)_mm512_load_si512(&tile.pairs[j][16 * v]);
+      for (uint32_t r = 0; r < Count; ++r) {
+        const auto two = (__m512bh)_mm512_set1_epi32(read_unaligned<int32_t>(x + r * row_bytes + j * sizeof(uint32_t)));
+        for (uint32_t v = 0; v < Vectors; ++v) sum[r][v] = _mm512_dpbf16_ps(sum[r][v], pairs[v], two);
+      }
+    }
+    for (uint32_t r = 0; r < Count; ++r) {
+      for (uint32_t v = 0; v < Vectors; ++v) _mm512_mask_storeu_ps(y + r * y_stride + 16 * v, mask[v], sum[r][v]);
+    }
+  }
+};
+
+}  // namespace
+}  // namespace markbase::cpu

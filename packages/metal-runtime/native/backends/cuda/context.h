@@ -1,0 +1,97 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "driver.h"
+
+namespace markbase::cuda {
+
+/** The primary context of a GPU, held as long as something of it lives. */
+class Context {
+ public:
+  static Status create(const Driver& driver, CUdevice device, std::shared_ptr<Context>* out);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  const Driver& driver() const { return driver_; }
+  CUdevice device() const { return device_; }
+  int attribute(CUdevice_attribute attribute) const;
+
+ private:
+  friend class ContextScope;
+  Context(const Driver& driver, CUdevice device) : driver_(driver), device_(device) {}
+
+  const Driver& driver_;
+  const CUdevice device_;
+  CUcontext context_ = nullptr;
+};
+
+/** Makes a context the thread's own for a while: calls of the driver belong to the context of their thread. */
+class ContextScope {
+ public:
+  explicit ContextScope(const Context& context) : driver_(context.driver_) { driver_.context_push(context.context_); }
+  ~ContextScope() {
+    CUcontext popped = nullptr;
+    driver_.context_pop(&popped);
+  }
+  ContextScope(const ContextScope&) = delete;
+  ContextScope& operator=(const ContextScope&) = delete;
+
+ private:
+  const Driver& driver_;
+};
+
+/** A stream of its own order, destroyed with its owner. */
+class Stream {
+ public:
+  explicit Stream(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  Status create();
+  CUstream handle() const { return stream_; }
+
+ private:
+  const std::shared_ptr<Context> context_;
+  CUstream stream_ = nullptr;
+};
+
+/** An event, destroyed with its owner. */
+class Event {
+ public:
+  explicit Event(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  ~Event();
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  /** `flags`: CU_EVENT_DISABLE_TIMING where no time is asked for. */
+  Status create(unsigned flags);
+  CUevent handle() const { return event_; }
+
+ private:
+  const std::shared_ptr<Context> context_;
+  CUevent event_ = nullptr;
+};
+
+/** Memory of the host that the GPU copies from and to by itself, freed with its owner. */
+class PinnedMemory {
+ public:
+  explicit PinnedMemory(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+  ~PinnedMemory();
+  PinnedMemory(const PinnedMemory&) = delete;
+  PinnedMemory& operator=(const PinnedMemory&) = delete;
+
+  /** At least `bytes`; what was there is lost when there were fewer. */
+  Status reserve(size_t bytes, const std::string& label);
+  std::byte* data() const { return data_; }
+
+ private:
+  const std::shared_ptr<Context> context_;
+  std::byte* data_ = nullptr;
+  size_t size_bytes_ = 0;
+};
+
+}  // namespace markbase::cuda

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <list>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "memory_pool.h"
+#include "step_graph.h"
+
+namespace markbase::cuda {
+
+/**
+ * What one running step shares with the host: the same layout in memory of both, and one copy each way. Reused by later steps,
+ * with the graphs that were made for it.
+ */
+class StepMemory {
+ public:
+  explicit StepMemory(const std::shared_ptr<Context>& context) : context_(context), host_(context), done_(context) {}
+
+  /** Lays the memory out for a step and fills the host's side. kOutOfMemory. */
+  Status fill(MemoryPool& pool, const ProgramDescription& program, const StepCall& step);
+  /** Starts the copy to the GPU. */
+  CUresult send(CUstream stream) const;
+  /** Starts the copy back, and records that the step is done behind it. */
+  CUresult receive(CUstream stream) const;
+  /** Waits for the copy back. */
+  CUresult wait() const;
+
+  /** The graph that was made for such a step, or null. */
+  const StepGraph* find_graph(const GraphKey& key);
+  /** Keeps a graph, the latest few of them. */
+  const StepGraph* keep_graph(std::unique_ptr<StepGraph> graph);
+  /** Events around every command of a step: one more than there are commands. */
+  Status marks(size_t count, std::vector<CUevent>* out);
+
+  const gpu::StepLayout& layout() const { return layout_; }
+  CUdeviceptr address() const { return device_->address(); }
+  const std::byte* host() const { return host_.data(); }
+
+ private:
+  const std::shared_ptr<Context> context_;
+  PinnedMemory host_;
+  std::shared_ptr<Region> device_;
+  Event done_;
+  gpu::StepLayout layout_;
+  std::list<std::unique_ptr<StepGraph>> graphs_;  ///< latest first
+  std::list<Event> marks_;
+};
+
+}  // namespace markbase::cuda

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "memory_pool.h"
+
+namespace markbase::cuda {
+
+/** A range of a file on its way into the GPU's memory. */
+class Upload {
+ public:
+  Upload(std::shared_ptr<Region> region, size_t pieces) : region_(std::move(region)), pieces_left_(pieces) {}
+
+  const std::shared_ptr<Region>& region() const { return region_; }
+  bool is_done() const { return pieces_left_.load(std::memory_order_acquire) == 0; }
+  /** Waits until the range is there; why it is not, if it is not. */
+  Status wait() const;
+
+ private:
+  friend class Uploader;
+  /** A piece has arrived, or will not. */
+  void finish_piece(Status status);
+
+  const std::shared_ptr<Region> region_;
+  std::atomic<size_t> pieces_left_;
+  std::mutex mutex_;
+  Status status_;  ///< guarded by the mutex until the upload is done
+};
+
+/** A file that ranges are read from, open as long as one is on its way. */
+class SourceFile {
+ public:
+  SourceFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  ~SourceFile();
+  SourceFile(const SourceFile&) = delete;
+  SourceFile& operator=(const SourceFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  /** Negative when the file could not be opened. */
+  int descriptor() const { return descriptor_; }
+  /** Reads bytes [offset, offset + size); kCorruptFile when the file has become shorter. */
+  Status read(uint64_t offset, size_t size, std::byte* to) const;
+
+ private:
+  const std::string path_;
+  const int descriptor_;
+};
+
+/**
+ * Brings file ranges into the GPU's memory on threads of its own, which live while there is something to do. Each reads pieces
+ * straight from the page cache into one of two pinned buffers while the GPU copies from the other.
+ */
+class Uploader {
+ public:
+  explicit Uploader(std::shared_ptr<Context> context);
+  /** Gives up what has not been read yet. */
+  ~Uploader();
+  Uploader(const Uploader&) = delete;
+  Uploader& operator=(const Uploader&) = delete;
+
+  /** Queues bytes [offset, offset + size) of a file. Throws std::system_error when the system has no more threads. */
+  std::shared_ptr<Upload> start(std::shared_ptr<SourceFile> file, uint64_t offset, size_t size,
+                                std::shared_ptr<Region> region);
+  /** Gives up what has not been read yet; those uploads end with kCancelled. */
+  void stop();
+
+ private:
+  struct State;
+  struct Piece;
+  class Worker;
+  static void run(const std::shared_ptr<State>& state);
+
+  const std::shared_ptr<State> state_;  ///< shared with the threads, the last of which may end after this
+};
+
+}  // namespace markbase::cuda

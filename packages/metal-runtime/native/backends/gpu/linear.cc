@@ -1,0 +1,310 @@
+#include "linear_params.h"
+
+#include "elementwise_params.h"
+#include "gather_rows_params.h"
+#include "linear_cores.h"
+#include "step_planner.h"
+#include "weight_formats.h"
+
+namespace markbase::gpu {
+
+namespace {
+
+constexpr uint32_t kFirstWeight = 6;     ///< operand index of the first weight
+constexpr uint32_t kFirstOutput = 17;    ///< argument index of the first output
+constexpr uint32_t kPreparedArgument = kScratchArgument;
+constexpr uint32_t kOutputsOfOne = 4;    ///< streams of the kernels for one and for four rows
+constexpr uint32_t kOutputsOfEight = 2;  ///< ... for eight
+
+/** How a dispatch is cut: which kernel, and what one of its threadgroups makes. */
+struct Tiling {
+  const char* source;
+  std::string kernel;  ///< without the format
+  uint32_t rows;
+  uint32_t outputs;
+  uint32_t threads;
+};
+
+/** True when all steps of the program run on tiles, however few rows one has: a row's bits do not depend on its neighbours. */
+bool is_tiled(const LinearParams& p) { return p.is_fast != 0 && p.has_few_rows == 0; }
+
+/** Columns that the tensor cores take at once, and the threadgroup memory in which they add up. */
+constexpr uint32_t kCoreSpan = 64;
+constexpr uint32_t kCoreSharedBytes = kRowSimdgroups * 16 * 8 * sizeof(float);
+
+Tiling core_tiling(uint32_t rows, bool does_prologue) {
+  if (does_prologue) return {"linear_cores", "linear_cores_row_", 1, 16, kRowThreads};
+  if (rows <= 8) return {"linear_cores", "linear_cores8_", 8, 16, kRowThreads};
+  if (rows <= 16) return {"linear_cores", "linear_cores16_", 16, 32, kRowThreads};
+  return {"linear_cores", "linear_cores32_", 32, 32, kRowThreads};
+}
+
+/** Tiles of linear_wide. */
+constexpr uint32_t kWideRows = 64;
+constexpr uint32_t kWideOutputs = 128;
+
+/** True when wide tiles are enough for all multiprocessors, and the weight is stored as they take it. */
+bool is_wide(const CommandContext& context, const LinearWeightParams& weight) {
+  const auto& p = context.params<LinearParams>();
+  const bool is_stored_so = weight.format == kWeightAffine || weight.format == kWeightBf16;
+  if (!context.traits.has_tensor_cores() || !is_stored_so || p.in % kCoreSpan != 0) return false;
+  uint32_t blocks = 0;
+  for (uint32_t i = 0; i < p.weights; ++i) blocks += divide_up(p.weight[i].out, kWideOutputs);
+  return context.rows() > kWideRows / 2 && divide_up(context.rows(), kWideRows) * blocks >= context.traits.multiprocessors;
+}
+
+Tiling tiling_of(const CommandContext& context, const LinearWeightParams& weight, bool does_prologue) {
+  const auto& p = context.params<LinearParams>();
+  const uint32_t rows = context.rows();
+  if (runs_on_cores(context.traits, p, weight)) return core_tiling(rows, does_prologue);
+  if (does_prologue) return {"linear", "linear_row_", 1, kRowSimdgroups * kOutputsOfOne, kRowThreads};
+  if (is_tiled(p) && is_wide(context, weight)) return {"linear_wide", "linear_wide_", kWideRows, kWideOutputs, 128};
+  if (is_tiled(p)) return {"linear_tile", "linear_tile_", 32, 64, 128};
+  if (rows == 1) return {"linear", "linear_rows1_", 1, kRowSimdgroups * kOutputsOfOne, kRowThreads};
+  if (rows <= 4) return {"linear", "linear_rows4_", 4, kRowSimdgroups * kOutputsOfOne, kRowThreads};
+  return {"linear", "linear_rows8_", 8, kRowSimdgroups * kOutputsOfEight, kRowThreads};
+}
+
+/** Rows that were prepared by a dispatch of their own: where they lie. */
+struct PreparedRows {
+  bool is_scratch;  ///< else x, or h in the arena
+  size_t offset;
+  size_t size_bytes;
+  uint32_t operand;  ///< 0 = x, 3 = h
+  uint32_t stride;
+};
+
+/** Brings the rows that are multiplied together, by the kernel of gather_rows. */
+PreparedRows gather(CommandContext& context) {
+  const auto& p = context.params<LinearParams>();
+  const size_t bytes = size_t{context.rows()} * p.in * sizeof(float);
+  const PreparedRows rows = {true, context.scratch.take(bytes), bytes, 0, p.in};
+  const GatherRowsParams params = {p.in, p.x_stride, p.in};
+  DispatchBuilder(context, "gather_rows", "gather_rows")
+      .params(params)
+      .operand(0)
+      .scratch(kFirstOperand + 1, rows.offset, rows.size_bytes, true)
+      .step(kStepArgument, StepArray::kOutputRow)
+      .grid(divide_up(p.in, kRowThreads), context.rows(), 1, kRowThreads);
+  return rows;
+}
+
+/** Runs the prologue of several rows. */
+PreparedRows prepare(CommandContext& context) {
+  const auto& p = context.params<LinearParams>();
+  if (p.has_residual == 0 && p.has_norm == 0) {
+    return p.gathers == 0 ? PreparedRows{false, 0, 0, 0, p.x_stride} : gather(context);
+  }
+  PreparedRows rows = {p.has_norm != 0, 0, size_t{context.rows()} * p.in * sizeof(float), 3,
+                       p.has_norm != 0 ? p.in : p.h_stride};
+  DispatchBuilder dispatch(context, "linear_prologue", "linear_prologue");
+  dispatch.operands(0, 5);
+  if (rows.is_scratch) {
+    rows.offset = context.scratch.take(rows.size_bytes);
+    dispatch.scratch(kPreparedArgument, rows.offset, rows.size_bytes, true);
+  } else {
+    dispatch.nothing(kPreparedArgument);
+  }
+  dispatch.launch().x_stride = p.in;
+  dispatch.step(kStepArgument, StepArray::kOutputRow);
+  dispatch.shared_row(p.in, 8).grid(context.rows(), 1, 1, kRowThreads);
+  return rows;
+}
+
+/** Binds the rows that are multiplied. */
+void bind_rows(const PreparedRows& rows, DispatchBuilder* dispatch) {
+  if (rows.is_scratch) {
+    dispatch->scratch(kFirstOperand, rows.offset, rows.size_bytes, false);
+  } else if (rows.operand == 0) {
+    dispatch->operand(0);
+  } else {
+    dispatch->read(rows.operand, kFirstOperand);
+  }
+}
+
+/** The rows as a weight with a clip takes them, by the kernel of elementwise. */
+PreparedRows clamp_rows(CommandContext& context, const PreparedRows& rows, const LinearWeightParams& weight) {
+  if (weight.has_clip == 0) return rows;
+  const auto& p = context.params<LinearParams>();
+  const size_t bytes = size_t{context.rows()} * p.in * sizeof(float);
+  const PreparedRows clamped = {true, context.scratch.take(bytes), bytes, 0, p.in};
+  const ElementwiseParams params = {kElementwiseClamp, p.row_set,        p.in,
+                                    rows.stride,       0,                p.in,
+                                    weight.input_low,  weight.input_high};
+  DispatchBuilder dispatch(context, "elementwise", "elementwise");
+  dispatch.params(params);
+  bind_rows(rows, &dispatch);
+  dispatch.nothing(kFirstOperand + 1).scratch(kFirstOperand + 2, clamped.offset, bytes, true);
+  dispatch.grid(divide_up(p.in, kRowThreads), context.rows(), 1, kRowThreads);
+  return clamped;
+}
+
+/** True when two weights take the same rows. */
+bool has_same_input(const LinearWeightParams& a, const LinearWeightParams& b) {
+  if (a.has_clip == 0 && b.has_clip == 0) return true;
+  return a.has_clip == b.has_clip && a.input_low == b.input_low && a.input_high == b.input_high;
+}
+
+/** True when one dispatch can multiply with both. */
+bool is_alike(const LinearWeightParams& a, const LinearWeightParams& b) {
+  return is_stored_alike(a, b) && has_same_input(a, b);
+}
+
+/** Weights of one command that one dispatch multiplies, by their index. */
+struct WeightGroup {
+  uint32_t count = 0;
+  uint32_t index[3] = {};
+};
+
+/** The command's parameters, with the weights of a group alone. */
+LinearParams select_weights(const LinearParams& p, const WeightGroup& group) {
+  LinearParams selected = p;
+  selected.weights = group.count;
+  for (uint32_t i = 0; i < group.count; ++i) selected.weight[i] = p.weight[group.index[i]];
+  return selected;
+}
+
+/** Binds the weights of a group and their outputs. */
+void bind_weights(const CommandContext& context, const LinearParams& selected, const WeightGroup& group, uint32_t outputs,
+                  DispatchBuilder* dispatch) {
+  const auto& p = context.params<LinearParams>();
+  for (uint32_t i = 0; i < 3; ++i) {
+    const uint32_t slot = kFirstWeight + 3 * i;
+    for (uint32_t part = 0; part < 3; ++part) {
+      if (i >= group.count) dispatch->nothing(slot + part + kFirstOperand);
+      else dispatch->operand(kFirstWeight + 3 * group.index[i] + part, slot + part + kFirstOperand, slot + part);
+    }
+    if (i >= outputs) dispatch->nothing(kFirstOutput + i);
+    else {
+      const uint32_t output = outputs == 1 && selected.epilogue != kLinearStore ? 0 : group.index[i];
+      dispatch->operand(kFirstWeight + 3 * p.weights + output, kFirstOutput + i, 15 + i);
+    }
+    if (i >= group.count) continue;
+    const LinearWeightParams& weight = selected.weight[i];
+    const size_t row_bytes = weight_row_bytes(weight.format, weight.bits, p.in);
+    dispatch->launch().alignment[i] = row_alignment(context.command, kFirstWeight + 3 * group.index[i], row_bytes);
+  }
+  if (selected.epilogue == kLinearGeglu) {
+    // Both streams of a pair are loaded the same way.
+    Launch& launch = dispatch->launch();
+    launch.alignment[0] = std::min(launch.alignment[0], launch.alignment[1]);
+  }
+}
+
+/** One dispatch for weights that are stored alike. */
+void multiply(CommandContext& context, const WeightGroup& group, bool does_prologue, const PreparedRows& rows) {
+  const auto& p = context.params<LinearParams>();
+  LinearParams selected = select_weights(p, group);
+  const LinearWeightParams& first = selected.weight[0];
+  const uint32_t count = context.rows();
+  const Tiling tiling = tiling_of(context, first, does_prologue);
+  const bool is_pair = p.epilogue == kLinearGeglu;
+  const uint32_t block = is_pair ? tiling.outputs / 2 : tiling.outputs;
+  uint32_t blocks = 0;
+  for (uint32_t i = 0; i < (is_pair ? 1 : group.count); ++i) blocks += divide_up(selected.weight[i].out, block);
+
+  DispatchBuilder dispatch(context, tiling.source, tiling.kernel + kernel_format(first.format, first.bits));
+  dispatch.params(selected);
+  bind_rows(rows, &dispatch);
+  for (uint32_t operand = 1; operand < 5; ++operand) {
+    if (does_prologue) dispatch.operand(operand);
+    else dispatch.nothing(operand + kFirstOperand);
+  }
+  dispatch.operand(5);
+  bind_weights(context, selected, group, is_pair || p.epilogue != kLinearStore ? 1 : group.count, &dispatch);
+  Launch& launch = dispatch.launch();
+  launch.x_stride = rows.stride;
+  const size_t offset = rows.is_scratch ? 0 : operand_offset(context.command, rows.operand);
+  launch.x_alignment = activation_alignment(offset, rows.stride);
+  dispatch.step(kStepArgument, StepArray::kOutputRow);
+  if (does_prologue) dispatch.shared_row(p.in, chunk_columns(first.format));
+  // Threadgroups that prepare a row make several blocks with it.
+  const bool is_cored = does_prologue && runs_on_cores(context.traits, p, first);
+  if (is_cored) blocks = std::min(blocks, 2 * context.traits.multiprocessors);
+  dispatch.grid(blocks, divide_up(count, tiling.rows), 1, tiling.threads);
+}
+
+/** geglu of two weights that are stored differently: two products, then the formula. */
+void multiply_unlike_pair(CommandContext& context, const PreparedRows& rows) {
+  const auto& p = context.params<LinearParams>();
+  const uint32_t out = p.weight[0].out;
+  const size_t bytes = size_t{context.rows()} * out * sizeof(float);
+  size_t products[2];
+  for (uint32_t i = 0; i < 2; ++i) {
+    products[i] = context.scratch.take(bytes);
+    LinearParams single = p;
+    single.weights = 1;
+    single.epilogue = kLinearStore;
+    single.weight[0] = p.weight[i];
+    single.weight[0].y_stride = out;
+    const PreparedRows own_rows = clamp_rows(context, rows, p.weight[i]);
+    const Tiling tiling = tiling_of(context, p.weight[i], false);
+    DispatchBuilder dispatch(context, tiling.source, tiling.kernel + kernel_format(p.weight[i].format, p.weight[i].bits));
+    dispatch.params(single);
+    bind_rows(own_rows, &dispatch);
+    for (uint32_t argument = kFirstOperand + 1; argument < kFirstOperand + kFirstWeight; ++argument) dispatch.nothing(argument);
+    for (uint32_t part = 0; part < 9; ++part) {
+      const uint32_t slot = kFirstWeight + part;
+      if (part < 3) dispatch.operand(kFirstWeight + 3 * i + part, slot + kFirstOperand, slot);
+      else dispatch.nothing(slot + kFirstOperand);
+    }
+    dispatch.scratch(kFirstOutput, products[i], bytes, true).nothing(kFirstOutput + 1).nothing(kFirstOutput + 2);
+    dispatch.step(kStepArgument, StepArray::kOutputRow);
+    Launch& launch = dispatch.launch();
+    launch.alignment[0] = row_alignment(context.command, kFirstWeight + 3 * i,
+                                        weight_row_bytes(p.weight[i].format, p.weight[i].bits, p.in));
+    launch.x_stride = own_rows.stride;
+    launch.x_alignment = activation_alignment(
+        own_rows.is_scratch ? 0 : operand_offset(context.command, own_rows.operand), own_rows.stride);
+    dispatch.grid(divide_up(out, tiling.outputs), divide_up(context.rows(), tiling.rows), 1, tiling.threads);
+  }
+  const ElementwiseParams geglu = {kElementwiseGeglu, p.row_set, out, out, out, p.weight[0].y_stride, 0, 0};
+  DispatchBuilder dispatch(context, "elementwise", "elementwise");
+  dispatch.params(geglu)
+      .scratch(kFirstOperand, products[0], bytes, false)
+      .scratch(kFirstOperand + 1, products[1], bytes, false)
+      .operand(kFirstWeight + 3 * p.weights, kFirstOperand + 2, 0)
+      .grid(divide_up(out, kRowThreads), context.rows(), 1, kRowThreads);
+}
+
+}  // namespace
+
+bool runs_on_cores(const GpuTraits& traits, const LinearParams& p, const LinearWeightParams& weight) {
+  if (!traits.has_tensor_cores() || p.is_fast == 0 || p.has_few_rows == 0 || p.in % kCoreSpan != 0) return false;
+  if (weight.format != kWeightAffine) return weight.format == kWeightBf16;
+  return weight.bits % 2 == 0 && weight.group % kCoreSpan == 0;
+}
+
+Status plan_linear(CommandContext& context) {
+  const auto& p = context.params<LinearParams>();
+  const bool has_prologue = p.has_residual != 0 || p.has_norm != 0;
+  if (has_prologue && p.in * sizeof(float) > kMaxSharedRowBytes) {
+    return unsupported(context.command, "rows with a norm have at most 7680 elements");
+  }
+  const bool is_unlike_pair = p.epilogue == kLinearGeglu && !is_alike(p.weight[0], p.weight[1]);
+  bool is_uniform = true;
+  for (uint32_t i = 0; i < p.weights; ++i) is_uniform = is_uniform && is_alike(p.weight[0], p.weight[i]) && p.weight[i].has_clip == 0;
+  // Every threadgroup of every dispatch would store h: one dispatch may do it, several need it done before.
+  const uint32_t shared_bytes = runs_on_cores(context.traits, p, p.weight[0]) ? kCoreSharedBytes : 0;
+  const bool fits = p.in * sizeof(float) + shared_bytes <= kMaxSharedRowBytes;
+  const bool does_prologue = has_prologue && context.rows() == 1 && is_uniform && fits && !is_tiled(p);
+  const PreparedRows rows = does_prologue ? PreparedRows{false, 0, 0, 0, p.x_stride} : prepare(context);
+  if (is_unlike_pair) {
+    multiply_unlike_pair(context, rows);
+    return Status::good();
+  }
+  bool is_done[3] = {};
+  for (uint32_t i = 0; i < p.weights; ++i) {
+    if (is_done[i]) continue;
+    WeightGroup group;
+    for (uint32_t j = i; j < p.weights; ++j) {
+      if (is_done[j] || !is_alike(p.weight[i], p.weight[j])) continue;
+      is_done[j] = true;
+      group.index[group.count++] = j;
+    }
+    multiply(context, group, does_prologue, clamp_rows(context, rows, p.weight[i]));
+  }
+  return Status::good();
+}
+
+}  // namespace markbase::gpu

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "buffer.h"
+
+namespace markbase::gpu {
+
+/** Memory as a plan sees it: a region of a device buffer, which begins on a page. */
+class RegionBuffer : public Buffer {
+ public:
+  /** Bytes from the beginning of the device buffer. */
+  size_t offset_bytes() const { return offset_bytes_; }
+  /** The same for all regions of one device buffer. */
+  virtual const void* identity() const { return this; }
+
+ protected:
+  RegionBuffer(size_t offset_bytes, size_t size_bytes) : Buffer(size_bytes), offset_bytes_(offset_bytes) {}
+
+ private:
+  size_t offset_bytes_;
+};
+
+}  // namespace markbase::gpu

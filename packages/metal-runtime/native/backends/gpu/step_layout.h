@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "device.h"
+#include "dispatch.h"
+
+namespace markbase::gpu {
+
+/**
+ * Where everything lies that one running step shares with the host: the arrays that kernels read, inputs and outputs on their
+ * way, the sampler's results, and the first command that wrote a number that is not finite. Lists that grow from step to step
+ * have places of rounded sizes, so that the layout stays.
+ */
+class StepLayout {
+ public:
+  StepLayout() = default;
+  StepLayout(const ProgramDescription& program, const StepCall& step);
+
+  size_t offset_of(StepArray array) const { return arrays_[static_cast<size_t>(array)]; }
+  size_t input(size_t index) const { return inputs_[index]; }
+  size_t output(size_t index) const { return outputs_[index]; }
+  size_t results() const { return results_; }
+  size_t first_bad() const { return first_bad_; }
+  size_t size_bytes() const { return size_bytes_; }
+  /** What `fill` writes lies in [0, filled_bytes), what `deliver` reads in [first_bad, size_bytes). */
+  size_t filled_bytes() const { return results_; }
+
+  /** Copies in what kernels read. `memory`: size_bytes of them. */
+  void fill(const ProgramDescription& program, const StepCall& step, std::byte* memory) const;
+  /** Copies outputs and results to where the caller wants them. */
+  void deliver(const ProgramDescription& program, const StepCall& step, const std::byte* memory) const;
+  /** The command that wrote a number that is not finite first; UINT32_MAX = none. */
+  uint32_t first_bad_command(const std::byte* memory) const;
+
+  bool operator==(const StepLayout&) const = default;
+
+ private:
+  size_t arrays_[static_cast<size_t>(StepArray::kCount)] = {};
+  std::vector<size_t> inputs_;
+  std::vector<size_t> outputs_;
+  size_t results_ = 0;
+  size_t first_bad_ = 0;
+  size_t size_bytes_ = 0;
+};
+
+}  // namespace markbase::gpu

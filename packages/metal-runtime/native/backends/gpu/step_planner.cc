@@ -1,0 +1,137 @@
+#include "step_planner.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "data_flow.h"
+#include "merge.h"
+
+namespace markbase::gpu {
+
+namespace {
+
+const std::unordered_map<std::string, CommandPlanner>& planners() {
+  static const std::unordered_map<std::string, CommandPlanner> table = {
+      {"embed", plan_embed},           {"rms_norm", plan_rms_norm},       {"linear", plan_linear},
+      {"elementwise", plan_elementwise}, {"rope_table", plan_rope_table}, {"rope", plan_rope},
+      {"kv_append", plan_kv_append},   {"attention", plan_attention},
+      {"kv_copy", plan_kv_copy},       {"gather_rows", plan_gather_rows},
+      {"moe_route", plan_moe_route},   {"moe_linear", plan_moe_linear},   {"moe_combine", plan_moe_combine},
+      {"sample", plan_sample},
+      {"causal_conv", plan_causal_conv},
+      {"column_affine", plan_column_affine},
+      {"conv2d", plan_conv2d},
+      {"layer_norm", plan_layer_norm},
+      {"local_attention", plan_local_attention},
+      {"pool_rows", plan_pool_rows},
+      {"segment_attention", plan_segment_attention},
+  };
+  return table;
+}
+
+constexpr size_t kResultAlignment = 256;
+
+size_t align_result(size_t bytes) { return (bytes + kResultAlignment - 1) / kResultAlignment * kResultAlignment; }
+
+/** Lets the sampler write where the host reads, in the place of the arena. */
+void redirect_results(const ProgramDescription& program, Dispatch* dispatch) {
+  const ResultLayout layout(program.max_outputs);
+  const SamplerPorts& ports = program.sampler;
+  for (Argument& argument : dispatch->arguments) {
+    if (argument.kind != Argument::Kind::kArena || !argument.is_written) continue;
+    for (const auto& [arena, result] : {std::pair{ports.tokens, layout.tokens}, std::pair{ports.logprobs, layout.logprobs},
+                                        std::pair{ports.top_tokens, layout.top_tokens},
+                                        std::pair{ports.top_logprobs, layout.top_logprobs}}) {
+      if (argument.offset != arena) continue;
+      argument.kind = Argument::Kind::kResult;
+      argument.offset = result;
+      break;
+    }
+  }
+}
+
+/** Bytes of all activations that a dispatch is bound to, for the rows of the step. */
+uint64_t activation_bytes(const ProgramDescription& program, const StepShape& shape, const Dispatch& dispatch) {
+  const RowSet set = program.commands[dispatch.command].row_set;
+  const uint32_t most_rows = set == kOutputRows ? program.max_outputs : program.max_rows;
+  uint64_t bytes = 0;
+  for (const Argument& argument : dispatch.arguments) {
+    if (argument.kind == Argument::Kind::kScratch) bytes += argument.size_bytes;
+    if (argument.kind != Argument::Kind::kArena && argument.kind != Argument::Kind::kResult) continue;
+    bytes += uint64_t{argument.size_bytes} * shape.rows[set] / std::max(most_rows, 1u);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+ResultLayout::ResultLayout(uint32_t max_outputs)
+    : tokens(0),
+      logprobs(align_result(max_outputs * sizeof(int32_t))),
+      top_tokens(logprobs + align_result(max_outputs * sizeof(float))),
+      top_logprobs(top_tokens + align_result(max_outputs * kMaxTopLogprobs * sizeof(int32_t))),
+      size_bytes(top_logprobs + align_result(max_outputs * kMaxTopLogprobs * sizeof(float))) {}
+
+Status unsupported(const Command& command, std::string reason) {
+  return Status::error(StatusCode::kDevice, command.kernel.name(),
+                       "there is no GPU kernel for \"" + command.label + "\": " + std::move(reason));
+}
+
+Status plan_step(const ProgramDescription& program, const StepShape& shape, const GpuTraits& traits, StepPlan* out) {
+  out->shape = shape;
+  for (size_t i = 0; i < program.commands.size(); ++i) {
+    const Command& command = program.commands[i];
+    const auto planner = planners().find(command.kernel.family);
+    if (planner == planners().end()) return unsupported(command, "its family is unknown");
+    CommandContext context{.command = command, .index = i, .shape = shape, .traits = traits, .out = &out->dispatches};
+    if (context.rows() == 0) continue;
+    size_t merged = 0;
+    if (Status status = plan_merged(program, i, context, &merged); !status.ok()) return status;
+    if (merged > 0) {
+      out->scratch_bytes = std::max(out->scratch_bytes, context.scratch.size_bytes());
+      i += merged - 1;
+      continue;
+    }
+    if (Status status = planner->second(context); !status.ok()) return status;
+    if (program.has_sampler && command.kernel.family == "sample") {
+      for (Dispatch& dispatch : out->dispatches) {
+        if (dispatch.command == i) redirect_results(program, &dispatch);
+      }
+    }
+    out->scratch_bytes = std::max(out->scratch_bytes, context.scratch.size_bytes());
+  }
+  place_barriers(&out->dispatches);
+  return Status::good();
+}
+
+Status list_dispatches(const ProgramDescription& program, const StepSize& size, const GpuTraits& traits,
+                       std::vector<PlannedDispatch>* out) {
+  StepPlan plan;
+  const StepShape shape = {{size.rows, size.outputs}, round_positions(size.positions), 0};
+  if (Status status = plan_step(program, shape, traits, &plan); !status.ok()) return status;
+  for (const Dispatch& dispatch : plan.dispatches) {
+    out->push_back({dispatch.kernel,
+                    dispatch.command,
+                    {dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]},
+                    dispatch.threads,
+                    dispatch.threadgroup_bytes,
+                    dispatch.needs_barrier,
+                    activation_bytes(program, shape, dispatch)});
+  }
+  return Status::good();
+}
+
+std::vector<PlannedCommand> list_commands(const ProgramDescription& program, const GpuTraits& traits) {
+  std::vector<PlannedDispatch> dispatches;
+  const bool is_planned = list_dispatches(program, {1, std::min(program.max_outputs, 1u), 1}, traits, &dispatches).ok();
+  std::vector<PlannedCommand> planned;
+  for (size_t i = 0; i < program.commands.size(); ++i) {
+    const auto count = std::count_if(dispatches.begin(), dispatches.end(),
+                                     [&](const PlannedDispatch& dispatch) { return dispatch.command == i; });
+    planned.push_back({program.commands[i].kernel.name(), is_planned ? static_cast<uint32_t>(count) : 0});
+  }
+  return planned;
+}
+
+}  // namespace markbase::gpu

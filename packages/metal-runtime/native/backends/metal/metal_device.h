@@ -1,0 +1,55 @@
+#pragma once
+
+#import <Metal/Metal.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "device.h"
+#include "kernel_library.h"
+#include "mapped_file.h"
+#include "residency.h"
+#include "step_gate.h"
+
+namespace markbase::metal {
+
+class MetalBuffer;
+
+/** A GPU that Metal drives: weights are read where they are mapped, steps run on one queue in the order of their starts. */
+class MetalDevice : public Device, public std::enable_shared_from_this<MetalDevice> {
+ public:
+  MetalDevice(std::string kind, id<MTLDevice> device, id<MTLCommandQueue> queue);
+
+  DeviceInfo info() const override;
+  Status map(const std::string& path, uint64_t offset, uint64_t size, BufferPtr* out) override;
+  Status upload(const void* data, size_t size, const std::string& label, BufferPtr* out) override;
+  Status allocate(size_t size, const std::string& label, BufferPtr* out) override;
+  Status create_program(ProgramDescription description, std::shared_ptr<Program>* out) override;
+  void shut_down() override { gate_.shut_down(); }
+
+  id<MTLCommandQueue> queue() const { return queue_; }
+  KernelLibrary& kernels() { return kernels_; }
+  /** A shared buffer of at least `size` bytes, zeroed; nil when there is no memory. */
+  id<MTLBuffer> new_buffer(size_t size, const std::string& label) const;
+  /** Memory that only the GPU reaches, alone in a heap, with anything in it. kOutOfMemory. */
+  Status allocate_private(size_t size, const std::string& label, std::shared_ptr<MetalBuffer>* out) const;
+  /** What a command buffer ended with as a status; when the GPU is gone, no step works from now on. `bytes`: for kOutOfMemory. */
+  Status status_of(NSError* error, const std::string& where, size_t bytes);
+  gpu::StepGate& gate() { return gate_; }
+
+ private:
+  Status clear(const MetalBuffer& buffer, const std::string& label);
+
+  const std::string kind_;
+  gpu::StepGate gate_;
+  id<MTLDevice> device_;
+  id<MTLCommandQueue> queue_;
+  KernelLibrary kernels_;
+  std::shared_ptr<Residency> residency_;
+  std::mutex files_mutex_;
+  std::vector<std::weak_ptr<MappedFile>> files_;  ///< each file is mapped once
+};
+
+}  // namespace markbase::metal

@@ -1,0 +1,170 @@
+// Compiles the kernels to PTX for NVIDIA GPUs: `node scripts/build-ptx.mjs [--strict] [--assemble]` → build/ptx/<architecture>/<kernel>.ptx
+// and build/ptx/kernels.json, the parameters of every kernel. Only what changed is compiled again. It needs clang-19 and nothing of CUDA;
+// without that compiler it says so, and with --strict it fails. --assemble asks ptxas for registers, which takes a minute.
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { prepareCheck } from '../../metal-sim/tools/check.mjs';
+import { missingTools } from '../../metal-sim/tools/clang.mjs';
+import { ARCHITECTURES, compilerHash, compileToPtx, deviceSource } from '../../metal-sim/tools/ptx.mjs';
+import { usesTensors } from '../../metal-sim/tools/stage.mjs';
+import { BuildError } from '../../metal-sim/tools/targets.mjs';
+import { assemble, describePtx, findAssembler, splitPtx } from './ptx-text.mjs';
+
+/** Changes when the meaning of entries and their parameters, or their files, does; the host takes this number alone. */
+const ABI = 2;
+
+const packageRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
+const kernels = path.join(packageRoot, 'kernels');
+const output = path.join(packageRoot, 'build/ptx');
+const architectures = /** @type {import('../../metal-sim/tools/ptx.mjs').Architecture[]} */ (
+  Object.keys(ARCHITECTURES)
+);
+
+/** @param {string} file @param {string} text */
+function writeWhole(file, text) {
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(`${file}.${process.pid}.tmp`, text);
+  renameSync(`${file}.${process.pid}.tmp`, file);
+}
+
+/** @param {string} architecture @param {string} kernel */
+const fileOf = (architecture, kernel) => path.join(output, architecture, `${kernel}.ptx`);
+
+/**
+ * Writes the PTX of one source for one architecture, a file for each of its kernels; what is there already stays when nothing
+ * changed. True when something was written.
+ *
+ * @param {string} name
+ * @param {import('../../metal-sim/tools/ptx.mjs').DeviceSource} device
+ * @param {import('../../metal-sim/tools/ptx.mjs').Architecture} architecture
+ * @param {string} compiler
+ */
+async function compile(name, { source, entries }, architecture, compiler) {
+  const key = createHash('sha256')
+    .update(compiler)
+    .update(architecture)
+    .update(source)
+    .digest('hex')
+    .slice(0, 32);
+  const files = Object.keys(entries).map((kernel) => ({
+    kernel,
+    file: fileOf(architecture, kernel),
+    head: `// markbase: kernel=${kernel} arch=${architecture} abi=${ABI} source=${name}.metal\n// ${key}\n`,
+  }));
+  const isKnown = files.every(
+    ({ file, head }) => existsSync(file) && readFileSync(file, 'utf8').startsWith(head),
+  );
+  if (isKnown) return false;
+  const texts = splitPtx(await compileToPtx(source, architecture));
+  for (const { kernel, file, head } of files) {
+    if (texts[kernel] === undefined) throw new BuildError(`${name}.metal: no PTX of ${kernel}`);
+    writeWhole(file, head + texts[kernel]);
+  }
+  return true;
+}
+
+/** Runs tasks, as many at a time as there are processors. @param {(() => Promise<void>)[]} tasks */
+async function runAll(tasks) {
+  const jobs = Number(process.env.CMAKE_BUILD_PARALLEL_LEVEL ?? os.availableParallelism());
+  const queue = [...tasks];
+  const worker = async () => {
+    for (let task = queue.shift(); task !== undefined; task = queue.shift()) await task();
+  };
+  await Promise.all(Array.from({ length: jobs }, worker));
+}
+
+/** In the order of names, whichever was done first. @template T @param {Record<string, T>} record */
+function sorted(record) {
+  return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Removes PTX of kernels that are no more. @param {Set<string>} kernels */
+function removeOthers(kernels) {
+  for (const architecture of architectures) {
+    const folder = path.join(output, architecture);
+    for (const file of existsSync(folder) ? readdirSync(folder) : []) {
+      if (!kernels.has(path.basename(file, '.ptx'))) rmSync(path.join(folder, file));
+    }
+  }
+}
+
+/**
+ * What is known of a kernel, by its PTX for every architecture.
+ *
+ * @param {string} kernel
+ * @param {import('../../metal-sim/tools/ptx.mjs').DeviceSource['entries'][string]} entry
+ * @param {string | null} assembler
+ */
+async function describe(kernel, { buffers, hasDynamicShared }, assembler) {
+  /** @type {import('../../metal-sim/tools/ptx.mjs').Kernel} */
+  const described = { parameters: [], sharedBytes: 0, hasDynamicShared };
+  /** @type {Record<string, number>} */
+  const registers = {};
+  for (const architecture of architectures) {
+    const file = fileOf(architecture, kernel);
+    const { bytes, sharedBytes } = describePtx(readFileSync(file, 'utf8'));
+    if (bytes.length !== buffers.length) {
+      throw new BuildError(`${kernel}: ${bytes.length} parameters in PTX, ${buffers.length} in Metal`);
+    }
+    described.parameters = buffers.map((buffer, i) => ({ ...buffer, bytes: bytes[i] ?? 0 }));
+    described.sharedBytes = Math.max(described.sharedBytes, sharedBytes);
+    if (assembler !== null)
+      registers[architecture] = (await assemble(assembler, file, architecture)).registers;
+  }
+  return assembler === null ? described : { ...described, registers };
+}
+
+async function build() {
+  await prepareCheck();
+  const compiler = compilerHash();
+  const assembler = process.argv.includes('--assemble') ? findAssembler() : null;
+  const files = [kernels, path.join(kernels, 'nvidia')]
+    .flatMap((folder) => readdirSync(folder).map((name) => path.join(folder, name)))
+    // PTX has no tensor operations of Metal 4, and no plan names their kernels: Metal takes them in place of others.
+    .filter((file) => file.endsWith('.metal') && !usesTensors(file));
+  let compiled = 0;
+  /** @type {Record<string, Record<string, Awaited<ReturnType<typeof describe>>>>} */
+  const sources = {};
+  await runAll(
+    files.map((file) => async () => {
+      const name = path.basename(file, '.metal');
+      const device = deviceSource(file, [kernels]);
+      for (const architecture of architectures) {
+        const isNew = await compile(name, device, architecture, compiler);
+        compiled += isNew ? 1 : 0;
+      }
+      /** @type {typeof sources[string]} */
+      const table = {};
+      for (const [kernel, entry] of Object.entries(device.entries)) {
+        table[kernel] = await describe(kernel, entry, assembler);
+      }
+      sources[name] = table;
+    }),
+  );
+  const made = Object.values(sources).flatMap((table) => Object.keys(table));
+  removeOthers(new Set(made));
+  writeWhole(
+    path.join(output, 'kernels.json'),
+    `${JSON.stringify({ abi: ABI, architectures, sources: sorted(sources) })}\n`,
+  );
+  return `${made.length} kernels for ${architectures.join(' and ')}, ${compiled} compilations`;
+}
+
+const missing = missingTools();
+if (missing !== null) {
+  console.log(`build/ptx: skipped, so this build has no CUDA kernels: ${missing}`);
+  if (process.argv.includes('--strict')) process.exitCode = 1;
+} else {
+  const started = Date.now();
+  try {
+    const done = await build();
+    console.log(`build/ptx: ${done} (${((Date.now() - started) / 1000).toFixed(1)} s)`);
+  } catch (error) {
+    if (!(error instanceof BuildError)) throw error;
+    console.error(`${error.name}: ${error.message}`);
+    process.exitCode = 1;
+  }
+}

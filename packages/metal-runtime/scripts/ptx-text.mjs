@@ -1,0 +1,81 @@
+// What PTX and its assembler say about kernels.
+import { execFile, spawnSync } from 'node:child_process';
+import { promisify } from 'node:util';
+import { BuildError } from '../../metal-sim/tools/targets.mjs';
+
+const ENTRY = /^\.visible \.entry (\w+)\([\s\S]*?^}\n/gm;
+const DIRECTIVE = /^\.(?:version|target|address_size) .*$/;
+const VARIABLE = /^\.(?:extern \.)?(?:shared|global|const) [^=]*?([\w$]+)(?:\[\d*\])*(?: = .*)?;$/;
+
+/**
+ * A text for every entry, which a driver compiles alone: the directives of the file, the variables that the entry names, the
+ * entry. Comments and empty lines go. Throws BuildError on anything else between entries.
+ *
+ * @param {string} ptx what the compiler made of one source
+ * @returns {Record<string, string>}
+ */
+export function splitPtx(ptx) {
+  const text = ptx
+    .replace(/[ \t]*\/\/.*$/gm, '')
+    .replace(/\n{2,}/g, '\n')
+    .trimStart();
+  const lines = text.replace(ENTRY, '').split('\n').filter(Boolean);
+  const variables = lines.flatMap((line) => {
+    const name = VARIABLE.exec(line)?.[1];
+    if (name === undefined && !DIRECTIVE.test(line)) throw new BuildError(`PTX outside of entries: ${line}`);
+    return name === undefined ? [] : [{ name, line }];
+  });
+  const directives = lines.filter((line) => DIRECTIVE.test(line));
+  return Object.fromEntries(
+    [...text.matchAll(ENTRY)].map(([entry, kernel = '']) => {
+      const used = new Set(entry.match(/[\w$]+/g));
+      const named = variables.filter(({ name }) => used.has(name)).map(({ line }) => line);
+      return [kernel, `${[...directives, ...named].join('\n')}\n${entry}`];
+    }),
+  );
+}
+
+/**
+ * What a text of `splitPtx` says about its entry: bytes of parameters, and of shared memory of fixed size.
+ *
+ * @param {string} ptx
+ * @returns {{bytes: number[], sharedBytes: number}}
+ */
+export function describePtx(ptx) {
+  const [, list = ''] = /^\.visible \.entry \w+\(([^)]*)\)/m.exec(ptx) ?? [];
+  const bytes = [...list.matchAll(/\.param (?:\.align \d+ )?\.([a-z]+)(\d+) \w+(?:\[(\d+)\])?/g)].map(
+    ([, , bits, count]) => (count === undefined ? Number(bits) / 8 : Number(count)),
+  );
+  // Arrays of bytes, and numbers that the compiler made of small arrays; one without a size is what launches ask for.
+  let sharedBytes = 0;
+  for (const [, bits, count = '1'] of ptx.matchAll(/^\s*\.shared .*?\.[a-z]+(\d+) [\w$]+(?:\[(\d+)\])?;/gm)) {
+    sharedBytes += Math.ceil(((Number(bits) / 8) * Number(count)) / 16) * 16;
+  }
+  return { bytes, sharedBytes };
+}
+
+/** The assembler of the CUDA toolkit, or null: it checks PTX and counts registers, and nothing needs it. */
+export function findAssembler() {
+  const program = process.env.PTXAS ?? 'ptxas';
+  return spawnSync(program, ['--version']).status === 0 ? program : null;
+}
+
+/**
+ * Assembles the PTX of one entry and throws its code away. What ptxas said; rejects with what it complains about.
+ *
+ * @param {string} assembler
+ * @param {string} file
+ * @param {string} architecture
+ */
+export async function assemble(assembler, file, architecture) {
+  const args = ['-v', `-arch=${architecture}`, file, '-o', '/dev/null'];
+  const { stderr } = await promisify(execFile)(assembler, args, { maxBuffer: 2 ** 20 });
+  /** @param {RegExp} pattern */
+  const number = (pattern) => Number(pattern.exec(stderr)?.[1] ?? 0);
+  return {
+    registers: number(/Used (\d+) registers/),
+    stackBytes: number(/(\d+) bytes stack frame/),
+    spillBytes: number(/(\d+) bytes spill stores/) + number(/(\d+) bytes spill loads/),
+    sharedBytes: number(/(\d+) bytes smem/),
+  };
+}

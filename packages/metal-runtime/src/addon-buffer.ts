@@ -1,0 +1,32 @@
+import { DisposedError } from '@markbase/core';
+import type { DeviceBuffer } from './device.js';
+import type { NativeBuffer, NativeDevice } from './native.js';
+
+/** A buffer of the addon. */
+export class AddonBuffer implements DeviceBuffer {
+  readonly sizeBytes: number;
+  /** The device that it belongs to. */
+  readonly owner: NativeDevice;
+  #native: NativeBuffer | null;
+
+  constructor(owner: NativeDevice, native: NativeBuffer) {
+    this.owner = owner;
+    this.#native = native;
+    this.sizeBytes = native.sizeBytes;
+  }
+
+  /** The addon's object, for recording. @throws DisposedError */
+  get native(): NativeBuffer {
+    if (!this.#native) throw new DisposedError({ resource: 'buffer', operation: 'record' });
+    return this.#native;
+  }
+
+  dispose(): void {
+    this.#native?.dispose();
+    this.#native = null;
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { Recorder } from '../recorder.js';
+import { fuse } from './index.js';
+
+const buffer = { sizeBytes: 4, dispose() {}, [Symbol.dispose]() {} };
+
+/** Records clamps behind each other and gives the bounds of those that are left. */
+function bounds(ranges: readonly [low: number, high: number][], isKept = false): [number, number][] {
+  const ops = new Recorder({ maxRows: 2, maxOutputs: 1, upload: () => buffer });
+  let x = ops.input('x', 'T', { axis: 'D', size: 4 });
+  for (const [index, [low, high]] of ranges.entries()) {
+    x = ops.clamp(x, { low, high });
+    if (isKept && index === 0) ops.output('first', x);
+  }
+  ops.output('y', x);
+  fuse(ops.graph, undefined);
+  return ops.graph.nodes.flatMap((node) => (node.kind === 'elementwise' ? [[node.scale, node.high]] : []));
+}
+
+describe('clamp-clamp', () => {
+  it('leaves one clamp with the bounds of all', () => {
+    const ranges: [number, number][] = [
+      [-3, 5],
+      [-1e10, 1e10],
+      [-2, 9],
+    ];
+    expect(bounds(ranges)).toEqual([[-2, 5]]);
+  });
+
+  it('knows ranges that do not meet', () => {
+    const ranges: [number, number][] = [
+      [3, 5],
+      [-1, 1],
+    ];
+    expect(bounds(ranges)).toEqual([[1, 1]]);
+  });
+
+  it('leaves a clamp alone that somebody else reads', () => {
+    const ranges: [number, number][] = [
+      [-3, 5],
+      [-2, 2],
+    ];
+    expect(bounds(ranges, true)).toEqual(ranges);
+  });
+});

@@ -1,0 +1,49 @@
+import { type LinearClip, type LinearNode, NO_CLIP } from '../../ops/linear.js';
+import type { Node } from '../graph.js';
+import type { Fusion } from './fusion.js';
+
+/** linear(clamp(x)) → the command clamps its rows itself. */
+export const clipInput: Fusion = {
+  name: 'clip-linear',
+  match(node, uses) {
+    const linear = plainLinear(node);
+    if (!linear || clipOf(linear).inputLow !== Number.NEGATIVE_INFINITY) return null;
+    if (clipOf(linear).inputHigh !== Number.POSITIVE_INFINITY) return null;
+    const clamp = uses.producer(linear.x);
+    if (clamp?.kind !== 'elementwise' || clamp.op !== 'clamp' || !uses.isOnlyReadBy(linear.x, linear)) {
+      return null;
+    }
+    const clipped = withClip(linear, { inputLow: clamp.scale, inputHigh: clamp.high });
+    return { replacement: { ...clipped, x: clamp.a }, absorbed: [clamp] };
+  },
+};
+
+/** clamp(linear) → the command clamps what it stores. */
+export const clipOutput: Fusion = {
+  name: 'clip-linear',
+  match(node, uses) {
+    if (node.kind !== 'elementwise' || node.op !== 'clamp') return null;
+    const linear = plainLinear(uses.producer(node.a));
+    if (!linear || !uses.isOnlyReadBy(node.a, node)) return null;
+    if (clipOf(linear).outputLow !== Number.NEGATIVE_INFINITY) return null;
+    if (clipOf(linear).outputHigh !== Number.POSITIVE_INFINITY) return null;
+    const clipped = withClip(linear, { outputLow: node.scale, outputHigh: node.high });
+    const weights = [{ ...clipped.weights[0]!, y: node.y }];
+    return { replacement: { ...clipped, weights }, absorbed: [linear] };
+  },
+};
+
+/** A linear of one weight that nothing but a clip was fused into. */
+function plainLinear(node: Node | null): LinearNode | null {
+  if (node?.kind !== 'linear' || node.weights.length !== 1 || node.epilogue.kind !== 'store') return null;
+  return node.norm || node.residual ? null : node;
+}
+
+function clipOf(linear: LinearNode): LinearClip {
+  return linear.weights[0]!.clip ?? NO_CLIP;
+}
+
+function withClip(linear: LinearNode, bounds: Partial<LinearClip>): LinearNode {
+  const [weight] = linear.weights;
+  return { ...linear, weights: [{ ...weight!, clip: { ...clipOf(linear), ...bounds } }] };
+}

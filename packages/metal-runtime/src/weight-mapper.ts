@@ -1,0 +1,219 @@
+import { type ByteRange, type DType, WeightMapError } from '@markbase/core';
+import type { Axis } from './axes.js';
+import type { Device, DeviceBuffer } from './device.js';
+import type { FloatType, Matrix, Vector } from './weights.js';
+
+/** A tensor of a checkpoint; the loader's `TensorView` is one. */
+export interface SourceTensor {
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly range: ByteRange;
+  readFloat32(): Promise<Float32Array>;
+}
+
+interface SourceShape {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/** A matrix of a checkpoint in plain numbers. */
+export interface SourcePlainMatrix<Tensor extends SourceTensor> extends SourceShape {
+  readonly kind: 'plain';
+  readonly dtype: FloatType;
+  readonly weight: Tensor;
+}
+
+type Affine = Extract<Matrix<Axis, Axis>, { kind: 'affine' }>;
+type AffineFormat = Pick<Affine, 'bits' | 'groupSize' | 'scaleDtype'>;
+
+/** A matrix of a checkpoint; the loader's `StoredMatrix` is one. */
+export type SourceMatrix<Tensor extends SourceTensor> =
+  | SourcePlainMatrix<Tensor>
+  | (SourceShape &
+      AffineFormat & {
+        readonly kind: 'affine';
+        readonly weight: Tensor;
+        readonly scales: Tensor;
+        readonly biases: Tensor;
+      });
+
+/** Where a mapper finds tensors; the loader's `WeightIndex` is one. What it lacks is a `WeightMapError`. */
+export interface WeightSource<Tensor extends SourceTensor> {
+  tensor(name: string): Tensor;
+  matrix(module: string, expected: SourceShape & { readonly experts?: number }): SourceMatrix<Tensor>;
+}
+
+/** Makes an affine matrix of a plain one; null leaves it as it is. */
+export type QuantizeOnLoad<Tensor extends SourceTensor> = (matrix: SourcePlainMatrix<Tensor>) => Promise<
+  | (AffineFormat & {
+      readonly weight: Uint8Array;
+      readonly scales: Uint8Array;
+      readonly biases: Uint8Array;
+    })
+  | null
+>;
+
+/** Stands in for a buffer that could not be mapped, until `finish` throws. */
+const ABSENT: DeviceBuffer = { sizeBytes: 0, dispose() {}, [Symbol.dispose]() {} };
+
+/** Maps tensors of a checkpoint onto a device, and collects everything that is missing or wrong into one error. */
+export class WeightMapper<Tensor extends SourceTensor = SourceTensor> {
+  readonly #source: WeightSource<Tensor>;
+  readonly #device: Device;
+  readonly #quantize: QuantizeOnLoad<Tensor> | null;
+  readonly #buffers: DeviceBuffer[] = [];
+  readonly #missing: string[] = [];
+  readonly #mismatched: string[] = [];
+
+  constructor(source: WeightSource<Tensor>, device: Device, quantize: QuantizeOnLoad<Tensor> | null = null) {
+    this.#source = source;
+    this.#device = device;
+    this.#quantize = quantize;
+  }
+
+  /**
+   * Matrix [Out, In] of a linear or embedding module, mapped as it is stored.
+   *
+   * @param experts length of a leading axis; the matrix then has the rows of all experts
+   */
+  mapped<Out extends Axis, In extends Axis>(
+    module: string,
+    rows: number,
+    columns: number,
+    experts?: number,
+  ): Matrix<Out, In> {
+    return this.#mapMatrix(this.#stored(module, rows, columns, experts), rows, columns);
+  }
+
+  /** Matrix [Out, In] of a linear module: quantised and uploaded where the mapper quantises it, else mapped. */
+  async matrix<Out extends Axis, In extends Axis>(
+    module: string,
+    rows: number,
+    columns: number,
+  ): Promise<Matrix<Out, In>> {
+    const stored = this.#stored(module, rows, columns);
+    const made = stored?.kind === 'plain' ? await this.#quantize?.(stored) : null;
+    if (!made) return this.#mapMatrix(stored, rows, columns);
+    const { bits, groupSize, scaleDtype } = made;
+    return {
+      ...{ kind: 'affine', rows, columns, bits, groupSize, scaleDtype },
+      weight: this.upload(made.weight, module),
+      scales: this.upload(made.scales, module),
+      biases: this.upload(made.biases, module),
+    };
+  }
+
+  /** Rows of an embedding table: the tensor of this full name, mapped; all axes but the last count its rows. */
+  table<A extends Axis>(name: string, shape: readonly number[]): Matrix<'V', A> {
+    const tensor = this.#floats(name, shape);
+    const columns = shape.at(-1)!;
+    const rows = shape.reduce((product, length) => product * length, 1) / columns;
+    const dtype = (tensor?.dtype ?? 'F32') as FloatType;
+    return { kind: 'plain', dtype, rows, columns, weight: tensor ? this.#map(tensor) : ABSENT };
+  }
+
+  /** Vector [A]: the tensor of this full name, mapped. */
+  vector<A extends Axis>(name: string, length: number): Vector<A> {
+    const tensor = this.#floats(name, [length]);
+    if (!tensor) return { length, dtype: 'F32', data: ABSENT };
+    return { length, dtype: tensor.dtype as FloatType, data: this.#map(tensor) };
+  }
+
+  /**
+   * The numbers of a tensor, read now; zeros when it is missing or wrong.
+   *
+   * @param shapes the shapes that it may have: spellings of the same numbers in the same order, or layouts to tell apart
+   */
+  async numbers(
+    name: string,
+    ...shapes: readonly (readonly number[])[]
+  ): Promise<{ values: Float32Array; shape: readonly number[] }> {
+    const tensor = this.#floats(name, ...shapes);
+    if (tensor) return { values: await tensor.readFloat32(), shape: tensor.shape };
+    const [shape = []] = shapes;
+    return { values: new Float32Array(shape.reduce((product, length) => product * length, 1)), shape };
+  }
+
+  /** Vector [A] of numbers that were computed, in float32. */
+  uploadVector<A extends Axis>(values: Float32Array, label: string): Vector<A> {
+    return { length: values.length, dtype: 'F32', data: this.uploadFloats(values, label) };
+  }
+
+  /** A buffer of numbers that were computed, in float32. */
+  uploadFloats(values: Float32Array, label: string): DeviceBuffer {
+    return this.upload(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), label);
+  }
+
+  /** A buffer that lives as long as what was mapped. */
+  upload(bytes: Uint8Array, label: string): DeviceBuffer {
+    return this.#keep(this.#device.upload(bytes, label));
+  }
+
+  /** @throws WeightMapError with everything that was missing or wrong so far */
+  finish(): void {
+    if (this.#missing.length === 0 && this.#mismatched.length === 0) return;
+    throw new WeightMapError({ missing: this.#missing, mismatched: this.#mismatched });
+  }
+
+  /** Frees what was mapped and uploaded. */
+  dispose(): void {
+    for (const buffer of this.#buffers) buffer.dispose();
+  }
+
+  #stored(module: string, rows: number, columns: number, experts?: number): SourceMatrix<Tensor> | null {
+    const expected = { rows, columns, ...(experts !== undefined && { experts }) };
+    return this.#attempt(() => this.#source.matrix(module, expected));
+  }
+
+  /** A matrix that is missing or wrong has no memory. */
+  #mapMatrix<Out extends Axis, In extends Axis>(
+    stored: SourceMatrix<Tensor> | null,
+    rows: number,
+    columns: number,
+  ): Matrix<Out, In> {
+    if (!stored) return { kind: 'plain', dtype: 'F32', rows, columns, weight: ABSENT };
+    const shape = { rows: stored.rows, columns: stored.columns };
+    const weight = this.#map(stored.weight);
+    if (stored.kind === 'plain') return { kind: 'plain', ...shape, dtype: stored.dtype, weight };
+    const { bits, groupSize, scaleDtype } = stored;
+    const parameters = { scales: this.#map(stored.scales), biases: this.#map(stored.biases) };
+    return { kind: 'affine', ...shape, bits, groupSize, scaleDtype, weight, ...parameters };
+  }
+
+  #floats(name: string, ...shapes: readonly (readonly number[])[]): Tensor | null {
+    const tensor = this.#attempt(() => this.#source.tensor(name));
+    if (!tensor) return null;
+    const isExpected = shapes.some((shape) => `${shape}` === `${tensor.shape}`);
+    if (isExpected && isFloatType(tensor.dtype)) return tensor;
+    const expected = shapes.map((shape) => `[${shape}]`).join(' or ');
+    this.#mismatched.push(
+      `${name} is ${tensor.dtype} [${tensor.shape}], expected BF16, F16 or F32 ${expected}`,
+    );
+    return null;
+  }
+
+  #map(tensor: Tensor): DeviceBuffer {
+    return this.#keep(this.#device.map(tensor.range));
+  }
+
+  #keep(buffer: DeviceBuffer): DeviceBuffer {
+    this.#buffers.push(buffer);
+    return buffer;
+  }
+
+  /** Result of `read`, or null after noting what is wrong with the tensor. */
+  #attempt<Result>(read: () => Result): Result | null {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof WeightMapError)) throw error;
+      this.#missing.push(...error.missing);
+      this.#mismatched.push(...error.mismatched);
+      return null;
+    }
+  }
+}
+
+function isFloatType(dtype: DType): dtype is FloatType {
+  return dtype === 'BF16' || dtype === 'F16' || dtype === 'F32';
+}

@@ -1,0 +1,111 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { NonFiniteError, OutOfMemoryError } from '@markbase/core';
+import { afterAll, describe, expect, it } from 'vitest';
+import { type Device, type Matrix, openDevice, type StepInput } from '../src/index.js';
+import { openCuda } from './cuda-host.js';
+
+const WIDTH = 64;
+const folder = mkdtempSync(path.join(os.tmpdir(), 'markbase-cuda-'));
+const device = await openCuda();
+
+afterAll(() => {
+  device?.dispose();
+  rmSync(folder, { recursive: true });
+});
+
+function step(inputs: StepInput['inputs'], more: Partial<StepInput> = {}): StepInput {
+  const zeros = new Int32Array(1);
+  return { tokens: zeros, positions: zeros, slots: zeros, outputRows: new Int32Array(0), inputs, ...more };
+}
+
+/** Two products with one matrix, which begins at an odd offset of a file. */
+function chain(on: Device, options: { checkFinite?: boolean; profile?: boolean } = {}) {
+  const file = path.join(folder, 'weights.bin');
+  const weight = new Float32Array(WIDTH * WIDTH).fill(1 / WIDTH);
+  writeFileSync(file, Buffer.concat([Buffer.alloc(2), Buffer.from(weight.buffer)]));
+  const matrix: Matrix<'D', 'D'> = {
+    kind: 'plain',
+    dtype: 'F32',
+    rows: WIDTH,
+    columns: WIDTH,
+    weight: on.map({ path: file, offsetBytes: 2, sizeBytes: weight.byteLength }),
+  };
+  return on.record({ label: 'chain', maxRows: 1, maxOutputs: 0, precision: 'high', ...options }, (ops) => {
+    const x = ops.input('x', 'T', { axis: 'D', size: WIDTH });
+    const first = ops.scope('layer 0', () => ops.linear(x, matrix));
+    ops.output(
+      'y',
+      ops.scope('layer 1', () => ops.linear(first, matrix)),
+    );
+  });
+}
+
+describe.runIf(device)('the CUDA backend', { timeout: 180_000 }, () => {
+  it('says what it is', () => {
+    expect(device!.info).toMatchObject({ kind: 'cuda', note: null });
+    expect(device!.info.isa).toMatch(/^sm_\d+$/);
+    expect(device!.info.driver).toMatch(/^CUDA \d+\.\d+$/);
+  });
+
+  it('runs steps in the order of their starts, several on their way at once', async () => {
+    using program = chain(device!);
+    const runs = Array.from({ length: 6 }, (_, i) =>
+      program.run(step({ x: new Float32Array(WIDTH).fill(i) }), { read: ['y'] }),
+    );
+    const results = await Promise.all(runs);
+    expect(results.map(({ outputs }) => Math.round(outputs.y![WIDTH - 1]!))).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+
+  it('names the command that wrote the first number that is not finite', async () => {
+    using program = chain(device!, { checkFinite: true });
+    const x = new Float32Array(WIDTH).fill(1);
+    await program.run(step({ x }));
+    x[7] = Number.NaN;
+    const error = await program.run(step({ x })).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(NonFiniteError);
+    expect((error as NonFiniteError).label).toBe('layer 0 / linear');
+  });
+
+  it('measures every command when asked to', async () => {
+    using program = chain(device!, { profile: true });
+    await program.run(step({ x: new Float32Array(WIDTH) }));
+    expect(program.profile().map(({ label }) => label)).toEqual(['layer 0 / linear', 'layer 1 / linear']);
+  });
+
+  it('gives up a step whose signal has aborted, and finishes one whose program is disposed', async () => {
+    const program = chain(device!);
+    const x = new Float32Array(WIDTH).fill(1);
+    const controller = new AbortController();
+    const stopped = program.run(step({ x }), { signal: controller.signal });
+    controller.abort(new Error('enough'));
+    await expect(stopped).rejects.toThrow('enough');
+    const running = program.run(step({ x }), { read: ['y'] });
+    program.dispose();
+    expect((await running).outputs.y![0]).toBeCloseTo(1, 4);
+  });
+
+  it('says with both figures that memory is not enough, before anything is loaded', () => {
+    device!.requireMemory(1, 'weights');
+    const ask = () => device!.requireMemory(2 ** 50, 'weights');
+    expect(ask).toThrow(OutOfMemoryError);
+    expect(ask).toThrow(/weights needs 1125899906842624 bytes; the GPU has \d+ bytes free of \d+/);
+  });
+});
+
+it('says why there is no CUDA device', async () => {
+  const { MARKBASE_LIBCUDA } = process.env;
+  process.env.MARKBASE_LIBCUDA = path.join(folder, 'libcuda.so.1');
+  try {
+    const attempt = openDevice({ kind: 'cuda' });
+    if (process.platform === 'linux') await expect(attempt).rejects.toThrow('install the NVIDIA driver');
+    else await expect(attempt).rejects.toThrow('this build has the backends');
+    // No driver is no news for whoever asked for any device.
+    using other = await openDevice();
+    expect(other.info.note).toBeNull();
+  } finally {
+    if (MARKBASE_LIBCUDA === undefined) delete process.env.MARKBASE_LIBCUDA;
+    else process.env.MARKBASE_LIBCUDA = MARKBASE_LIBCUDA;
+  }
+});

@@ -1,0 +1,32 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Device, openDevice } from '../src/index.js';
+
+const fileOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+
+/** The stand-in for NVIDIA's driver, and the PTX of the kernels. */
+export const cudaLibrary = process.env.MARKBASE_LIBCUDA ?? fileOf('../../metal-sim/build/libcuda-sim.so');
+export const cudaKernels = process.env.MARKBASE_PTX ?? fileOf('../build/ptx');
+
+/** What is missing to run the CUDA backend without a GPU; null when nothing is. */
+export function missingCudaParts(): string | null {
+  if (!existsSync(cudaLibrary)) return 'no stand-in: node packages/metal-sim/build.mjs --cuda';
+  if (!existsSync(`${cudaKernels}/kernels.json`))
+    return 'no PTX: node packages/metal-runtime/scripts/build-ptx.mjs';
+  return null;
+}
+
+/** `openCuda` has opened the stand-in, in this process or as its caller chose. */
+export function isOverStandIn(): boolean {
+  return process.env.MARKBASE_LIBCUDA === cudaLibrary && path.basename(cudaLibrary).startsWith('libcuda-sim');
+}
+
+/** The CUDA backend on a real GPU, or over the stand-in where that was built; null where neither is. */
+export async function openCuda(): Promise<Device | null> {
+  const real = await openDevice({ kind: 'cuda' }).catch(() => null);
+  if (real || missingCudaParts() !== null) return real;
+  process.env.MARKBASE_LIBCUDA = cudaLibrary;
+  process.env.MARKBASE_PTX = cudaKernels;
+  return openDevice({ kind: 'cuda' });
+}

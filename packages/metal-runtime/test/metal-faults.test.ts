@@ -1,0 +1,45 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+/** packages/metal-sim/tools/host-tests.mjs, which is no dependency of this package. */
+interface HostTests {
+  HOST_PROGRAMS: readonly { name: string }[];
+  HOST_ENVIRONMENTS: readonly { name: string; env: Record<string, string> }[];
+  buildHostProgram(program: object, mode: string): Promise<{ file: string; error: string | null }>;
+  runHostProgram(
+    program: object,
+    file: string,
+    env: Record<string, string>,
+  ): { isOk: boolean; passed: number; output: string };
+}
+
+const tools = fileURLToPath(new URL('../../metal-sim/tools/', import.meta.url));
+const { missingTools } = (await import(path.join(tools, 'clang.mjs'))) as {
+  missingTools: () => string | null;
+};
+const hostTests = (await import(path.join(tools, 'host-tests.mjs'))) as HostTests;
+const { HOST_ENVIRONMENTS, buildHostProgram, runHostProgram } = hostTests;
+// The addon is built with the same objects; without it, building would take minutes.
+const isBuilt = existsSync(fileURLToPath(new URL('../build/markbase-sim.node', import.meta.url)));
+
+describe.runIf(isBuilt && missingTools() === null)('the Metal backend when Metal fails', () => {
+  const program = hostTests.HOST_PROGRAMS.find(({ name }) => name === 'Metal backend')!;
+  let file = '';
+
+  beforeAll(async () => {
+    const built = await buildHostProgram(program, 'plain');
+    expect(built.error).toBeNull();
+    file = built.file;
+  }, 300_000);
+
+  it.each(HOST_ENVIRONMENTS)(
+    'gives typed errors and goes on where it can, $name',
+    { timeout: 240_000 },
+    ({ env }) => {
+      const result = runHostProgram(program, file, env);
+      expect(result.isOk, result.output).toBe(true);
+    },
+  );
+});

@@ -1,0 +1,156 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FAMILIES } from '../conformance/index.js';
+import { assemble, describePtx, findAssembler, splitPtx } from '../scripts/ptx-text.mjs';
+import { type Device, openPlanDevice } from '../src/index.js';
+
+interface KernelTable {
+  abi: number;
+  architectures: string[];
+  sources: Record<string, Record<string, KernelEntry>>;
+}
+interface KernelEntry {
+  parameters: { index: number; kind: 'value' | 'pointer'; bytes: number }[];
+  sharedBytes: number;
+  hasDynamicShared: boolean;
+}
+
+/** Kernels that make four or eight rows at once from codes want more registers than there are; nothing else may spill. */
+const MAY_SPILL = /^(?:linear_rows[48]|moe_tiles)_q\d$/;
+const MOST_SPILLED_BYTES = 600;
+/** What a threadgroup can have without asking for more. */
+const MAX_STATIC_SHARED_BYTES = 48 * 1024;
+
+const folder = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../build/ptx');
+const isBuilt = existsSync(path.join(folder, 'kernels.json'));
+const table: KernelTable = isBuilt
+  ? JSON.parse(readFileSync(path.join(folder, 'kernels.json'), 'utf8'))
+  : { abi: 0, architectures: [], sources: {} };
+const files = table.architectures.flatMap((architecture) =>
+  Object.entries(table.sources).flatMap(([source, kernels]) =>
+    Object.entries(kernels).map(([kernel, entry]) => ({
+      architecture,
+      source,
+      kernel,
+      entry,
+      file: path.join(folder, architecture, `${kernel}.ptx`),
+    })),
+  ),
+);
+
+describe('texts of entries', () => {
+  const head = '.version 7.0\n.target sm_80\n.address_size 64\n';
+  const entry = (name: string, body: string) =>
+    `.visible .entry ${name}(\n\t.param .u64 ${name}_param_0\n)\n{\n${body}\n}\n`;
+
+  it('have what the entry names, and nothing else', () => {
+    const own = entry('copy', '\tld.shared.u32 %r1, [rows+4]; // two');
+    const other = entry('copy_all', '\tmov.u64 %rd1, table;\n\tst.shared.u32 [other_rows], %r1;');
+    const rows = '.extern .shared .align 16 .b8 rows[];\n';
+    const others = '.shared .align 4 .f32 other_rows;\n.const .align 4 .b8 table[4] = {1, 0, 0, 0};\n';
+    const texts = splitPtx(`// compiler\n\n${head}\n${rows}${others}\n\t// copy\n${own}${other}`);
+    expect(texts).toEqual({
+      copy: head + rows + own.replace(' // two', ''),
+      copy_all: head + others + other,
+    });
+    expect(describePtx(texts.copy_all!)).toEqual({ bytes: [8], sharedBytes: 16 });
+  });
+
+  it('are not made of what cannot be told apart', () => {
+    const call = () => splitPtx(`${head}.func helper()\n{\n}\n${entry('copy', '\tret;')}`);
+    expect(call).toThrow('PTX outside of entries: .func helper()');
+  });
+});
+
+describe.skipIf(!isBuilt)('PTX, which scripts/build-ptx.mjs makes where clang-19 is', () => {
+  it.each(files)(
+    '$architecture/$kernel: keeps to registers, float32 and known memory',
+    ({ architecture, source, kernel, entry, file }) => {
+      const ptx = readFileSync(file, 'utf8');
+      expect(ptx.split('\n')[0]).toBe(
+        `// markbase: kernel=${kernel} arch=${architecture} abi=${table.abi} source=${source}.metal`,
+      );
+      expect(ptx).toContain(`.target ${architecture}`);
+      expect(ptx.match(/^\.visible \.entry \w+/gm)).toEqual([`.visible .entry ${kernel}`]);
+      // Arrays in memory, calls, accesses whose space is unknown, double precision, products that ptxas may fuse.
+      for (const unwanted of [
+        /\.local\b/,
+        /\bcall\b/,
+        /\.func\b/,
+        /\t(?:ld|st|atom|red)\.(?!(?:volatile\.)?(?:global|shared)|param)/,
+        /\.f64\b/,
+        /\t(?:mul|add|sub)\.f32/,
+      ]) {
+        expect(ptx.match(unwanted)?.[0]).toBeUndefined();
+      }
+      const { bytes, sharedBytes } = describePtx(ptx);
+      const indices = entry.parameters.map(({ index }) => index);
+      expect(entry.parameters.map((parameter) => parameter.bytes)).toEqual(bytes);
+      expect(indices).toEqual([...indices].sort((a, b) => a - b));
+      expect(sharedBytes).toBeLessThanOrEqual(MAX_STATIC_SHARED_BYTES);
+    },
+  );
+
+  it('hands over parameters as values and operands as pointers', () => {
+    const { parameters, sharedBytes, hasDynamicShared } = table.sources.linear!.linear_row_q4!;
+    expect(parameters.slice(0, 3)).toEqual([
+      { index: 0, kind: 'value', bytes: 204 },
+      { index: 1, kind: 'value', bytes: 120 },
+      { index: 2, kind: 'pointer', bytes: 8 },
+    ]);
+    expect(parameters.at(-1)).toEqual({ index: 24, kind: 'pointer', bytes: 8 });
+    expect([sharedBytes, hasDynamicShared]).toEqual([32, true]);
+  });
+
+  it('loads weights in 16 bytes at a time, through the cache for what nobody writes', () => {
+    const ptx = readFileSync(path.join(folder, 'sm_80/linear_row_q4.ptx'), 'utf8');
+    expect(ptx).toMatch(/ld\.global\.nc\.v4\.u32/);
+    expect(ptx).toMatch(/ld\.shared\.v4\.f32/);
+  });
+
+  describe('has every kernel that a plan names', () => {
+    const known = new Set(Object.values(table.sources).flatMap((entries) => Object.keys(entries)));
+    let device: Device;
+    beforeAll(async () => {
+      device = await openPlanDevice('metal');
+    });
+    afterAll(() => device.dispose());
+
+    it.each(FAMILIES)('$name', ({ cases }) => {
+      for (const test of cases) {
+        for (const precision of ['high', 'fast'] as const) {
+          const outputs = test.rows.outputRows?.length ?? 0;
+          using program = device.record(
+            { label: test.name, maxRows: test.rows.count, maxOutputs: Math.max(1, outputs), precision },
+            (ops) => test.record(ops, device),
+          );
+          for (const rows of new Set([1, test.rows.count])) {
+            const launches = program.planStep({ rows, outputs: Math.min(rows, outputs), positions: 300 });
+            expect(launches.map(({ kernel }) => kernel).filter((kernel) => !known.has(kernel))).toEqual([]);
+          }
+        }
+      }
+    });
+  });
+});
+
+const assembler = isBuilt ? findAssembler() : null;
+/** Longer texts take the assembler up to seconds each: MARKBASE_PTXAS=all assembles them too. */
+const QUICK_BYTES = 60_000;
+const assembled = files.filter(
+  ({ file }) => process.env.MARKBASE_PTXAS === 'all' || statSync(file).size <= QUICK_BYTES,
+);
+describe.skipIf(assembler === null)('PTX and ptxas, where a CUDA toolkit is', { timeout: 900_000 }, () => {
+  it.each(assembled)(
+    '$architecture/$kernel assembles into registers',
+    async ({ architecture, kernel, entry, file }) => {
+      const { spillBytes, stackBytes, sharedBytes } = await assemble(assembler!, file, architecture);
+      const limit = MAY_SPILL.test(kernel) ? MOST_SPILLED_BYTES : 0;
+      expect([spillBytes <= limit, stackBytes <= limit]).toEqual([true, true]);
+      // Counted here with a rest for alignment, before the assembler packs it.
+      expect(sharedBytes).toBeLessThanOrEqual(entry.sharedBytes);
+    },
+  );
+});
