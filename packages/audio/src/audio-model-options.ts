@@ -1,0 +1,64 @@
+import { InvalidArgumentError } from '@markbase/core';
+import { audioTokens, type Checkpoint, MAX_AUDIO_SAMPLES } from '@markbase/loader';
+
+/** Options of `AudioModel.load`. */
+export interface AudioModelOptions {
+  /** 'high': float32 everywhere. 'fast', the default: 8-bit activations for quantised weights. */
+  readonly precision?: 'high' | 'fast';
+  /** Quantises the tower's unquantised matrices to so many bits while it is loaded; default: they stay as they are. */
+  readonly quantizeOnLoad?: 8 | 4;
+  /** Most soft tokens of one step, over all clips that share it; default and least: those of a clip of 30 s. */
+  readonly maxBatchTokens?: number;
+  /** Most bytes of soft tokens that are kept for audio that was seen before; default 64 MiB, 0 = none. */
+  readonly cacheBytes?: number;
+  /** Looks for NaN and infinity after every operation; encoding then fails with NonFiniteError. Slow. */
+  readonly checkFinite?: boolean;
+  /** Fusions that the recorder leaves out, false for all; for tests and measurements. */
+  readonly fusions?: false | { readonly without: readonly string[] };
+  readonly signal?: AbortSignal;
+}
+
+/** Options after defaults and checks. */
+export interface AudioModelSettings {
+  readonly precision: 'high' | 'fast';
+  readonly quantizeOnLoad: 8 | 4 | null;
+  readonly maxBatchTokens: number;
+  readonly cacheBytes: number;
+  readonly checkFinite: boolean;
+  readonly fusions?: false | { without: readonly string[] };
+}
+
+const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
+/** Rows of some hours of audio: more would only cost memory. */
+const MOST_BATCH_TOKENS = 65_536;
+
+/** Completes and checks the options of a model. @throws InvalidArgumentError */
+export function checkedSettings(
+  { config }: Pick<Checkpoint, 'config'>,
+  options: AudioModelOptions,
+): AudioModelSettings {
+  const longest = audioTokens(MAX_AUDIO_SAMPLES, config).softTokens;
+  const {
+    precision = 'fast',
+    quantizeOnLoad = null,
+    maxBatchTokens = longest,
+    cacheBytes = DEFAULT_CACHE_BYTES,
+    checkFinite = false,
+    fusions,
+  } = options;
+  const fail = (argument: string, expected: string, received: unknown): never => {
+    throw new InvalidArgumentError({ argument, expected, received });
+  };
+  if (precision !== 'high' && precision !== 'fast') fail('precision', "'high' or 'fast'", precision);
+  if (quantizeOnLoad !== null && quantizeOnLoad !== 8 && quantizeOnLoad !== 4) {
+    fail('quantizeOnLoad', '8 or 4 bits', quantizeOnLoad);
+  }
+  if (!Number.isInteger(maxBatchTokens) || maxBatchTokens < longest || maxBatchTokens > MOST_BATCH_TOKENS) {
+    fail('maxBatchTokens', `a whole number from ${longest} to ${MOST_BATCH_TOKENS}`, maxBatchTokens);
+  }
+  if (!Number.isInteger(cacheBytes) || cacheBytes < 0) {
+    fail('cacheBytes', 'a whole number of at least 0', cacheBytes);
+  }
+  const settings = { precision, quantizeOnLoad, maxBatchTokens, cacheBytes, checkFinite };
+  return fusions === undefined ? settings : { ...settings, fusions: fusions && { without: fusions.without } };
+}

@@ -1,0 +1,255 @@
+import { createHash } from 'node:crypto';
+import { types } from 'node:util';
+import { DisposedError } from '@markbase/core';
+import { AUDIO_SAMPLE_RATE_HZ, audioTokens, type Checkpoint, openCheckpoint } from '@markbase/loader';
+import { type Device, type ProgramPlan, SoftTokenCache, type SoftTokens } from '@markbase/metal-runtime';
+import { AudioEncoderStream } from './audio-encoder-stream.js';
+import { type AudioModelOptions, type AudioModelSettings, checkedSettings } from './audio-model-options.js';
+import type { AudioSource } from './decode/audio-source.js';
+import { checkSamples } from './decode/check-piece.js';
+import type { EncodedSegment } from './encoded-segment.js';
+import type { AudioFeatures } from './features/audio-features.js';
+import { extractFeatures } from './features/extract-features.js';
+import { type ClipRows, clipRows } from './model/clip-rows.js';
+import { type EncoderConfig, encoderConfig } from './model/config.js';
+import { type Encoder, TOWER_OUTPUT } from './model/encoder.js';
+import { EncoderQueue } from './model/encoder-queue.js';
+import { type LoadedEncoder, loadEncoder } from './model/weights.js';
+import type { AudioSegment } from './segment/segment.js';
+import type { AudioStreamOptions } from './stream/audio-stream.js';
+import { type ReadSegmentsOptions, readSegments } from './stream/read-segments.js';
+
+/** Segments whose features are made while others run: the processor of the one is idle while the other works. */
+const SEGMENTS_AHEAD = 2;
+
+/** The audio part of a checkpoint: sound in, soft tokens for the decoder out. */
+export class AudioModel implements Disposable {
+  readonly checkpoint: Checkpoint;
+  readonly device: Device;
+  readonly config: EncoderConfig;
+  readonly settings: AudioModelSettings;
+  readonly #loaded: LoadedEncoder;
+  readonly #queue: EncoderQueue;
+  readonly #cache: SoftTokenCache;
+  #isDisposed = false;
+
+  private constructor(
+    checkpoint: Checkpoint,
+    device: Device,
+    config: EncoderConfig,
+    settings: AudioModelSettings,
+    loaded: LoadedEncoder,
+  ) {
+    this.checkpoint = checkpoint;
+    this.device = device;
+    this.config = config;
+    this.settings = settings;
+    this.#loaded = loaded;
+    this.#queue = new EncoderQueue(device, loaded.encoder, { ...settings, maxRows: settings.maxBatchTokens });
+    this.#cache = new SoftTokenCache(settings.cacheBytes);
+  }
+
+  /**
+   * Maps the weights of the audio part and records its program; nothing else of the checkpoint is touched.
+   *
+   * @param source folder of a checkpoint, or a checkpoint
+   * @throws UnsupportedModelError for models without an audio part (26B-A4B, 31B)
+   * @throws WeightMapError when tensors are missing, wrong or superfluous
+   * @throws OutOfMemoryError before anything is loaded, when the device copies weights and has too little memory
+   * @throws InvalidArgumentError for options out of range
+   */
+  static async load(
+    source: string | Checkpoint,
+    device: Device,
+    options: AudioModelOptions = {},
+  ): Promise<AudioModel> {
+    const { signal } = options;
+    signal?.throwIfAborted();
+    const checkpoint =
+      typeof source === 'string' ? await openCheckpoint(source, { ...(signal && { signal }) }) : source;
+    const config = encoderConfig(checkpoint);
+    const settings = checkedSettings(checkpoint, options);
+    const loaded = await loadEncoder(checkpoint, device, config, { ...settings, ...(signal && { signal }) });
+    try {
+      signal?.throwIfAborted();
+      return new AudioModel(checkpoint, device, config, settings, loaded);
+    } catch (error) {
+      loaded.dispose();
+      throw error;
+    }
+  }
+
+  /** What the encoder was lowered to. */
+  get plan(): ProgramPlan {
+    return this.#queue.program.plan;
+  }
+
+  /** Soft tokens that so many samples at 16 kHz become, when they go through the model in one piece. */
+  countTokens(sampleCount: number): number {
+    return audioTokens(sampleCount, this.checkpoint.config).softTokens;
+  }
+
+  /**
+   * Soft tokens of samples that go through the model in one piece. Calls that wait together share a step.
+   *
+   * @param samples mono, 16 kHz, in [-1, 1], at most 30 s
+   * @throws InvalidArgumentError for audio that is too short to give a soft token, or too long, and for NaN, infinity or
+   * samples far outside of [-1, 1]; DisposedError
+   */
+  async encodeSamples(samples: Float32Array, options: { signal?: AbortSignal } = {}): Promise<SoftTokens> {
+    checkSamples(samples);
+    return this.#encodeChecked(samples, options);
+  }
+
+  /** As `encodeSamples`, for samples of a segment: they were checked before they were resampled. */
+  async #encodeChecked(samples: Float32Array, options: { signal?: AbortSignal }): Promise<SoftTokens> {
+    this.#check('encode');
+    options.signal?.throwIfAborted();
+    const contentKey = this.#contentKey(samples);
+    const known = this.#cache.get(contentKey);
+    if (known) return known;
+    const features = extractFeatures(samples, this.checkpoint.config);
+    const softTokens = await this.#softTokens(features, contentKey, options.signal);
+    this.#cache.add(softTokens);
+    return softTokens;
+  }
+
+  /**
+   * Soft tokens of a sound: decoded, mixed down, resampled, cut at quiet places where it is longer than `maxSeconds`, and
+   * encoded. What is at most 30 s long gives one segment.
+   *
+   * @param source a file, its bytes, or samples; a bare Float32Array is mono at 16 kHz
+   * @throws UnsupportedMediaError, CorruptFileError, FileAccessError for what cannot be read as a sound;
+   * InvalidArgumentError for sound that is too short to give a soft token, or too long for `longer: 'refuse'`;
+   * DisposedError; the signal's reason
+   */
+  async encode(
+    source: AudioSource | Float32Array,
+    options: ReadSegmentsOptions = {},
+  ): Promise<EncodedSegment[]> {
+    const encoded: EncodedSegment[] = [];
+    for await (const segment of this.encodeEach(source, options)) encoded.push(segment);
+    return encoded;
+  }
+
+  /**
+   * As `encode`, segment by segment: each as soon as it is ready, while the next ones are read and prepared. The memory is
+   * that of a few segments, however long the sound is.
+   */
+  encodeEach(
+    source: AudioSource | Float32Array,
+    options: ReadSegmentsOptions = {},
+  ): AsyncGenerator<EncodedSegment> {
+    this.#check('encode');
+    const sound = isSamples(source) ? { samples: source, sampleRate: AUDIO_SAMPLE_RATE_HZ } : source;
+    return this.#encodeSegments(readSegments(sound, options), options);
+  }
+
+  /**
+   * Takes sound in pieces, as from a microphone, and gives the segments that they finish: the same as `encode` gives for the
+   * whole.
+   *
+   * @throws InvalidArgumentError when an option is out of range
+   */
+  stream(options: AudioStreamOptions & { signal?: AbortSignal } = {}): AudioEncoderStream {
+    this.#check('stream');
+    const { signal } = options;
+    return new AudioEncoderStream(options, (segment) =>
+      this.#encodeSegment(segment, { ...(signal && { signal }) }),
+    );
+  }
+
+  async *#encodeSegments(
+    segments: AsyncIterable<AudioSegment>,
+    { signal }: { signal?: AbortSignal },
+  ): AsyncGenerator<EncodedSegment> {
+    const ahead: Promise<EncodedSegment>[] = [];
+    for await (const segment of segments) {
+      const encoded = this.#encodeSegment(segment, { ...(signal && { signal }) });
+      // It fails where it is awaited; that nobody awaits it because another failed first is no error of its own.
+      encoded.catch(() => {});
+      ahead.push(encoded);
+      if (ahead.length > SEGMENTS_AHEAD) yield await ahead.shift()!;
+    }
+    for (const encoded of ahead) yield await encoded;
+  }
+
+  /** Soft tokens of features from elsewhere; nothing is cached. For tests and comparisons. */
+  encodeFeatures(features: AudioFeatures, options: { signal?: AbortSignal } = {}): Promise<SoftTokens> {
+    this.#check('encode');
+    return this.#softTokens(features, this.#contentKey(features.values), options.signal);
+  }
+
+  /** The rows [T, U] of the tower before the projection to the text model, for comparisons; null for 12B. */
+  async observeTower(features: AudioFeatures): Promise<Float32Array | null> {
+    this.#check('observe');
+    const { encoder } = this.#loaded;
+    if (encoder.kind === 'frames') return null;
+    return this.#queue.run(clipRows(features, encoder), { output: TOWER_OUTPUT });
+  }
+
+  /** Frees the weights and the program; running work fails. */
+  dispose(): void {
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
+    this.#queue.dispose();
+    this.#loaded.dispose();
+    this.#cache.clear();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  get #encoder(): Encoder {
+    return this.#loaded.encoder;
+  }
+
+  async #encodeSegment(segment: AudioSegment, options: { signal?: AbortSignal }): Promise<EncodedSegment> {
+    const { index, startSeconds, endSeconds, samples } = segment;
+    return { index, startSeconds, endSeconds, softTokens: await this.#encodeChecked(samples, options) };
+  }
+
+  async #softTokens(
+    features: AudioFeatures,
+    contentKey: string,
+    signal: AbortSignal | undefined,
+  ): Promise<SoftTokens> {
+    const clip = clipRows(features, this.#encoder);
+    const values = await this.#run(clip, signal);
+    return { kind: 'audio', rows: clip.rows, width: this.config.textWidth, values, contentKey };
+  }
+
+  /** Frames of 12B do not see each other: those that exceed a step go into the next. Rows of a tower stay together. */
+  async #run(clip: ClipRows, signal: AbortSignal | undefined): Promise<Float32Array> {
+    const { maxBatchTokens } = this.settings;
+    if (this.#encoder.kind === 'tower' || clip.rows <= maxBatchTokens)
+      return this.#queue.run(clip, { signal });
+    const { samplesPerToken } = this.#encoder;
+    const values = new Float32Array(clip.rows * this.config.textWidth);
+    for (let row = 0; row < clip.rows; row += maxBatchTokens) {
+      const rows = Math.min(maxBatchTokens, clip.rows - row);
+      const features = clip.features.subarray(row * samplesPerToken, (row + rows) * samplesPerToken);
+      const part = await this.#queue.run({ rows, features, mask: null }, { signal });
+      values.set(part, row * this.config.textWidth);
+    }
+    return values;
+  }
+
+  /** Equal keys mean equal soft tokens: the samples or features, and how they were computed. */
+  #contentKey(samples: Float32Array): string {
+    const bytes = new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength);
+    const { precision, quantizeOnLoad } = this.settings;
+    const arithmetic = quantizeOnLoad === null ? precision : `${precision}-${quantizeOnLoad}bit`;
+    return `audio/${arithmetic}/${createHash('sha256').update(bytes).digest('hex')}`;
+  }
+
+  #check(operation: string): void {
+    if (this.#isDisposed) throw new DisposedError({ resource: 'audio model', operation });
+  }
+}
+
+/** A Float32Array of any realm. */
+function isSamples(source: AudioSource | Float32Array): source is Float32Array {
+  return types.isFloat32Array(source);
+}

@@ -1,0 +1,34 @@
+import { CorruptFileError, UnsupportedMediaError } from '@markbase/core';
+import { SAMPLE_RATE_LIMITS } from '../resample/resampler.js';
+import type { DecodeContext } from './sound-decoder.js';
+
+/** Most channels of a file; the largest cinema layouts have 24. */
+export const MAX_CHANNELS = 64;
+
+/** The file breaks its format at a place. */
+export function corrupt(context: DecodeContext, rule: string, reason: string, offsetBytes?: number): never {
+  throw new CorruptFileError({ rule, path: context.source, reason, offsetBytes });
+}
+
+/** The file ends too early: an error, unless the caller takes what there is. */
+export function checkTruncated(context: DecodeContext, reason: string, offsetBytes?: number): void {
+  if (context.acceptTruncated) return;
+  const advice = 'get the whole file, or pass `truncated: "accept"`';
+  corrupt(context, 'TruncatedAudio', `${reason}; ${advice}`, offsetBytes);
+}
+
+/** A format or codec that is known, but not read. */
+export function unsupported(context: DecodeContext, reason: string): never {
+  throw new UnsupportedMediaError({ media: 'audio', source: context.source, reason });
+}
+
+/** Refuses sample rates and channel counts that no recording has. */
+export function checkStream(context: DecodeContext, sampleRate: number, channelCount: number): void {
+  const { min, max } = SAMPLE_RATE_LIMITS;
+  if (!(Number.isInteger(sampleRate) && sampleRate >= min && sampleRate <= max)) {
+    unsupported(context, `a sample rate of ${sampleRate} Hz; expected ${min} to ${max} Hz`);
+  }
+  if (!(Number.isInteger(channelCount) && channelCount >= 1 && channelCount <= MAX_CHANNELS)) {
+    unsupported(context, `${channelCount} channels; expected 1 to ${MAX_CHANNELS}`);
+  }
+}

@@ -1,0 +1,186 @@
+import { readFileSync } from 'node:fs';
+import { MarkBaseError } from '@markbase/core';
+import { describe, expect, it } from 'vitest';
+import { decodeAll, inPieces } from '../../test/collect.js';
+import { chunk, MONO, pcmBytes, soundFile, wavFile, wavFormat } from '../../test/sound-files.js';
+import { randomSource } from '../../test/sounds.js';
+import { type DecodeOptions, decodeAudio } from './decode-audio.js';
+
+const FILES = ['mono.flac', 'stereo.oga', 'stereo.ogg', 'stereo.opus', 'stereo.mp3'];
+const WAV = wavFile(wavFormat(1, 1, 22_050, 16), chunk('data', pcmBytes(MONO.channels, 's16le')));
+
+function bytesOf(name: string): Buffer {
+  return name === 'wav' ? WAV : readFileSync(soundFile(name));
+}
+
+/** Samples of a file, or the error that it gives, which has to be one of ours. */
+async function attempt(bytes: Uint8Array, options: DecodeOptions = {}): Promise<number | MarkBaseError> {
+  try {
+    return (await decodeAll(bytes, options)).channels[0]!.length;
+  } catch (error) {
+    if (MarkBaseError.isInstance(error)) return error;
+    throw error;
+  }
+}
+
+describe('files that end too early', () => {
+  it.each(['wav', ...FILES])(
+    '%s is an error that says so, and is read as far as it goes where allowed',
+    async (name) => {
+      const bytes = bytesOf(name);
+      const whole = (await decodeAll(bytes)).channels[0]!.length;
+      for (const share of [0.5, 0.8, 0.97]) {
+        const part = bytes.subarray(0, Math.floor(bytes.length * share));
+        const error = await attempt(part);
+        expect(error).toMatchObject({ code: 'CORRUPT_FILE', rule: 'TruncatedAudio' });
+        const kept = await attempt(part, { truncated: 'accept' });
+        if (typeof kept === 'number') expect(kept).toBeLessThanOrEqual(whole);
+        // Ogg and short files may have no page, block or frame in such a part.
+        else expect(kept).toMatchObject({ code: 'CORRUPT_FILE' });
+      }
+    },
+  );
+
+  it.each(['wav', ...FILES])('%s of any length gives samples or a typed error', async (name) => {
+    const bytes = bytesOf(name);
+    for (let length = 1; length < Math.min(bytes.length, 400); length += 7) {
+      expect(await attempt(bytes.subarray(0, length))).toBeInstanceOf(MarkBaseError);
+    }
+  });
+});
+
+describe('damaged files', () => {
+  it.each(['wav', ...FILES.filter((name) => name !== 'stereo.mp3')])(
+    '%s with flipped bits gives samples or a typed error',
+    async (name) => {
+      const random = randomSource(name.length);
+      for (let round = 0; round < 60; round += 1) {
+        const bytes = Buffer.from(bytesOf(name));
+        const at = Math.floor(random() * (round % 2 === 0 ? 200 : bytes.length));
+        bytes[at] = bytes[at]! ^ (1 << Math.floor(random() * 8));
+        const result = await attempt(bytes);
+        expect(typeof result === 'number' || result instanceof MarkBaseError).toBe(true);
+      }
+    },
+  );
+
+  it('finds a wrong checksum in FLAC and Ogg', async () => {
+    for (const name of ['mono.flac', 'stereo.ogg', 'stereo.opus']) {
+      const bytes = Buffer.from(bytesOf(name));
+      const at = bytes.length - 300;
+      bytes[at] = bytes[at]! ^ 1;
+      expect(await attempt(bytes)).toMatchObject({
+        code: 'CORRUPT_FILE',
+        reason: expect.stringContaining('checksum'),
+      });
+    }
+  });
+});
+
+describe('what is no sound file', () => {
+  it.each([
+    ['text', Buffer.from('hello, this is a text file '.repeat(50)), /begins like no sound file.*`pcm`/],
+    ['JSON', Buffer.from('{"a": 1}'), /this is text; expected WAV, FLAC, MP3/],
+    ['a page of HTML', Buffer.from('<!doctype html><html>'), /this is text/],
+    ['MP4', Buffer.from('\0\0\0\x20ftypM4A ', 'latin1'), /this is MP4 or M4A/],
+    ['WebM', Buffer.from([0x1a, 0x45, 0xdf, 0xa3, 1, 2]), /WebM or Matroska/],
+    ['AAC', Buffer.from([0xff, 0xf1, 0x50, 0x80, 0, 0x1f, 0xfc]), /this is AAC/],
+    ['AIFF', Buffer.from('FORM\0\0\0\0AIFFCOMM', 'latin1'), /AIFF/],
+    ['PNG', Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), /an image/],
+    ['AVI', Buffer.from('RIFF\0\0\0\0AVI LIST', 'latin1'), /RIFF other than WAV/],
+    ['zeros', Buffer.alloc(5000), /begins like no sound file/],
+    [
+      'Ogg video',
+      Buffer.from(oggPage(Buffer.from('\x80theora....', 'latin1'))),
+      /Ogg with streams that begin with ".theora/,
+    ],
+  ])('refuses %s', async (_, bytes, message) => {
+    const error = await attempt(bytes);
+    expect(error).toMatchObject({ code: 'UNSUPPORTED_MEDIA', media: 'audio', source: '(audio)' });
+    expect((error as MarkBaseError).message).toMatch(message);
+  });
+
+  it('refuses nothing at all', async () => {
+    expect(await attempt(Buffer.alloc(0))).toMatchObject({ code: 'CORRUPT_FILE', rule: 'NoSamples' });
+  });
+
+  it('names the file', async () => {
+    await expect(decodeAll('no-such-file.wav')).rejects.toMatchObject({
+      code: 'FILE_ACCESS',
+      path: 'no-such-file.wav',
+      reason: 'it does not exist',
+    });
+    await expect(decodeAll(import.meta.dirname)).rejects.toMatchObject({ code: 'FILE_ACCESS' });
+  });
+});
+
+describe('samples that are none', () => {
+  const wav = (samples: number[]): Buffer =>
+    wavFile(wavFormat(3, 1, 8000, 32), chunk('data', pcmBytes([Float32Array.from(samples)], 'f32le')));
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, 20_000])('refuses %d in a file', async (value) => {
+    expect(await attempt(wav([0, 0.5, value]))).toMatchObject({
+      code: 'CORRUPT_FILE',
+      rule: 'InvalidSample',
+      reason: expect.stringContaining(`sample 2 of channel 0 is ${value}`),
+    });
+  });
+
+  it('takes overdriven float files', async () => {
+    expect(await attempt(wav([0, 1.5, -3]))).toBe(3);
+  });
+
+  it.each([
+    [
+      'NaN',
+      { samples: Float32Array.of(0, Number.NaN), sampleRate: 16_000 },
+      /sample 1 of channel 0.*received NaN/,
+    ],
+    ['whole numbers', { samples: Float32Array.of(12_000), sampleRate: 16_000 }, /Divide whole numbers/],
+    ['no samples', { samples: new Float32Array(0), sampleRate: 16_000 }, /at least one sample/],
+    ['no channels', { samples: [], sampleRate: 16_000 }, /1 to 64 of them/],
+    [
+      'uneven channels',
+      { samples: [new Float32Array(2), new Float32Array(3)], sampleRate: 16_000 },
+      /one length/,
+    ],
+    ['a rate of 0', { samples: new Float32Array(2), sampleRate: 0 }, /whole number of Hz/],
+  ])('refuses %s of the caller', async (_, source, message) => {
+    await expect(decodeAll(source)).rejects.toThrow(message);
+    await expect(decodeAll(source)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+  });
+
+  it('refuses sources of other kinds', async () => {
+    await expect(decodeAll(7 as never)).rejects.toThrow(/a path, a file: URL.*received 7/);
+    await expect(decodeAll(new URL('https://example.com/a.wav'))).rejects.toThrow(/received "https:/);
+    const words = (async function* () {
+      yield 'words';
+    })();
+    await expect(decodeAll(words as never)).rejects.toThrow(/pieces of bytes/);
+  });
+});
+
+describe('pieces that nobody reads any more', () => {
+  it('closes the decoder', async () => {
+    for await (const piece of decodeAudio(inPieces(bytesOf('stereo.opus'), 500))) {
+      expect(piece.channels).toHaveLength(2);
+      break;
+    }
+  });
+});
+
+/** An Ogg page with one packet, first and last of its stream. */
+function oggPage(packet: Uint8Array): Uint8Array {
+  const page = Buffer.concat([Buffer.alloc(28), packet]);
+  page.write('OggS');
+  page[5] = 6;
+  page[26] = 1;
+  page[27] = packet.length;
+  let crc = 0;
+  for (const byte of page) {
+    crc ^= byte << 24;
+    for (let bit = 0; bit < 8; bit += 1) crc = (crc << 1) ^ (crc < 0 ? 0x04c1_1db7 : 0);
+  }
+  page.writeInt32LE(crc, 22);
+  return page;
+}

@@ -1,0 +1,12 @@
+import { defineConfig } from 'tsup';
+
+export default defineConfig({
+  entry: ['src/index.ts'],
+  format: 'esm',
+  dts: true,
+  sourcemap: true,
+  clean: true,
+  target: 'node20',
+  // Optional, and under another licence: never part of the built file.
+  external: ['mpg123-decoder'],
+});

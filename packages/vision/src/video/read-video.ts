@@ -1,0 +1,159 @@
+import { mkdtemp, open, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CorruptFileError, FileAccessError, InvalidArgumentError } from '@markbase/core';
+import { DEFAULT_VIDEO_FRAME_TOKENS, videoFrameIndices } from '@markbase/loader';
+import { FORMAT_BYTES, imageFormat } from '../image/image-format.js';
+import { accessError, requirePath } from '../image/image-source.js';
+import {
+  checkBudget,
+  type PreparedImage,
+  type PrepareOptions,
+  prepareDecoded,
+} from '../image/prepare-image.js';
+import { openAnimation } from './animation-frames.js';
+import { type ContainerOptions, openContainer } from './container-frames.js';
+import { openFolder } from './folder-frames.js';
+import type { DecodedFrame, OpenedVideo } from './video-frame.js';
+
+/** A video: the path of a folder of pictures or of a file, or the bytes of a file. */
+export type VideoInput = string | Uint8Array;
+
+/** Which frames are taken, and how they are decoded. */
+export interface FrameOptions extends ContainerOptions {
+  /** Most frames that are taken, evenly over the whole video; 32 unless the caller says otherwise. */
+  readonly maxFrames?: number;
+  /**
+   * Frame i is at i / framesPerSecond. Without it, at the time that the file gives; frames of a folder, which has no
+   * times, then follow each other 24 times a second.
+   */
+  readonly framesPerSecond?: number;
+}
+
+/** How a video is prepared. */
+export interface VideoOptions extends FrameOptions, Omit<PrepareOptions, 'budget'> {
+  /** Most soft tokens of a frame: 70 unless the caller says otherwise. */
+  readonly budget?: number;
+}
+
+/** A frame as a model takes it. */
+export interface PreparedFrame extends Omit<DecodedFrame, 'image'> {
+  readonly image: PreparedImage;
+}
+
+/**
+ * The frames of a video as a model takes them (spec 3.6): sampled evenly, each prepared as a picture of its own.
+ *
+ * @param input a folder of pictures, an animated GIF or WebP, or any container that the installed ffmpeg decodes
+ * @returns frames in order, at least one
+ * @throws as `prepareImage`; FileAccessError naming ffmpeg when it is needed and missing; CorruptFileError when it fails
+ */
+export async function readVideo(input: VideoInput, options: VideoOptions): Promise<PreparedFrame[]> {
+  const prepare = { ...options, budget: options.budget ?? DEFAULT_VIDEO_FRAME_TOKENS };
+  checkBudget(prepare);
+  const frames: PreparedFrame[] = [];
+  // One decoded frame at a time: 32 of them in full size can be a gigabyte.
+  for await (const frame of videoFrames(input, options)) {
+    frames.push({ ...frame, image: await prepareDecoded(frame.image, prepare) });
+  }
+  return frames;
+}
+
+/**
+ * The sampled frames of a video, decoded one after the other and not resized.
+ *
+ * @throws as `readVideo`
+ */
+export async function* videoFrames(
+  input: VideoInput,
+  options: FrameOptions = {},
+): AsyncGenerator<DecodedFrame, void> {
+  const { maxFrames, framesPerSecond, signal } = options;
+  checkFrameRate(framesPerSecond);
+  signal?.throwIfAborted();
+  await using source = await openVideo(input, options);
+  const { frameCount } = source.video;
+  let taken = 0;
+  for await (const frame of source.video.frames(videoFrameIndices(frameCount, maxFrames))) {
+    signal?.throwIfAborted();
+    taken++;
+    yield framesPerSecond === undefined
+      ? frame
+      : { ...frame, timestampSeconds: frame.index / framesPerSecond };
+  }
+  if (taken === 0) {
+    throw new CorruptFileError({
+      rule: 'UndecodableVideo',
+      path: subjectOf(input),
+      reason: 'no frame was decoded',
+    });
+  }
+}
+
+/** A video, and what has to be cleaned up behind it. */
+interface VideoSource extends AsyncDisposable {
+  readonly video: OpenedVideo;
+}
+
+async function openVideo(input: VideoInput, options: FrameOptions): Promise<VideoSource> {
+  if (typeof input !== 'string') return openBytes(input, options);
+  requirePath(input);
+  return { video: await openPath(input, options), [Symbol.asyncDispose]: async () => {} };
+}
+
+async function openPath(path: string, options: FrameOptions): Promise<OpenedVideo> {
+  const status = await stat(path).catch((error) => {
+    throw accessError(path, error);
+  });
+  if (status.isDirectory()) return openFolder(path, options.framesPerSecond, options);
+  if (!status.isFile()) {
+    throw new FileAccessError({ path, operation: 'read', reason: 'it is neither a file nor a folder' });
+  }
+  const head = await firstBytes(path);
+  // A file without bytes is refused as a picture would be: no decoder has to be installed for that.
+  return head.length === 0 || imageFormat(head) !== null
+    ? openAnimation(path, options)
+    : openContainer(path, options);
+}
+
+/** Containers keep their tables anywhere, so ffmpeg is given a file that it can seek in. */
+async function openBytes(bytes: Uint8Array, options: FrameOptions): Promise<VideoSource> {
+  if (!ArrayBuffer.isView(bytes) || bytes.length === 0 || imageFormat(bytes) !== null) {
+    return { video: await openAnimation(bytes, options), [Symbol.asyncDispose]: async () => {} };
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'markbase-video-'));
+  const remove = () => rm(folder, { recursive: true, force: true });
+  try {
+    const path = join(folder, 'video');
+    await writeFile(path, bytes, { signal: options.signal });
+    return { video: await openContainer(path, options), [Symbol.asyncDispose]: remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+async function firstBytes(path: string): Promise<Uint8Array> {
+  const file = await open(path, 'r').catch((error) => {
+    throw accessError(path, error);
+  });
+  try {
+    const { buffer, bytesRead } = await file.read(new Uint8Array(FORMAT_BYTES), 0, FORMAT_BYTES, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+function subjectOf(input: VideoInput): string {
+  return typeof input === 'string' ? input : 'video bytes';
+}
+
+function checkFrameRate(framesPerSecond: number | undefined): void {
+  if (framesPerSecond === undefined || (framesPerSecond > 0 && framesPerSecond < Infinity)) return;
+  throw new InvalidArgumentError({
+    argument: 'framesPerSecond',
+    expected: 'a number above 0',
+    received: framesPerSecond,
+  });
+}

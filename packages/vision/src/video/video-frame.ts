@@ -1,0 +1,18 @@
+import type { RgbImage } from '../image/index.js';
+
+/** A frame before it is resized. */
+export interface DecodedFrame {
+  /** Number of the frame in the video. */
+  readonly index: number;
+  /** When it is shown, from the start of the video. */
+  readonly timestampSeconds: number;
+  readonly image: RgbImage;
+}
+
+/** A video whose frames have been counted, but not decoded. */
+export interface OpenedVideo {
+  /** T: frames of the whole video. */
+  readonly frameCount: number;
+  /** Frames in order; those of `indices`, which rise. */
+  frames(indices: readonly number[]): AsyncIterable<DecodedFrame>;
+}

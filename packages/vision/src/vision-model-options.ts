@@ -1,0 +1,43 @@
+import { InvalidArgumentError } from '@markbase/core';
+import type { RecordOptions } from '@markbase/metal-runtime';
+
+/** Options of `VisionModel.load`. */
+export interface VisionModelOptions {
+  /** Default 'fast'. */
+  readonly precision?: RecordOptions['precision'];
+  /** Quantises the plain matrices of the checkpoint in groups of 64 or 32 while it is loaded; default: as stored. */
+  readonly quantizeOnLoad?: 4 | 8;
+  /** Bytes of soft tokens that are kept for pictures seen before; 0 = none. Default 64 MiB. */
+  readonly cacheBytes?: number;
+  readonly fusions?: RecordOptions['fusions'];
+  /** Looks for NaN and infinity after every command; slow. */
+  readonly checkFinite?: boolean;
+  /** Measures the time of every command, for `VisionModel.profile`. */
+  readonly profile?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** Options with their defaults. */
+export interface VisionModelSettings {
+  readonly precision: RecordOptions['precision'];
+  readonly quantizeOnLoad: 4 | 8 | null;
+  readonly cacheBytes: number;
+}
+
+const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
+
+/** Fills in defaults. @throws InvalidArgumentError for options out of range */
+export function checkedSettings(options: VisionModelOptions): VisionModelSettings {
+  const { precision = 'fast', quantizeOnLoad = null, cacheBytes = DEFAULT_CACHE_BYTES } = options;
+  const refuse = (argument: string, expected: string, received: unknown): never => {
+    throw new InvalidArgumentError({ argument, expected, received });
+  };
+  if (precision !== 'fast' && precision !== 'high') refuse('precision', "'fast' or 'high'", precision);
+  if (quantizeOnLoad !== null && quantizeOnLoad !== 4 && quantizeOnLoad !== 8) {
+    refuse('quantizeOnLoad', '4 or 8 bits, or nothing', quantizeOnLoad);
+  }
+  if (!(Number.isSafeInteger(cacheBytes) && cacheBytes >= 0)) {
+    refuse('cacheBytes', 'a whole number of bytes, from 0', cacheBytes);
+  }
+  return { precision, quantizeOnLoad, cacheBytes };
+}
