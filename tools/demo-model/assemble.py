@@ -43,12 +43,12 @@ def main() -> None:
                 places[tensor] = name
                 total += info["data_offsets"][1] - info["data_offsets"][0]
     index_file = {"metadata": {"total_size": total}, "weight_map": dict(sorted(places.items()))}
-    (target / "model.safetensors.index.json").write_text(json.dumps(index_file, indent=2) + "\n")
+    (target / "model.safetensors.index.json").write_text(json.dumps(index_file, separators=(",", ":")) + "\n")
     contents = {"config.json": model_config(variant), "generation_config.json": generation_config()}
     if variant == "dense":
         contents["processor_config.json"] = processor_config()
     for name, content in contents.items():
-        (target / name).write_text(json.dumps(content, indent=2) + "\n")
+        (target / name).write_text(json.dumps(content, separators=(",", ": ")) + "\n")
     for path in (MODEL / "tokenizer.json", MODEL / "tokenizer_config.json", HERE / "chat_template.jinja"):
         shutil.copyfile(path, target / path.name)
     print(f"{len(places)} tensors, {total / 1e6:.1f} MB in {len(parts)} files")

@@ -206,6 +206,19 @@ def loss_of(h: Tensor, gain: Tensor, table: Tensor, targets: Tensor, weights: Te
     return (entropy * weights.flatten()).sum() / weights.sum().clamp_min(1.0)
 
 
+def row_losses(h: Tensor, gain: Tensor, table: Tensor, targets: Tensor, weights: Tensor, dtype: torch.dtype) -> Tensor:
+    """Weighted sum of the cross entropy of each row [B]."""
+    entropy = F.cross_entropy(logits_of(h, gain, table, dtype).flatten(0, 1), targets.flatten(), reduction="none")
+    return (entropy.view_as(weights) * weights).sum(-1)
+
+
+def place(h: Tensor, soft: Tensor, source: Tensor) -> Tensor:
+    """Soft tokens in place of the embeddings of placeholders."""
+    # Places without one read any row, each another: gradients that all go to one row are slow.
+    anywhere = torch.arange(source.numel(), device=source.device).view_as(source) % soft.shape[0]
+    return torch.where(source[..., None] > 0, soft[torch.where(source > 0, source, anywhere)], h)
+
+
 def layer_weights(module: torch.nn.Module) -> dict[str, Tensor]:
     """All parameters of a transformers decoder layer, by the names that `layer` uses."""
     return {
@@ -229,11 +242,20 @@ class TextModel:
         compile_ = (lambda f: torch.compile(f, dynamic=False, fullgraph=True)) if compiled else (lambda f: f)
         self.layer, self.loss_of = compile_(layer), compile_(loss_of)
         self.embed, self.per_layer_inputs = compile_(embed), compile_(per_layer_inputs)
+        self.place, self.row_losses = compile_(place), compile_(row_losses)
 
-    def hidden(self, ids: Tensor, documents: Tensor | None, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    def hidden(
+        self,
+        ids: Tensor,
+        documents: Tensor | None,
+        dtype: torch.dtype,
+        soft: Tensor | None = None,
+        source: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
         """The stream after the last layer, before the final norm, and the mean balance of the experts.
 
-        Without documents, every row is one document.
+        Without documents, every row is one document. Where `source` [B, T] is not zero, row `source` of `soft` [S, D] stands
+        in place of the embedding; such ids have to be those of padding.
         """
         length, device = ids.shape[1], ids.device
         distance = torch.arange(length, device=device)[:, None] - torch.arange(length, device=device)
@@ -249,6 +271,8 @@ class TextModel:
             biases[kind] = mask[:, None]
             tables[kind] = rope_table(self.sizes, length, kind == "full_attention", device)
         h = self.embed(ids, self.table)
+        if soft is not None and source is not None:
+            h = self.place(h, soft, source)
         per_layer = None if self.ple is None else self.per_layer_inputs(ids, h, *self.ple, dtype).unbind(2)
         kinds = self.sizes["layer_types"]
         first_shared = len(kinds) - self.sizes["num_kv_shared_layers"]
@@ -276,9 +300,16 @@ class TextModel:
         return self.loss_of(h, self.gain, self.table, targets, shifted, dtype), balance
 
     @torch.no_grad()
-    def logits(self, ids: Tensor, positions: Tensor | None = None, dtype: torch.dtype = torch.float32) -> Tensor:
+    def logits(
+        self,
+        ids: Tensor,
+        positions: Tensor | None = None,
+        dtype: torch.dtype = torch.float32,
+        soft: Tensor | None = None,
+        source: Tensor | None = None,
+    ) -> Tensor:
         """Logits [B, T, V], or [B, V] at one position per row."""
-        h, _ = self.hidden(ids, None, dtype)
+        h, _ = self.hidden(ids, None, dtype, soft, source)
         if positions is not None:
             h = h[torch.arange(len(ids), device=ids.device), positions]
         return logits_of(h, self.gain, self.table, dtype)

@@ -1,13 +1,11 @@
-import { type DType, WeightMapError } from '@markbase/core';
-import type { Checkpoint, ExpectedMatrix, StoredMatrix, TensorView } from '@markbase/loader';
-import type {
-  Axis,
-  Device,
-  DeviceBuffer,
-  ExpertMatrix,
-  FloatType,
-  Matrix,
-  Vector,
+import type { Checkpoint, TensorView } from '@markbase/loader';
+import {
+  type Axis,
+  type Device,
+  type ExpertMatrix,
+  type Matrix,
+  type Vector,
+  WeightMapper,
 } from '@markbase/metal-runtime';
 import type { MixtureConfig } from './config.js';
 import { expertLayout } from './layout.js';
@@ -49,14 +47,14 @@ export function loadMixture(
   const layout = expertLayout(checkpoint.weights);
   const { hiddenWidth: width, expertCount, expertWidth } = config;
   const path = `language_model.layers.${layerIndex}`;
-  const mapper = new WeightMapper(checkpoint.weights, device);
+  const mapper: WeightMapper<TensorView> = new WeightMapper(checkpoint.weights, device);
   const norm = (name: string) => mapper.vector<'D'>(`${path}.${name}.weight`, width);
   const experts = <Out extends Axis, In extends Axis>(module: string, rows: number, columns: number) =>
-    mapper.experts<Out, In>(`${path}.experts.${module}`, expertCount, rows, columns);
+    mapExperts<Out, In>(mapper, `${path}.experts.${module}`, expertCount, rows, columns);
   try {
     const weights: MixtureWeights = {
       routerGain: mapper.vector(`${path}.router.scale`, width),
-      router: mapper.matrix(`${path}.router.proj`, { rows: expertCount, columns: width }),
+      router: mapper.mapped(`${path}.router.proj`, expertCount, width),
       perExpertScale: mapper.vector(`${path}.router.per_expert_scale`, expertCount),
       ...(layout === 'split'
         ? {
@@ -89,84 +87,14 @@ function gateAndUp(fused: ExpertMatrix<'F', 'D'>): {
   return { gate: { ...fused, rows }, up: { ...fused, rows, firstRow: rows } };
 }
 
-/** Stands in for a buffer that could not be mapped, until `finish` throws. */
-const ABSENT: DeviceBuffer = { sizeBytes: 0, dispose() {}, [Symbol.dispose]() {} };
-
-/** Maps tensors, and collects what is missing or wrong into one error. */
-class WeightMapper {
-  readonly #weights: Checkpoint['weights'];
-  readonly #device: Device;
-  readonly #buffers: DeviceBuffer[] = [];
-  readonly #missing: string[] = [];
-  readonly #mismatched: string[] = [];
-
-  constructor(weights: Checkpoint['weights'], device: Device) {
-    this.#weights = weights;
-    this.#device = device;
-  }
-
-  matrix<Out extends Axis, In extends Axis>(module: string, expected: ExpectedMatrix): Matrix<Out, In> {
-    const stored = this.#attempt(() => this.#weights.matrix(module, expected));
-    return stored ? this.#mapMatrix(stored) : { kind: 'plain', dtype: 'F32', ...expected, weight: ABSENT };
-  }
-
-  experts<Out extends Axis, In extends Axis>(
-    module: string,
-    expertCount: number,
-    rows: number,
-    columns: number,
-  ): ExpertMatrix<Out, In> {
-    const stored = this.matrix<Axis, In>(module, { experts: expertCount, rows, columns });
-    return { expertCount, rows, columns, rowsPerExpert: rows, firstRow: 0, stored };
-  }
-
-  vector<A extends Axis>(name: string, length: number): Vector<A> {
-    const tensor = this.#attempt(() => this.#weights.tensor(name));
-    if (!tensor) return { length, dtype: 'F32', data: ABSENT };
-    const { dtype, shape } = tensor;
-    if (isFloatType(dtype) && shape.length === 1 && shape[0] === length) {
-      return { length, dtype, data: this.#map(tensor) };
-    }
-    this.#mismatched.push(`${name} is ${dtype} [${shape}], expected BF16, F16 or F32 [${length}]`);
-    return { length, dtype: 'F32', data: ABSENT };
-  }
-
-  finish(): void {
-    if (this.#missing.length === 0 && this.#mismatched.length === 0) return;
-    throw new WeightMapError({ missing: this.#missing, mismatched: this.#mismatched });
-  }
-
-  dispose(): void {
-    for (const buffer of this.#buffers) buffer.dispose();
-  }
-
-  #mapMatrix<Out extends Axis, In extends Axis>(stored: StoredMatrix): Matrix<Out, In> {
-    const { rows, columns } = stored;
-    const weight = this.#map(stored.weight);
-    if (stored.kind === 'plain') return { kind: 'plain', rows, columns, dtype: stored.dtype, weight };
-    const { bits, groupSize, scaleDtype } = stored;
-    const parameters = { scales: this.#map(stored.scales), biases: this.#map(stored.biases) };
-    return { kind: 'affine', rows, columns, bits, groupSize, scaleDtype, weight, ...parameters };
-  }
-
-  #map(tensor: TensorView): DeviceBuffer {
-    const buffer = this.#device.map(tensor.range);
-    this.#buffers.push(buffer);
-    return buffer;
-  }
-
-  #attempt<Result>(read: () => Result): Result | null {
-    try {
-      return read();
-    } catch (error) {
-      if (!(error instanceof WeightMapError)) throw error;
-      this.#missing.push(...error.missing);
-      this.#mismatched.push(...error.mismatched);
-      return null;
-    }
-  }
-}
-
-function isFloatType(dtype: DType): dtype is FloatType {
-  return dtype === 'BF16' || dtype === 'F16' || dtype === 'F32';
+/** The matrices [Out, In] of all experts, mapped. */
+function mapExperts<Out extends Axis, In extends Axis>(
+  mapper: WeightMapper<TensorView>,
+  module: string,
+  expertCount: number,
+  rows: number,
+  columns: number,
+): ExpertMatrix<Out, In> {
+  const stored = mapper.mapped<Axis, In>(module, rows, columns, expertCount);
+  return { expertCount, rows, columns, rowsPerExpert: rows, firstRow: 0, stored };
 }

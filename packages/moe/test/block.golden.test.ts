@@ -123,5 +123,7 @@ describe.each(MIXTURES)('the block of %s', (name) => {
     // Beside them there are norms of a few hundred bytes.
     expect(program.plan.weightBytes).toBeGreaterThan(0.95 * own);
     expect(program.plan.weightBytes).toBeLessThan(own + 4096);
+    const { commands, weightBytes } = program.plan;
+    expect(commands.reduce((sum, command) => sum + command.weightBytes, 0)).toBe(weightBytes);
   });
 });

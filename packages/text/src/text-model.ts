@@ -3,20 +3,31 @@ import type { Checkpoint } from '@markbase/loader';
 import {
   checkSampling,
   type Device,
+  type PlannedDispatch,
   type Program,
   type ProgramPlan,
   type StepInput,
   type StepResult,
 } from '@markbase/metal-runtime';
 import { checkInteger } from './check.js';
-import type { Choice } from './engine/choice.js';
+import { type Choice, choiceOf } from './engine/choice.js';
 import { DecodeQueue, type DecodeRow, type StepOptions } from './engine/decode-queue.js';
-import { nextParts, type PrefillJob, prefillStep } from './engine/prefill-step.js';
-import { Programs } from './engine/programs.js';
+import { decodeStep, type StepSpan } from './engine/decode-step.js';
+import { type ModelActivity, StepCounts } from './engine/model-activity.js';
+import { type PrefillOptions, PrefillQueue } from './engine/prefill-queue.js';
+import {
+  checkJob,
+  nextParts,
+  type PrefillJob,
+  type PrefillPart,
+  prefillStep,
+} from './engine/prefill-step.js';
+import { COPY_SOURCE_INPUT, Programs } from './engine/programs.js';
 import { type Prompt, type PromptRows, promptRows } from './engine/prompt.js';
 import type { Sequence } from './engine/sequence.js';
 import { SequencePool } from './engine/sequence-pool.js';
 import { StepLock } from './engine/step-lock.js';
+import { suppressedIds } from './engine/suppressed-ids.js';
 import {
   checkedSettings,
   type TextModelOptions,
@@ -30,13 +41,8 @@ import type { Decoder } from './model/layer.js';
 import { uploadRopeFrequencies } from './model/rope-frequencies.js';
 import { loadDecoder } from './model/weights.js';
 
-/** Options of a prefill. */
-export interface PrefillOptions extends StepOptions {
-  /** Rows of a step; default and at most the model's `prefillChunk`. */
-  readonly chunkTokens?: number;
-  /** Called after every step with the rows computed so far and in all. */
-  readonly onProgress?: (progress: { readonly doneTokens: number; readonly totalTokens: number }) => void;
-}
+/** Shorter beginnings are computed as fast as they are copied. */
+const SMALLEST_COPY_TOKENS = 16;
 
 /**
  * A Gemma 4 decoder on a device: token ids in, token ids out. Holds the weights, the caches of `maxSequences` sequences,
@@ -49,10 +55,14 @@ export class TextModel {
   readonly settings: TextModelSettings;
   /** Weights and caches, for code that records programs of its own. */
   readonly decoder: Decoder;
+  /** Bytes that the caches of one sequence take when all of its positions are written. */
+  readonly sequenceBytes: number;
   readonly #pool: SequencePool;
   readonly #programs: Programs;
   readonly #lock = new StepLock();
+  readonly #counts = new StepCounts();
   readonly #decodeQueue: DecodeQueue;
+  readonly #prefillQueue: PrefillQueue;
   readonly #release: () => void;
   #language: Promise<Language> | null;
   #isDisposed = false;
@@ -75,16 +85,21 @@ export class TextModel {
     this.decoder = decoder;
     this.#language = parts.language;
     this.#release = parts.release;
-    this.#pool = new SequencePool(settings.maxSequences, {
-      contextTokens: settings.contextTokens,
-      smallestCapacityTokens: parts.caches.smallestCapacityTokens,
-      windowTokens: config.windowTokens,
-    });
+    this.sequenceBytes = parts.caches.slotBytes;
+    const { smallestCapacityTokens } = parts.caches;
+    const { contextTokens, maxSequences, rememberedSequences } = settings;
+    const limits = { contextTokens, smallestCapacityTokens, windowTokens: config.windowTokens };
+    this.#pool = new SequencePool(maxSequences, limits, rememberedSequences);
     this.#programs = new Programs({
       ...settings,
       device,
       decoder,
       suppressed: suppressedIds(config, this.checkpoint),
+    });
+    this.#prefillQueue = new PrefillQueue({
+      lock: this.#lock,
+      chunkTokens: settings.prefillChunk,
+      step: (parts, options) => this.#prefillStep(parts, options),
     });
     this.#decodeQueue = new DecodeQueue({
       lock: this.#lock,
@@ -112,7 +127,7 @@ export class TextModel {
     const rope = uploadRopeFrequencies(device, config.layers);
     const caches = allocateCaches(device, config, {
       contextTokens: settings.contextTokens,
-      slotCount: settings.maxSequences,
+      slotCount: settings.maxSequences + settings.rememberedSequences,
       maxStepTokens: settings.maxStepTokens,
       dtype: settings.precision === 'high' ? 'F32' : 'BF16',
     });
@@ -151,16 +166,34 @@ export class TextModel {
     return this.#language;
   }
 
-  /** What a decode step of `rows` sequences was lowered to: its commands, and the weight bytes that it reads. */
-  plan(rows = 1): ProgramPlan {
+  /**
+   * What a step was lowered to: its commands, the weight bytes that it reads, and the launches that it has on a GPU when its
+   * last position is `positions` - 1.
+   *
+   * @param rows sequences of a decode step, or tokens of a prefill step that ends one prompt
+   */
+  plan(
+    rows = 1,
+    positions = 1,
+    step: 'decode' | 'prefill' = 'decode',
+  ): ProgramPlan & { readonly dispatches: readonly PlannedDispatch[] } {
     this.#check('plan');
-    checkInteger('rows', rows, 1, this.settings.maxSequences);
-    return this.#programs.decode(rows).plan;
+    const isDecode = step === 'decode';
+    checkInteger('rows', rows, 1, isDecode ? this.settings.maxSequences : this.settings.prefillChunk);
+    checkInteger('positions', positions, 1, this.settings.contextTokens);
+    const program = isDecode ? this.#programs.decode(rows) : this.#programs.prefill(rows, false);
+    const outputs = isDecode ? rows : 1;
+    return { ...program.plan, dispatches: program.planStep({ rows, outputs, positions }) };
   }
 
   /** Sequences that can be had without waiting. */
   get idleSequences(): number {
     return this.#pool.idleCount;
+  }
+
+  /** Counters of what was computed, and what the caches hold; for displays and metrics. */
+  get activity(): ModelActivity {
+    return this.#counts.with(this.#pool);
   }
 
   /**
@@ -182,11 +215,21 @@ export class TextModel {
   /**
    * Takes sequences, waiting in line until as many are free.
    *
-   * @param prompts one entry per sequence: a prompt whose computed prefix may be re-used, or null for an empty sequence
+   * @param prompts one entry per sequence: a prompt whose computed prefix may be re-used, from this sequence or copied from
+   *   another one, or null for an empty sequence
    */
-  acquire(prompts: readonly (PromptRows | null)[], signal?: AbortSignal): Promise<Sequence[]> {
+  async acquire(prompts: readonly (PromptRows | null)[], signal?: AbortSignal): Promise<Sequence[]> {
     this.#check('acquire');
-    return this.#pool.acquire(prompts, signal);
+    const sequences = await this.#pool.acquire(prompts, signal);
+    try {
+      for (const [index, prompt] of prompts.entries()) {
+        if (prompt) await this.#share(prompt, sequences[index]!, signal);
+      }
+      return sequences;
+    } catch (error) {
+      this.#pool.release(sequences);
+      throw error;
+    }
   }
 
   /** Takes one empty sequence. */
@@ -201,7 +244,8 @@ export class TextModel {
   }
 
   /**
-   * Computes prompts, several of them in one step where they fit. Gives the choice of the token after each prompt.
+   * Computes prompts, several of them in one step where they fit, also with those of other callers. Gives the choice of the
+   * token after each prompt.
    * A step that fails or is aborted leaves the sequences at the end of the last step that succeeded.
    */
   async prefill(jobs: readonly PrefillJob[], options: PrefillOptions = {}): Promise<Choice[]> {
@@ -210,21 +254,7 @@ export class TextModel {
     const { chunkTokens = prefillChunk } = options;
     checkInteger('chunkTokens', chunkTokens, 1, prefillChunk);
     for (const job of jobs) checkJob(job);
-    const remaining = () => jobs.reduce((sum, { rows, sequence }) => sum + rows.end - sequence.length, 0);
-    const totalTokens = remaining();
-    const choices = new Map<PrefillJob, Choice>();
-    for (;;) {
-      const parts = nextParts(jobs, chunkTokens);
-      if (parts.length === 0) break;
-      const step = prefillStep(parts, this.config.hiddenWidth);
-      const program = this.#programs.prefill(step.tokens.length, step.softIndex !== undefined);
-      const spans = parts.map(({ job, begin, end }) => ({ ...job, begin, end }));
-      const result = await this.#lock.run(() => this.#run(program, step, spans, options));
-      const ended = parts.filter(({ job, end }) => end === job.rows.end);
-      for (const [index, { job }] of ended.entries()) choices.set(job, this.#choice(result, index));
-      options.onProgress?.({ doneTokens: totalTokens - remaining(), totalTokens });
-    }
-    return jobs.map((job) => choices.get(job)!);
+    return jobs.length === 0 ? [] : this.#prefillQueue.prefill(jobs, options);
   }
 
   /**
@@ -296,43 +326,58 @@ export class TextModel {
     this.dispose();
   }
 
+  async #prefillStep(parts: readonly PrefillPart[], options: StepOptions): Promise<Choice[]> {
+    const step = prefillStep(parts, this.config.hiddenWidth);
+    const program = this.#programs.prefill(step.tokens.length, step.softIndex !== undefined);
+    const spans = parts.map(({ job, begin, end }) => ({ ...job, begin, end }));
+    const result = await this.#run(program, step, spans, options);
+    this.#counts.prefillTokens += step.tokens.length;
+    return Array.from(step.outputRows, (_, index) => choiceOf(result, index, this.config.vocabularySize));
+  }
+
   #decodeStep(rows: readonly DecodeRow[], options: StepOptions): Promise<Choice[]> {
-    const positions = Int32Array.from(rows, ({ sequence }) => sequence.length);
-    const step: StepInput = {
-      tokens: Int32Array.from(rows, ({ token }) => token),
-      positions,
-      slots: Int32Array.from(rows, ({ sequence }) => sequence.slot),
-      outputRows: Int32Array.from(rows, (_, index) => index),
-      sampling: rows.map(({ sampling }) => sampling ?? {}),
-    };
-    const spans = rows.map(({ sequence, token }, index) => {
-      const begin = positions[index]!;
-      const row = { keys: [token], visibleEnd: Int32Array.of(begin), begin };
-      return { sequence, rows: row, begin, end: begin + 1 };
-    });
+    const { step, spans } = decodeStep(rows, this.settings.precision === 'high');
     const program = this.#programs.decode(rows.length);
-    return this.#run(program, step, spans, options).then((result) =>
-      rows.map((_, index) => this.#choice(result, index)),
-    );
+    return this.#run(program, step, spans, options).then((result) => {
+      this.#counts.addDecode(rows.length);
+      return rows.map((_, index) => choiceOf(result, index, this.config.vocabularySize));
+    });
+  }
+
+  /** Copies the beginning of a prompt from the sequence that holds most of it, where that saves computation. */
+  async #share(prompt: PromptRows, sequence: Sequence, signal: AbortSignal | undefined): Promise<void> {
+    const isWorthIt = (length: number) => length - sequence.length >= SMALLEST_COPY_TOKENS;
+    if (!isWorthIt(this.#pool.longestPrefix(prompt, sequence)?.length ?? 0)) return;
+    await this.#lock.run(async () => {
+      // While it waited for its turn, the other sequence may have been overwritten.
+      const found = this.#pool.longestPrefix(prompt, sequence);
+      if (!found || !isWorthIt(found.length)) return;
+      const { source, length } = found;
+      sequence.truncate(0);
+      for (let begin = 0; begin < length; begin += this.settings.prefillChunk) {
+        const rows = Math.min(this.settings.prefillChunk, length - begin);
+        const positions = Int32Array.from({ length: rows }, (_, row) => begin + row);
+        const slots = new Int32Array(rows).fill(sequence.slot);
+        const inputs = { [COPY_SOURCE_INPUT]: new Float32Array(rows).fill(source.slot) };
+        await this.#runProgram(this.#programs.copy(), { positions, slots, inputs }, [], signal);
+      }
+      sequence.adopt(source, length);
+    });
   }
 
   async #run(
     program: Program,
     step: StepInput,
-    spans: readonly {
-      sequence: Sequence;
-      rows: Pick<PromptRows, 'keys' | 'visibleEnd' | 'begin'>;
-      begin: number;
-      end: number;
-    }[],
+    spans: readonly StepSpan[],
     { signal, withLogits }: StepOptions,
     read: readonly string[] = withLogits ? [LOGITS_OUTPUT] : [],
   ): Promise<StepResult> {
     for (const { sequence, end } of spans) sequence.markWritten(end);
     const result = await this.#runProgram(program, step, read, signal);
-    for (const { sequence, rows, begin, end } of spans) {
+    for (const { sequence, rows, begin, end, isExact } of spans) {
       for (let position = begin; position < end; position++) {
-        sequence.push(rows.keys[position - rows.begin]!, rows.visibleEnd[position - rows.begin]!);
+        const at = position - rows.begin;
+        sequence.push(rows.keys[at]!, rows.visibleEnd[at]!, isExact);
       }
     }
     return result;
@@ -349,37 +394,7 @@ export class TextModel {
     return program.run(step, { read, ...(signal && { signal }) });
   }
 
-  #choice(result: StepResult, index: number): Choice {
-    const { vocabularySize } = this.config;
-    const logits = result.outputs[LOGITS_OUTPUT]?.subarray(
-      index * vocabularySize,
-      (index + 1) * vocabularySize,
-    );
-    return {
-      token: result.tokens[index]!,
-      logprob: result.logprobs[index]!,
-      topLogprobs: result.topLogprobs[index] ?? [],
-      ...(logits && { logits }),
-    };
-  }
-
   #check(operation: string): void {
     if (this.#isDisposed) throw new DisposedError({ resource: 'text model', operation });
   }
-}
-
-function checkJob({ rows, sequence }: PrefillJob): void {
-  if (rows.begin <= sequence.length && sequence.length < rows.end) return;
-  throw new InvalidArgumentError({
-    argument: 'rows',
-    expected: `a prompt that begins at or before position ${sequence.length} of its sequence and ends after it`,
-    received: `positions ${rows.begin} to ${rows.end - 1}`,
-  });
-}
-
-/** Placeholders and their delimiters have trained rows in the tied head, but are no text (spec 8.6). */
-function suppressedIds({ placeholders }: DecoderConfig, { generation }: Checkpoint): number[] {
-  const { image, video, audio, delimiters } = placeholders;
-  const ids = [image, video, audio, ...delimiters, ...generation.suppressTokenIds];
-  return [...new Set(ids.filter((id) => id !== null))].sort((a, b) => a - b);
 }

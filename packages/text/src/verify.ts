@@ -1,12 +1,24 @@
-import { type Checkpoint, openCheckpoint } from '@markbase/loader';
+import {
+  type Checkpoint,
+  openCheckpoint,
+  openReference,
+  type Reference,
+  reportOf,
+  skippedSection,
+  type VerifyReport,
+  type VerifySection,
+} from '@markbase/loader';
 import type { Device, FeedForwardFactory } from '@markbase/metal-runtime';
 import { TextModel } from './text-model.js';
-import { VERIFY_CHUNK_TOKENS, VERIFY_SEQUENCES, type VerifyContext } from './verify/context.js';
+import {
+  VERIFY_CHUNK_TOKENS,
+  VERIFY_SEQUENCES,
+  type VerifyContext,
+  type VerifyEncoder,
+} from './verify/context.js';
 import { verifyGenerate } from './verify/generate-section.js';
 import { verifyInvariance } from './verify/invariance-section.js';
 import { verifyMedia } from './verify/media-sections.js';
-import { openReference, type Reference } from './verify/reference.js';
-import { reportOf, skippedSection, type VerifyReport, type VerifySection } from './verify/report.js';
 import { verifyLayers, verifyText } from './verify/text-sections.js';
 
 /** Options of `verifyCheckpoint`. */
@@ -15,6 +27,8 @@ export interface VerifyOptions {
   readonly precision?: 'high' | 'fast';
   /** Feed-forward block of models with experts. Without it such a checkpoint is skipped. */
   readonly feedForward?: FeedForwardFactory<Checkpoint>;
+  /** Encoders of media. Without one, the decoder alone is checked, on the reference's soft tokens. */
+  readonly encoders?: { readonly image?: VerifyEncoder; readonly audio?: VerifyEncoder };
   readonly fusions?: false | { readonly without: readonly string[] };
   readonly signal?: AbortSignal;
 }
@@ -59,14 +73,22 @@ export async function verifyCheckpoint(
     });
   using whole = await load(1, longest);
   using chunked = await load(VERIFY_SEQUENCES, VERIFY_CHUNK_TOKENS);
-  const context: VerifyContext = { reference, precision, whole, chunked, ...(signal && { signal }) };
+  const { encoders = {}, fusions } = options;
+  const context: VerifyContext = {
+    reference,
+    precision,
+    whole,
+    chunked,
+    ...(fusions !== undefined && { fusions }),
+    ...(signal && { signal }),
+  };
   return report([
     ...(await verifyText(context)),
     ...(await verifyLayers(context)),
     ...(await verifyGenerate(context)),
     ...(await verifyInvariance(context)),
-    ...(await verifyMedia(context, 'image')),
-    ...(await verifyMedia(context, 'audio')),
+    ...(await verifyMedia(context, 'image', encoders.image)),
+    ...(await verifyMedia(context, 'audio', encoders.audio)),
   ]);
 }
 

@@ -7,6 +7,7 @@ import {
   generate,
   generateBatch,
   loadTextModel,
+  openAnswer,
   Session,
   stream,
   type TextModel,
@@ -120,6 +121,29 @@ describe('generation with the demo model', () => {
     }
     expect(cached).toBeGreaterThan(40);
     expect(session.messages).toHaveLength(6);
+  });
+
+  it('checks a request before it runs, and answers a turn from the caches to the last bit', async () => {
+    const first = [{ role: 'user' as const, content: 'What is 31 + 90?' }];
+    const { text } = await generate(model, { messages: first, temperature: 0, reusePrefix: 'exact' });
+    const messages = [
+      ...first,
+      { role: 'assistant' as const, content: text },
+      { role: 'user' as const, content: 'Tell me a story about a seal.' },
+    ];
+    const options = { messages, temperature: 0, maxTokens: 30, logprobs: true };
+    const cold = await generate(model, options);
+    const { promptTokens, events } = await openAnswer(model, { ...options, reusePrefix: 'exact' });
+    expect(promptTokens).toBe(cold.usage.promptTokens);
+    const logprobs: number[] = [];
+    let cachedTokens = 0;
+    for await (const event of events()) {
+      if (event.type === 'token') logprobs.push(event.logprob);
+      if (event.type === 'finish') cachedTokens = event.usage.cachedTokens;
+    }
+    expect(cachedTokens).toBeGreaterThan(10);
+    expect(logprobs).toEqual(cold.logprobs!.map(({ logprob }) => logprob));
+    await expect(openAnswer(model, { ...options, maxTokens: 0 })).rejects.toThrow('maxTokens');
   });
 
   it('leaves the conversation as it was when a turn is aborted', async () => {

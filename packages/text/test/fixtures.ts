@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openCheckpoint } from '@markbase/loader';
+import { openCheckpoint, openReference, type Reference } from '@markbase/loader';
 import { type Device, openDevice } from '@markbase/metal-runtime';
 import { TextModel, type TextModelOptions } from '../src/index.js';
-import { openReference, type Reference } from '../src/verify/reference.js';
 
 /** Folder of the tiny reference checkpoints: a choice lies in the repository, the complete set wherever the variable says. */
 const ROOT = process.env.MARKBASE_FIXTURES ?? fileURLToPath(new URL('../../../fixtures', import.meta.url));

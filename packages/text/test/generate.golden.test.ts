@@ -1,8 +1,8 @@
 import { ContextLengthError, InvalidArgumentError } from '@markbase/core';
+import type { Reference } from '@markbase/loader';
 import type { Device } from '@markbase/metal-runtime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type GenerateOptions, generate, generateBatch, stream, type TextModel } from '../src/index.js';
-import type { Reference } from '../src/verify/reference.js';
 import { loadFixture, openTestDevice, presentFixtures } from './fixtures.js';
 
 // Sliding window 16: the answers below run far past it. Without a tokenizer, prompts and answers are ids.
@@ -32,14 +32,36 @@ afterAll(() => {
 const tokensOf = async (options: Omit<GenerateOptions, 'prompt'>) =>
   (await generate(model, { prompt, maxTokens: 24, ...options })).tokens;
 
+it('counts what it computes, and what its caches hold', async () => {
+  const before = model.activity;
+  await generate(model, { prompt, maxTokens: 5 });
+  const after = model.activity;
+  expect(after.prefillTokens - before.prefillTokens).toBe(prompt.length);
+  // The first token comes out of the prompt, and the last one is never fed.
+  expect(after.decodeSteps - before.decodeSteps).toBe(4);
+  expect(after.decodedTokens - before.decodedTokens).toBe(4);
+  expect(after.busySequences).toBe(0);
+  expect(after.heldTokens).toBeGreaterThanOrEqual(prompt.length + 4);
+});
+
 describe('generate', () => {
   it('gives the greedy tokens of the reference', async () => {
     const result = await generate(model, { prompt, maxTokens: 24 });
     expect(result.tokens).toEqual(expected.slice(0, 24));
     expect(result).toMatchObject({
       finishReason: 'length',
-      usage: { promptTokens: prompt.length, completionTokens: 24, cachedTokens: 0 },
+      usage: { promptTokens: prompt.length, completionTokens: 24, reasoningTokens: 0, cachedTokens: 0 },
     });
+  });
+
+  it('obeys a constraint and a bias', async () => {
+    const words = new Int32Array(Math.ceil(model.config.vocabularySize / 32));
+    const only = [40, 41, 42];
+    for (const id of only) words[id >> 5]! |= 1 << (id & 31);
+    const constraint = { allowed: () => words, accept: () => {} };
+    const constrained = await tokensOf({ constraint, temperature: 5, seed: 1, maxTokens: 12 });
+    expect(new Set(constrained)).toEqual(new Set(only));
+    expect(await tokensOf({ logitBias: new Map([[77, 100]]), maxTokens: 3 })).toEqual([77, 77, 77]);
   });
 
   it('ends at a stop token', async () => {
@@ -192,7 +214,7 @@ describe('callers at the same time', () => {
       const program = record.apply(device, args);
       const run = program.run.bind(program);
       program.run = (step, options) => {
-        if (program.label.startsWith('decode')) widths.push(step.tokens.length);
+        if (program.label.startsWith('decode')) widths.push(step.tokens!.length);
         return run(step, options);
       };
       return program;
@@ -212,6 +234,25 @@ describe('callers at the same time', () => {
     expect(Math.max(...widths)).toBe(3);
     for (const [index, request] of requests.entries()) {
       expect((await generate(model, request)).logprobs).toEqual(together[index]!.logprobs);
+    }
+  });
+
+  it('get what each gets alone with reduced precision too, however many they are', async () => {
+    const { model: fast } = await loadFixture(NAME!, device, {
+      contextTokens: 64,
+      maxSequences: 12,
+      prefillChunk: 16,
+      precision: 'fast',
+    });
+    using other = fast;
+    const requests = Array.from({ length: 12 }, (_, index) => ({
+      prompt: [3 + index, ...prompt.slice(0, 1 + index)],
+      maxTokens: 10,
+      logprobs: true,
+    }));
+    const together = await Promise.all(requests.map((request) => generate(other, request)));
+    for (const [index, request] of requests.entries()) {
+      expect((await generate(other, request)).logprobs).toEqual(together[index]!.logprobs);
     }
   });
 
@@ -303,5 +344,38 @@ describe('reusePrefix', () => {
     const reused = await warm(branch);
     const cold = await generate(model, { prompt: branch, maxTokens: 4, logprobs: true });
     expect(reused.logprobs).toEqual(cold.logprobs);
+  });
+
+  it('copies what another request holds, in use or remembered, bit for bit', async () => {
+    const long = [...prompt, ...expected.slice(0, 24)];
+    const branch = [...long.slice(0, 30), 60, 61, 62];
+    const cold = await generate(model, { prompt: branch, maxTokens: 6, logprobs: true });
+    const { model: shared } = await loadFixture(NAME!, device, {
+      contextTokens: 64,
+      maxSequences: 2,
+      prefillChunk: 16,
+    });
+    using other = shared;
+    const rows = other.layOut({ ids: long });
+    const [busy] = await other.acquire([null]);
+    await other.prefill([{ sequence: busy!, rows }]);
+    const copied = await generate(other, { prompt: branch, maxTokens: 6, logprobs: true, reusePrefix: true });
+    expect(copied.usage.cachedTokens).toBe(30);
+    expect(copied.logprobs).toEqual(cold.logprobs);
+    // The source goes on as if nothing had happened.
+    const [choice] = await other.decode([{ sequence: busy!, token: expected[24]! }]);
+    expect(choice!.token).toBe(expected[25]);
+    other.release([busy!]);
+  });
+
+  it('remembers more prompts than it can answer at once', async () => {
+    const { model: shared } = await loadFixture(NAME!, device, { contextTokens: 64, rememberedSequences: 2 });
+    using other = shared;
+    const prompts = [5, 6, 7].map((first) => [first, ...prompt, ...expected.slice(0, 12)]);
+    const ask = (ids: readonly number[]) => generate(other, { prompt: ids, maxTokens: 1, reusePrefix: true });
+    for (const ids of prompts) expect((await ask(ids)).usage.cachedTokens).toBe(0);
+    for (const ids of prompts) expect((await ask(ids)).usage.cachedTokens).toBe(ids.length - 1);
+    await Promise.all(prompts.map(ask));
+    expect(other.idleSequences).toBe(1);
   });
 });

@@ -39,6 +39,7 @@ function changed(
       },
       hasModule: (module) => weights.hasModule(module),
       names: () => weights.names(),
+      entries: () => weights.entries(),
       unused: () => [...weights.unused(), ...extra],
     },
   };

@@ -1,3 +1,7 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { writeSafetensors } from '@markbase/loader';
 import type { Device } from '@markbase/metal-runtime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyCheckpoint } from '../src/index.js';
@@ -16,6 +20,38 @@ const DENSE = presentFixtures([
   'wide-e2b-mlx-4bit',
   'wide-31b-mlx-4bit',
 ]);
+
+/** The text part of a drafter, one layer small. */
+const DRAFTER = {
+  model_type: 'gemma4_assistant',
+  backbone_hidden_size: 64,
+  use_ordered_embeddings: false,
+  text_config: {
+    model_type: 'gemma4_text',
+    vocab_size: 384,
+    hidden_size: 64,
+    intermediate_size: 128,
+    num_hidden_layers: 1,
+    layer_types: ['full_attention'],
+    num_attention_heads: 4,
+    num_key_value_heads: 1,
+    num_kv_shared_layers: 1,
+    head_dim: 32,
+    sliding_window: 16,
+    max_position_embeddings: 4096,
+  },
+};
+
+/** Writes a drafter of zeros into a new folder. */
+async function writeDrafter(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'markbase-drafter-'));
+  await writeFile(join(folder, 'config.json'), JSON.stringify(DRAFTER));
+  const shape = [384, 64];
+  await writeSafetensors(join(folder, 'model.safetensors'), [
+    { name: 'model.embed_tokens.weight', dtype: 'BF16', shape, chunks: () => [new Uint8Array(384 * 64 * 2)] },
+  ]);
+  return folder;
+}
 
 let device: Device;
 beforeAll(async () => {
@@ -49,11 +85,23 @@ describe('verifyCheckpoint', () => {
     });
   }
 
-  for (const name of presentFixtures(['26b-a4b-hf', '26b-a4b-mlx-4bit', 'e2b-assistant-hf'])) {
+  for (const name of presentFixtures(['26b-a4b-hf', '26b-a4b-mlx-4bit'])) {
     it(`skips ${name}, and does not call that a pass`, async () => {
       const report = await verifyCheckpoint(fixture(name), device);
       expect(report.pass).toBe(false);
       expect(report.sections.every(({ pass, skipped }) => !pass && skipped !== undefined)).toBe(true);
     });
   }
+
+  it('skips a drafter, and does not call that a pass', async () => {
+    const folder = await writeDrafter();
+    try {
+      const report = await verifyCheckpoint(folder, device);
+      expect(report.pass).toBe(false);
+      expect(report.sections).toEqual([expect.objectContaining({ name: 'assistant', pass: false })]);
+      expect(report.sections[0]!.skipped).toMatch(/drafters/);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
 });

@@ -61,6 +61,11 @@ export class ResponseParser {
     return this.#state === 'ended';
   }
 
+  /** True inside of the thinking channel. */
+  get isReasoning(): boolean {
+    return this.#state === 'reasoning';
+  }
+
   /** Adds a token; returns what is certain now. */
   push(id: number): ResponseEvent[] {
     if (this.#state === 'ended') return [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SeededRandom } from '../../test/seeded-random.js';
+import { SeededRandom } from '../../../../fixtures/seeded-random.js';
 import { StopMatcher } from './stop-matcher.js';
 
 function run(stops: string[], pieces: string[]): { shown: string[]; stop: string | null } {

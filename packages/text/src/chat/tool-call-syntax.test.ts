@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SeededRandom } from '../../test/seeded-random.js';
+import { SeededRandom } from '../../../../fixtures/seeded-random.js';
 import { formatToolCall, parseToolCall } from './tool-call-syntax.js';
 
 const q = '<|"|>';

@@ -1,3 +1,6 @@
+import type { StepResult } from '@markbase/metal-runtime';
+import { LOGITS_OUTPUT } from '../model/decoder.js';
+
 /** The token that a step chose for one sequence. */
 export interface Choice {
   readonly token: number;
@@ -7,4 +10,18 @@ export interface Choice {
   readonly topLogprobs: readonly { readonly token: number; readonly logprob: number }[];
   /** [V], when asked for: soft-capped, before penalties. */
   readonly logits?: Float32Array;
+}
+
+/** The choice of output row `index` of a step, with its logits where they were read. */
+export function choiceOf(result: StepResult, index: number, vocabularySize: number): Choice {
+  const logits = result.outputs[LOGITS_OUTPUT]?.subarray(
+    index * vocabularySize,
+    (index + 1) * vocabularySize,
+  );
+  return {
+    token: result.tokens[index]!,
+    logprob: result.logprobs[index]!,
+    topLogprobs: result.topLogprobs[index] ?? [],
+    ...(logits && { logits }),
+  };
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { DecodeQueue, type DecodeRow } from './decode-queue.js';
 import { Sequence } from './sequence.js';
 import { StepLock } from './step-lock.js';
@@ -52,6 +52,19 @@ describe('DecodeQueue', () => {
       [102, 103],
       [104],
     ]);
+  });
+
+  it('waits for one turn, however many rows wait', async () => {
+    const { queue, steps, lock } = queueOf(2, 0);
+    let open: () => void = () => {};
+    const held = lock.run(() => new Promise<void>((resolve) => (open = resolve)));
+    const run = vi.spyOn(lock, 'run');
+    const answers = [0, 1, 2, 3, 4].map((slot) => queue.decode([row(slot)], {}));
+    expect(run).toHaveBeenCalledTimes(1);
+    open();
+    await Promise.all([held, ...answers]);
+    expect(steps).toEqual([[0, 1], [2, 3], [4]]);
+    expect(run).toHaveBeenCalledTimes(3);
   });
 
   it('takes no row of a caller that was aborted while it waited', async () => {

@@ -42,6 +42,7 @@ interface Request extends StepOptions {
 export class DecodeQueue {
   readonly #host: DecodeQueueHost;
   #waiting: Request[] = [];
+  #isScheduled = false;
 
   constructor(host: DecodeQueueHost) {
     this.#host = host;
@@ -51,16 +52,23 @@ export class DecodeQueue {
   decode(rows: readonly DecodeRow[], options: StepOptions): Promise<Choice[]> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ rows, ...options, resolve, reject });
-      this.#host.lock.run(() => this.#flush()).catch(reject);
+      this.#schedule();
     });
   }
 
+  /** One flush for all that wait: one for each would pile up while prompts have every other turn. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#waiting.length === 0) return;
+    this.#isScheduled = true;
+    void this.#host.lock.run(() => this.#flush(), 'decode');
+  }
+
   async #flush(): Promise<void> {
-    // Another request's flush may have taken everything along.
-    if (this.#waiting.length === 0) return;
     // Callers that the last step has just answered come back within a turn of the event loop.
     if (this.#host.busySequences() > this.#waitingRows()) await setImmediate();
     const batch = this.#take();
+    this.#isScheduled = false;
+    this.#schedule();
     if (batch.length === 0) return;
     const signal = batch.length === 1 ? batch[0]!.signal : undefined;
     const withLogits = batch.some((request) => request.withLogits);

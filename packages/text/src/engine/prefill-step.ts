@@ -1,4 +1,5 @@
-import type { SamplingParams, StepInput } from '@markbase/metal-runtime';
+import { InvalidArgumentError } from '@markbase/core';
+import type { SamplingParams, StepInput, TokenStep } from '@markbase/metal-runtime';
 import { SOFT_TOKENS_INPUT } from '../model/decoder.js';
 import type { PromptRows } from './prompt.js';
 import type { Sequence } from './sequence.js';
@@ -46,8 +47,18 @@ function partEnd(rows: PromptRows, begin: number, room: number, isFirst: boolean
   return rows.visibleEnd[begin - rows.begin]! + 1;
 }
 
+/** @throws InvalidArgumentError for a job whose rows do not continue its sequence */
+export function checkJob({ rows, sequence }: PrefillJob): void {
+  if (rows.begin <= sequence.length && sequence.length < rows.end) return;
+  throw new InvalidArgumentError({
+    argument: 'rows',
+    expected: `a prompt that begins at or before position ${sequence.length} of its sequence and ends after it`,
+    received: `positions ${rows.begin} to ${rows.end - 1}`,
+  });
+}
+
 /** The step that computes `parts`. Parts that end their prompt have one output row each. */
-export function prefillStep(parts: readonly PrefillPart[], width: number): StepInput {
+export function prefillStep(parts: readonly PrefillPart[], width: number): TokenStep {
   const slices = parts.map(({ job, begin, end }) => {
     const { rows, sequence } = job;
     const slice = (array: Int32Array) => array.subarray(begin - rows.begin, end - rows.begin);

@@ -7,6 +7,9 @@ export function hiddenOutput(index: number): string {
   return `hidden.${index}`;
 }
 
+/** Name of the input of `Programs.copy`: the slot that each row is copied from. */
+export const COPY_SOURCE_INPUT = 'source';
+
 /** What all programs of a model have in common. */
 export interface ProgramSettings {
   readonly device: Device;
@@ -39,6 +42,7 @@ export class Programs {
       maxOutputs: Math.min(maxSequences, maxRows),
       rowsOfInterest: 'last',
       maxSoftTokens: hasSoftTokens ? maxRows : 0,
+      rowCount: 'many',
     });
   }
 
@@ -50,7 +54,20 @@ export class Programs {
       maxOutputs: maxRows,
       rowsOfInterest: 'all',
       maxSoftTokens: 0,
+      rowCount: 'few',
     });
+  }
+
+  /** Copies what the caches of one slot hold at each row's position to the row's slot. */
+  copy(): Program {
+    const { device, decoder, precision, prefillChunk: maxRows } = this.#settings;
+    return this.#once('copy', (label) =>
+      device.record({ label, maxRows, maxOutputs: 0, precision }, (ops) => {
+        const source = ops.input(COPY_SOURCE_INPUT, 'T', { axis: 'X', size: 1 });
+        const caches = new Set(decoder.layers.map((layer) => layer.attention.cache));
+        for (const cache of caches) ops.copyKv(cache, source);
+      }),
+    );
   }
 
   /** Every row is an output, and the stream after every layer can be read: for verification. */
@@ -78,15 +95,19 @@ export class Programs {
       rowsOfInterest: 'last' | 'all';
       maxSoftTokens: number;
       isObserved?: boolean;
+      /** An answer is the same at any load: prompts and tokens each have kernels of their own, whatever else runs. */
+      rowCount?: 'few' | 'many';
     },
   ): Program {
-    const known = this.#recorded.get(label);
-    if (known) return known;
     const { device, decoder, precision, checkFinite, fusions, suppressed } = this.#settings;
-    const { maxRows, maxOutputs, rowsOfInterest, maxSoftTokens } = shape;
-    const program = device.record(
-      { label, maxRows, maxOutputs, precision, checkFinite, ...(fusions !== undefined && { fusions }) },
-      (ops) => {
+    const { maxRows, maxOutputs, rowsOfInterest, maxSoftTokens, rowCount } = shape;
+    const options = {
+      ...{ label, maxRows, maxOutputs, precision, checkFinite },
+      ...(rowCount && { rowCount }),
+      ...(fusions !== undefined && { fusions }),
+    };
+    return this.#once(label, () =>
+      device.record(options, (ops) => {
         const observe = (index: number, h: Value<'T', 'D'>) => {
           // The reference's last hidden state is the one behind the final norm.
           const isLast = index === decoder.layers.length;
@@ -100,8 +121,12 @@ export class Programs {
         });
         ops.output(LOGITS_OUTPUT, logits);
         ops.sample(logits, { suppressed });
-      },
+      }),
     );
+  }
+
+  #once(label: string, record: (label: string) => Program): Program {
+    const program = this.#recorded.get(label) ?? record(label);
     this.#recorded.set(label, program);
     return program;
   }

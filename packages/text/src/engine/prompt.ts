@@ -20,6 +20,8 @@ export type PositionKey = number | string;
 
 /** A prompt, laid out by position. Arrays are indexed by position - begin. */
 export interface PromptRows {
+  /** 'exact': of what the caches hold, only rows that give the same bits as computing them again are re-used. */
+  readonly reuse?: 'exact';
   /** Position of the first row in its sequence. */
   readonly begin: number;
   /** Position after the last row. */

@@ -7,26 +7,37 @@ interface Waiter {
   readonly resolve: (sequences: Sequence[]) => void;
 }
 
-/** The sequences of a model. Who finds none free waits in line; what a sequence holds stays until it is handed out again. */
+/**
+ * The sequences of a model. Who finds none free waits in line; what a sequence holds stays until it is handed out again.
+ * More sequences than may be in use at once remember more prompts.
+ */
 export class SequencePool {
+  /** Most sequences in use at once. */
   readonly size: number;
+  readonly #all: readonly Sequence[];
   /** Free sequences, the one that was free for longest first. */
   readonly #idle: Sequence[];
   readonly #waiters: Waiter[] = [];
 
-  constructor(size: number, limits: SequenceLimits) {
+  constructor(size: number, limits: SequenceLimits, rememberedCount = 0) {
     this.size = size;
-    this.#idle = Array.from({ length: size }, (_, slot) => new Sequence(slot, limits));
+    this.#all = Array.from({ length: size + rememberedCount }, (_, slot) => new Sequence(slot, limits));
+    this.#idle = [...this.#all];
   }
 
   /** Sequences that can be had without waiting. */
   get idleCount(): number {
-    return this.#waiters.length > 0 ? 0 : this.#idle.length;
+    return this.#waiters.length > 0 ? 0 : this.#freeCount;
   }
 
   /** Sequences that are handed out. */
   get busyCount(): number {
-    return this.size - this.#idle.length;
+    return this.#all.length - this.#idle.length;
+  }
+
+  /** Positions that all sequences hold, in use or not. */
+  get heldTokens(): number {
+    return this.#all.reduce((sum, { length }) => sum + length, 0);
   }
 
   /**
@@ -46,7 +57,7 @@ export class SequencePool {
         hint: 'Load the model with a larger maxSequences',
       });
     }
-    if (this.#waiters.length === 0 && this.#idle.length >= prompts.length) return this.#take(prompts);
+    if (this.#waiters.length === 0 && this.#freeCount >= prompts.length) return this.#take(prompts);
     return new Promise((resolve, reject) => {
       const onAbort = () => {
         this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
@@ -71,9 +82,23 @@ export class SequencePool {
     this.#serve();
   }
 
+  /** The sequence, in use or not, that holds most of a prompt beside `own`; null when none holds more than `own` does. */
+  longestPrefix(rows: PromptRows, own: Sequence): { source: Sequence; length: number } | null {
+    let best = { source: own, length: own.length };
+    for (const source of this.#all) {
+      const length = source === own ? 0 : source.reusablePrefix(rows);
+      if (length > best.length) best = { source, length };
+    }
+    return best.source === own ? null : best;
+  }
+
+  get #freeCount(): number {
+    return this.size - this.busyCount;
+  }
+
   #serve(): void {
     for (let first = this.#waiters[0]; first; first = this.#waiters[0]) {
-      if (this.#idle.length < first.prompts.length) return;
+      if (this.#freeCount < first.prompts.length) return;
       this.#waiters.shift();
       first.resolve(this.#take(first.prompts));
     }

@@ -35,6 +35,23 @@ describe('Sequence', () => {
     expect(filled([1, 2, 3]).reusablePrefix(rowsOf([7, 2, 3]))).toBe(0);
   });
 
+  it('re-uses exactly what prompts computed, up to the first row that they did not', () => {
+    const exact = { reuse: 'exact' as const };
+    const sequence = filled([1, 2, 3]);
+    sequence.push(4, 3, false);
+    sequence.push(5, 4);
+    const rows = rowsOf([1, 2, 3, 4, 5, 6]);
+    expect(sequence.reusablePrefix(rows)).toBe(5);
+    expect(sequence.reusablePrefix({ ...rows, ...exact })).toBe(3);
+    const copy = new Sequence(1, LIMITS);
+    copy.adopt(sequence, 2);
+    copy.push(3, 2);
+    expect(copy.reusablePrefix({ ...rows, ...exact })).toBe(3);
+    sequence.truncate(3);
+    sequence.push(4, 3);
+    expect(sequence.reusablePrefix({ ...rows, ...exact })).toBe(4);
+  });
+
   it('tells images with the same placeholders apart', () => {
     const first = filled([1, 'image:a:0', 'image:a:1', 2]);
     expect(first.reusablePrefix(rowsOf([1, 'image:b:0', 'image:b:1', 2]))).toBe(1);

@@ -20,6 +20,8 @@ export class Sequence {
   readonly #visibleEnds: number[] = [];
   /** Position after the last one that was written since the sequence was empty, valid or not. */
   #writtenEnd = 0;
+  /** Positions before it hold what a prompt of the same tokens would compute, to the last bit. */
+  #exactEnd = 0;
 
   constructor(slot: number, limits: SequenceLimits) {
     this.slot = slot;
@@ -39,7 +41,8 @@ export class Sequence {
    * @param rows a prompt from position 0
    */
   reusablePrefix(rows: PromptRows): number {
-    const limit = Math.min(this.length, rows.end - 1);
+    const held = rows.reuse === 'exact' ? this.#exactEnd : this.length;
+    const limit = Math.min(held, rows.end - 1);
     let length = 0;
     while (
       length < limit &&
@@ -69,7 +72,16 @@ export class Sequence {
     }
     this.#keys.length = length;
     this.#visibleEnds.length = length;
+    this.#exactEnd = Math.min(this.#exactEnd, length);
     if (length === 0) this.#writtenEnd = 0;
+  }
+
+  /** Takes over what the first `length` positions of `source` hold, once their keys and values have been copied. */
+  adopt(source: Sequence, length: number): void {
+    this.#keys.splice(0, Number.POSITIVE_INFINITY, ...source.#keys.slice(0, length));
+    this.#visibleEnds.splice(0, Number.POSITIVE_INFINITY, ...source.#visibleEnds.slice(0, length));
+    this.#writtenEnd = source.#writtenEnd;
+    this.#exactEnd = Math.min(source.#exactEnd, length);
   }
 
   /** Notes that a step is about to write positions up to `end`, whether it succeeds or not. */
@@ -77,8 +89,13 @@ export class Sequence {
     this.#writtenEnd = Math.max(this.#writtenEnd, end);
   }
 
-  /** Adds the position that a step has just filled. */
-  push(key: PositionKey, visibleEnd: number): void {
+  /**
+   * Adds the position that a step has just filled.
+   *
+   * @param isExact the step computes what a prompt of the same tokens would
+   */
+  push(key: PositionKey, visibleEnd: number, isExact = true): void {
+    if (isExact && this.#exactEnd === this.length) this.#exactEnd++;
     this.#keys.push(key);
     this.#visibleEnds.push(visibleEnd);
   }

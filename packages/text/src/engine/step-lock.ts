@@ -1,11 +1,33 @@
-/** Lets tasks run one after the other, in the order in which they asked. */
-export class StepLock {
-  #tail: Promise<unknown> = Promise.resolve();
+/** What a step is for. */
+export type StepKind = 'prompt' | 'decode';
 
-  /** Runs `task` when all earlier tasks have ended, whether they succeeded or not. */
-  run<Result>(task: () => Promise<Result>): Promise<Result> {
-    const result = this.#tail.then(task);
-    this.#tail = result.catch(() => {});
-    return result;
+/**
+ * Lets the steps of a model run one after the other. While both kinds wait they take turns, so that a running answer waits
+ * for one piece of other prompts at most between two of its tokens; within a kind, first come is first served.
+ */
+export class StepLock {
+  readonly #waiting: Record<StepKind, (() => Promise<void>)[]> = { prompt: [], decode: [] };
+  #last: StepKind = 'prompt';
+  #isBusy = false;
+
+  /** Runs `task` when its turn comes; a task that fails does not hold up the others. */
+  run<Result>(task: () => Promise<Result>, kind: StepKind = 'prompt'): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#waiting[kind].push(() => task().then(resolve, reject));
+      if (!this.#isBusy) void this.#work();
+    });
+  }
+
+  async #work(): Promise<void> {
+    this.#isBusy = true;
+    for (let next = this.#next(); next; next = this.#next()) await next();
+    this.#isBusy = false;
+  }
+
+  #next(): (() => Promise<void>) | undefined {
+    const other = this.#last === 'prompt' ? 'decode' : 'prompt';
+    const kind = this.#waiting[other].length > 0 ? other : this.#last;
+    this.#last = kind;
+    return this.#waiting[kind].shift();
   }
 }

@@ -11,6 +11,7 @@ describe('checkedSettings', () => {
       precision: 'fast',
       contextTokens: 8192,
       maxSequences: 1,
+      rememberedSequences: 0,
       prefillChunk: 512,
       maxStepTokens: 512,
       checkFinite: false,
@@ -33,6 +34,7 @@ describe('checkedSettings', () => {
     { contextTokens: 131073 },
     { contextTokens: 10.5 },
     { maxSequences: 0 },
+    { rememberedSequences: -1 },
     { prefillChunk: 0 },
     { precision: 'exact' as 'high' },
   ])('refuses %o', (options) => {

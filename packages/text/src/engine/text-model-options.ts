@@ -13,6 +13,11 @@ export interface TextModelOptions {
   readonly contextTokens?: number;
   /** Sequences that run at once; default 1. Caches grow with it. */
   readonly maxSequences?: number;
+  /**
+   * Sequences beyond `maxSequences` that remember prompts, so that requests with a common beginning compute it once; default
+   * 0. Each takes the caches of one sequence; see `TextModel.sequenceBytes`.
+   */
+  readonly rememberedSequences?: number;
   /** Prompt tokens of one step; default 512. */
   readonly prefillChunk?: number;
   /** Feed-forward block of models with experts; see @markbase/moe. */
@@ -31,6 +36,7 @@ export interface TextModelSettings {
   readonly precision: 'high' | 'fast';
   readonly contextTokens: number;
   readonly maxSequences: number;
+  readonly rememberedSequences: number;
   readonly prefillChunk: number;
   /** Most rows of one sequence in a step: a chunk, or an image whose rows see each other. */
   readonly maxStepTokens: number;
@@ -49,6 +55,7 @@ export function checkedSettings(config: DecoderConfig, options: TextModelOptions
     precision = 'fast',
     contextTokens = Math.min(config.maxPositions, DEFAULT_CONTEXT_TOKENS),
     maxSequences = 1,
+    rememberedSequences = 0,
     checkFinite = false,
     fusions,
   } = options;
@@ -61,10 +68,19 @@ export function checkedSettings(config: DecoderConfig, options: TextModelOptions
   }
   checkInteger('contextTokens', contextTokens, 2, config.maxPositions);
   checkInteger('maxSequences', maxSequences, 1, 1024);
+  checkInteger('rememberedSequences', rememberedSequences, 0, 1024);
   const { prefillChunk = Math.min(DEFAULT_PREFILL_CHUNK, contextTokens) } = options;
   checkInteger('prefillChunk', prefillChunk, 1, 16384);
   const largestImage = config.isBidirectionalInImages ? LARGEST_IMAGE_TOKENS : 0;
   const maxStepTokens = Math.min(contextTokens, Math.max(prefillChunk, largestImage));
-  const settings = { precision, contextTokens, maxSequences, prefillChunk, maxStepTokens, checkFinite };
+  const settings = {
+    precision,
+    contextTokens,
+    maxSequences,
+    rememberedSequences,
+    prefillChunk,
+    maxStepTokens,
+    checkFinite,
+  };
   return fusions === undefined ? settings : { ...settings, fusions: fusions && { without: fusions.without } };
 }

@@ -38,6 +38,7 @@ function answer(
     maxTokens: 1000,
     stopTokenIds,
     reusePrefix: false,
+    constraint: null,
     ...settings,
   });
   const reader = new Answer(run, language, {
@@ -117,6 +118,23 @@ describe('Answer', () => {
     expect(calls[0]!.id).toMatch(/^call_[0-9a-f]{24}$/);
     expect(calls[1]!.id).not.toBe(calls[0]!.id);
     expect(finishOf(events)).toMatchObject({ reason: 'tool-calls' });
+  });
+
+  it('ends behind the first call when only one is wanted', () => {
+    const calls = '<|tool_call>call:a{}<tool_call|><|tool_call>call:b{}<tool_call|><|tool_response>';
+    const names = (options: Partial<AnswerOptions>) =>
+      answer(calls, options).events.flatMap((event) =>
+        event.type === 'tool-call' ? [event.name] : [event.type],
+      );
+    expect(names({})).toEqual(['a', 'b', 'finish']);
+    expect(names({ parallelToolCalls: false })).toEqual(['a', 'finish']);
+  });
+
+  it('counts the tokens of thoughts, delimiters included', () => {
+    const { events, run } = answer('<|channel>thought\nhm<channel|>Yes<turn|>');
+    const { usage } = events.at(-1) as { usage: { reasoningTokens: number; completionTokens: number } };
+    expect(usage.completionTokens).toBe(run.tokens.length);
+    expect(usage.reasoningTokens).toBe(run.tokens.length - tokenizer.encode('Yes').length - 1);
   });
 
   it('hides a stop token that is ordinary text, and ends with length at the limit', () => {

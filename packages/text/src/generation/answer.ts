@@ -10,6 +10,7 @@ import type { TokenRun } from './token-run.js';
 export interface AnswerOptions {
   readonly stop?: readonly string[];
   readonly logprobs?: boolean;
+  readonly parallelToolCalls?: boolean;
   /** The prompt ends inside of an open thought. */
   readonly isReasoningOpen: boolean;
   /** `performance.now()` of the call. */
@@ -23,9 +24,11 @@ export class Answer {
   readonly #parser: ResponseParser | null;
   readonly #stops: StopMatcher;
   readonly #reportsTokens: boolean;
+  readonly #isSingleCall: boolean;
   readonly #startMs: number;
   #firstTokenMs: number | null = null;
   #hasToolCalls = false;
+  #reasoningTokens = 0;
 
   constructor(run: TokenRun, language: Language | null, options: AnswerOptions) {
     const { isReasoningOpen, stop = [] } = options;
@@ -37,6 +40,7 @@ export class Answer {
     this.#parser = language && new ResponseParser(language.tokenizer, { isReasoningOpen });
     this.#stops = new StopMatcher(stop);
     this.#reportsTokens = options.logprobs ?? false;
+    this.#isSingleCall = options.parallelToolCalls === false;
     this.#startMs = options.startMs;
   }
 
@@ -45,7 +49,8 @@ export class Answer {
     this.#firstTokenMs ??= performance.now() - this.#startMs;
     const events: GenerateEvent[] = this.#reportsTokens ? [{ type: 'token', ...this.#token(choice) }] : [];
     events.push(...this.#shown(this.#parse(choice.token)));
-    if (this.#parser?.isEnded || this.#stops.stop !== null) this.run.stop();
+    const hasAllCalls = this.#isSingleCall && this.#hasToolCalls;
+    if (this.#parser?.isEnded || this.#stops.stop !== null || hasAllCalls) this.run.stop();
     if (this.run.finish === null) return events;
     events.push(...this.#shown(this.#parser?.finish() ?? []), ...textEvents(this.#stops.flush()));
     events.push(this.#finish());
@@ -55,7 +60,11 @@ export class Answer {
   #parse(token: number): readonly ResponseEvent[] {
     // A stop token that a caller chose may be ordinary text; control tokens tell the parser how the turn ended.
     const isHidden = token === this.run.stopToken && !this.#language?.tokenizer.isSpecial(token);
-    return isHidden ? [] : (this.#parser?.push(token) ?? []);
+    if (isHidden || !this.#parser) return [];
+    const wasReasoning = this.#parser.isReasoning;
+    const events = this.#parser.push(token);
+    if (wasReasoning || this.#parser.isReasoning) this.#reasoningTokens++;
+    return events;
   }
 
   /** Applies stop strings to text, and gives calls their ids. Nothing follows a stop string. */
@@ -87,6 +96,7 @@ export class Answer {
       usage: {
         promptTokens: run.prompt.end,
         completionTokens: run.tokens.length,
+        reasoningTokens: this.#reasoningTokens,
         cachedTokens: run.cachedTokens,
       },
       timings: { firstTokenMs: this.#firstTokenMs ?? 0, totalMs: performance.now() - this.#startMs },

@@ -6,6 +6,8 @@ export interface Usage {
   readonly promptTokens: number;
   /** Generated tokens, the stop token included. */
   readonly completionTokens: number;
+  /** Generated tokens of the thinking channel, its delimiters included; part of `completionTokens`. */
+  readonly reasoningTokens: number;
   /** Prompt tokens that were in the caches already; part of `promptTokens`. */
   readonly cachedTokens: number;
 }

@@ -63,8 +63,19 @@ describe('expandMedia', () => {
     expect(media).toHaveLength(2);
   });
 
+  it('refuses more media than the prompt has placeholders', () => {
+    const messages: ChatMessage[] = [
+      { role: 'user', content: [{ type: 'image', softTokens: soft('image', 1) }] },
+    ];
+    const encoded = encodeChat(tokenizer, testChatTemplate('small'), messages);
+    expect(() => expandMedia(encoded, [...messages, ...messages], tokenizer, tokens())).toThrow(
+      'media for the 1 placeholders that the chat template renders, received "2 media"',
+    );
+  });
+
   it.each([
     ['an image without soft tokens', { type: 'image' }],
+    ['no soft tokens but null', { type: 'image', softTokens: null }],
     ['soft tokens of another kind', { type: 'audio', softTokens: soft('image', 1) }],
     ['a video without frames', { type: 'video', frames: [] }],
   ] as const)('refuses %s', (_, part) => {

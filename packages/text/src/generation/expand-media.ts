@@ -32,6 +32,14 @@ export function expandMedia(
   const parts = messages.flatMap(({ content }) =>
     Array.isArray(content) ? content.filter((part): part is MediaPart => part.type !== 'text') : [],
   );
+  if (parts.length !== encoded.media.length) {
+    throw new InvalidArgumentError({
+      argument: 'messages',
+      expected: `media for the ${encoded.media.length} placeholders that the chat template renders`,
+      received: `${parts.length} media`,
+      hint: 'The template leaves media of some roles out: put them into a user message',
+    });
+  }
   const expander = new MediaExpander(tokenizer, tokens);
   let next = 0;
   for (const [index, { tokenIndex }] of encoded.media.entries()) {
@@ -71,7 +79,7 @@ class MediaExpander {
   }
 
   #pushSpan(kind: SoftTokens['kind'], softTokens: SoftTokens | undefined, index: number): void {
-    if (softTokens === undefined || softTokens.kind !== kind) {
+    if (softTokens?.kind !== kind) {
       throw new InvalidArgumentError({
         argument: `medium ${index} of the messages`,
         expected: kind === 'video' ? 'frames with their soft tokens' : `soft tokens of kind ${kind}`,

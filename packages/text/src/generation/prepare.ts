@@ -1,12 +1,16 @@
 import { InvalidArgumentError } from '@markbase/core';
 import { encodeChat } from '../chat/index.js';
-import type { Prompt } from '../engine/prompt.js';
+import { checkInteger } from '../check.js';
+import { answerConstraint } from '../constraint/answer-constraint.js';
+import { thinkingBudget } from '../constraint/thinking-budget.js';
+import type { Prompt, PromptRows } from '../engine/prompt.js';
 import type { Language } from '../language.js';
 import type { TextModel } from '../text-model.js';
 import { Answer } from './answer.js';
 import { expandMedia } from './expand-media.js';
 import type { GenerateOptions } from './generate-options.js';
-import { tokenSettings } from './token-options.js';
+import type { TokenConstraint } from './token-constraint.js';
+import { type TokenSettings, tokenSettings } from './token-options.js';
 import { TokenRun } from './token-run.js';
 
 /**
@@ -21,8 +25,55 @@ export async function prepareAnswer(model: TextModel, options: GenerateOptions):
   const { prompt, isReasoningOpen } = encodePrompt(model, language, options);
   const stopTokenIds = [...(options.stopTokenIds ?? []), ...(language?.endOfTurnIds ?? [])];
   const settings = tokenSettings(model, { ...options, stopTokenIds });
-  const run = new TokenRun(model, model.layOut(prompt), settings);
+  const rows = model.layOut(prompt);
+  const format =
+    options.constraint ?? (await constraintOf(model, language, options, { isReasoningOpen, settings, rows }));
+  const constraint = withThinkingBudget(format, model, language, options, isReasoningOpen);
+  const run = new TokenRun(model, rows, { ...settings, constraint });
   return new Answer(run, language, { ...options, isReasoningOpen, startMs });
+}
+
+/** What the answer is held to; null = nothing. */
+async function constraintOf(
+  model: TextModel,
+  language: Language | null,
+  { responseFormat, toolChoice, tools, enableThinking }: GenerateOptions,
+  answer: { readonly isReasoningOpen: boolean; readonly settings: TokenSettings; readonly rows: PromptRows },
+): Promise<TokenConstraint | null> {
+  if (!language || (responseFormat === undefined && toolChoice === undefined && !tools?.length)) return null;
+  const { contextTokens } = model.settings;
+  const { settings, rows, isReasoningOpen } = answer;
+  return answerConstraint(
+    {
+      tokenizer: language.tokenizer,
+      vocabularySize: model.config.vocabularySize,
+      stopIds: [...settings.stopTokenIds],
+      maxTokens: Math.min(settings.maxTokens, contextTokens - rows.end),
+    },
+    {
+      mayThink: enableThinking ?? false,
+      isReasoningOpen,
+      ...(responseFormat !== undefined && { responseFormat }),
+      ...(toolChoice !== undefined && { toolChoice }),
+      ...(tools !== undefined && { tools }),
+    },
+  );
+}
+
+/** Adds the limit on thinking, where one is set and the vocabulary can think. */
+function withThinkingBudget(
+  format: TokenConstraint | null,
+  { config: { vocabularySize } }: TextModel,
+  language: Language | null,
+  { maxThinkingTokens: maxTokens }: GenerateOptions,
+  isOpen: boolean,
+): TokenConstraint | null {
+  if (maxTokens === undefined) return format;
+  checkInteger('maxThinkingTokens', maxTokens, 0);
+  const openId = language?.tokenizer.idOf('<|channel>') ?? null;
+  const closeId = language?.tokenizer.idOf('<channel|>') ?? null;
+  if (openId === null || closeId === null) return format;
+  return thinkingBudget({ maxTokens, openId, closeId, isOpen, vocabularySize }, format);
 }
 
 /** The tokenizer is needed for text in or out; a checkpoint without one takes and gives ids. */

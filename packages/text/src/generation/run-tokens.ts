@@ -76,7 +76,10 @@ async function start(
   held: Set<Sequence>,
   { signal, onPrefill }: RunTokensOptions,
 ): Promise<{ active: ActiveRun; choice: Choice }[]> {
-  const prompts = runs.map((run) => (run.settings.reusePrefix ? run.prompt : null));
+  const prompts = runs.map(({ prompt, settings: { reusePrefix } }) => {
+    if (reusePrefix === 'exact') return { ...prompt, reuse: reusePrefix };
+    return reusePrefix ? prompt : null;
+  });
   const sequences = await model.acquire(prompts, signal);
   for (const sequence of sequences) held.add(sequence);
   const jobs = runs.map((run, index) => {

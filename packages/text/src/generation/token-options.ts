@@ -1,12 +1,13 @@
 import { checkSampling, type SamplingParams } from '@markbase/metal-runtime';
 import { checkInteger } from '../check.js';
 import type { TextModel } from '../text-model.js';
+import type { TokenConstraint } from './token-constraint.js';
 
 /**
  * How tokens are chosen. What is left out comes from the checkpoint's generation_config.json, else it is off; the default
  * seed is a random one.
  */
-export type SamplingOptions = Omit<SamplingParams, 'draw' | 'topLogprobs' | 'history'>;
+export type SamplingOptions = Omit<SamplingParams, 'draw' | 'topLogprobs' | 'history' | 'allowed'>;
 
 /** What ends an answer and what is reported about it. */
 export interface TokenOptions extends SamplingOptions {
@@ -17,10 +18,13 @@ export interface TokenOptions extends SamplingOptions {
   /** Alternatives that are reported with every token, 0 to 20. */
   readonly topLogprobs?: number;
   /**
-   * Starts from what an earlier prompt left in the caches, as far as it is the same. Default: no, so that a prompt gives
-   * the same answer whatever ran before, also with reduced precision; sessions do.
+   * Starts from what earlier prompts left in the caches, as far as it is the same. Default: no, so that a prompt gives the
+   * same answer whatever ran before, also with reduced precision; sessions do. 'exact' keeps that promise too: it leaves out
+   * what was computed token by token with reduced precision, that is the answers.
    */
-  readonly reusePrefix?: boolean;
+  readonly reusePrefix?: boolean | 'exact';
+  /** Says before every token which ones may follow. Belongs to this answer alone. */
+  readonly constraint?: TokenConstraint;
   /** Called while the prompt is computed. */
   readonly onPrefill?: (progress: { readonly doneTokens: number; readonly totalTokens: number }) => void;
   readonly signal?: AbortSignal;
@@ -32,7 +36,8 @@ export interface TokenSettings {
   readonly hasPenalty: boolean;
   readonly maxTokens: number;
   readonly stopTokenIds: ReadonlySet<number>;
-  readonly reusePrefix: boolean;
+  readonly reusePrefix: boolean | 'exact';
+  readonly constraint: TokenConstraint | null;
 }
 
 /**
@@ -58,6 +63,7 @@ export function tokenSettings(
     frequencyPenalty: options.frequencyPenalty ?? 0,
     seed: options.seed ?? Math.floor(Math.random() * 2 ** 53),
     topLogprobs: options.topLogprobs ?? 0,
+    ...(options.logitBias && { logitBias: options.logitBias }),
   });
   return {
     sampling,
@@ -66,5 +72,6 @@ export function tokenSettings(
     maxTokens,
     stopTokenIds: new Set([...generation.stopTokenIds, ...stopTokenIds]),
     reusePrefix,
+    constraint: options.constraint ?? null,
   };
 }

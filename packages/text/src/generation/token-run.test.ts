@@ -17,6 +17,7 @@ const SETTINGS = {
   maxTokens: 3,
   stopTokenIds: new Set([1]),
   reusePrefix: false,
+  constraint: null,
 };
 const MODEL = { settings: { contextTokens: 100 } } as never;
 const choice = (token: number) => ({ token, logprob: 0, topLogprobs: [] });
@@ -47,6 +48,19 @@ describe('TokenRun', () => {
   it('keeps no history when nothing is penalised', () => {
     const run = new TokenRun(MODEL, PROMPT, { ...SETTINGS, hasPenalty: false });
     expect(run.sampling.history).toBeUndefined();
+  });
+
+  it('asks its constraint before every token, and tells it what was chosen', () => {
+    const seen: number[] = [];
+    const constraint = {
+      allowed: () => (seen.length === 0 ? Int32Array.of(4) : null),
+      accept: (token: number) => void seen.push(token),
+    };
+    const run = new TokenRun(MODEL, PROMPT, { ...SETTINGS, constraint });
+    expect(run.sampling.allowed).toEqual(Int32Array.of(4));
+    run.accept(choice(2));
+    expect(run.sampling.allowed).toBeUndefined();
+    expect(seen).toEqual([2]);
   });
 
   it('ends at a stop token, at the limit, and where the context ends', () => {

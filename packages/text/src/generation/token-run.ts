@@ -36,12 +36,19 @@ export class TokenRun {
   /** How the next token is chosen. */
   get sampling(): SamplingParams {
     const draw = this.tokens.length;
-    return { ...this.settings.sampling, draw, ...(this.#history && { history: this.#history }) };
+    const allowed = this.settings.constraint?.allowed(this.#maxTokens - draw) ?? null;
+    return {
+      ...this.settings.sampling,
+      draw,
+      ...(this.#history && { history: this.#history }),
+      ...(allowed && { allowed }),
+    };
   }
 
   /** Takes the token that was chosen; `finish` then says whether it was the last. */
   accept({ token }: Choice): void {
     this.tokens.push(token);
+    this.settings.constraint?.accept(token);
     this.#history?.set(token, (this.#history.get(token) ?? 0) + 1);
     if (this.settings.stopTokenIds.has(token)) {
       this.stopToken = token;

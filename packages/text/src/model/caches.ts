@@ -19,6 +19,8 @@ export interface Caches {
   ofLayer(index: number): KvCache;
   /** Positions that a slot holds in its smallest cache. */
   readonly smallestCapacityTokens: number;
+  /** Bytes of one slot in all caches, when every position is written. */
+  readonly slotBytes: number;
   dispose(): void;
 }
 
@@ -31,7 +33,7 @@ export function capacityTokens(layer: LayerConfig, windowTokens: number, sizes: 
   return Math.min(sizes.contextTokens, windowTokens - 1 + sizes.maxStepTokens);
 }
 
-/** Allocates the caches; memory is only backed where a sequence writes. */
+/** Allocates the caches; the CPU backs memory only where a sequence writes. */
 export function allocateCaches(device: Device, config: DecoderConfig, sizes: CacheSizes): Caches {
   const owned = new Map<number, KvCache>();
   const buffers: DeviceBuffer[] = [];
@@ -66,6 +68,7 @@ export function allocateCaches(device: Device, config: DecoderConfig, sizes: Cac
   }
   return {
     ofLayer: (index) => owned.get(config.layers[index]!.kvSource ?? index)!,
+    slotBytes: buffers.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) / sizes.slotCount,
     smallestCapacityTokens: Math.min(...[...owned.values()].map((cache) => cache.capacityTokens)),
     dispose,
   };

@@ -1,6 +1,21 @@
 import { UnsupportedModelError, WeightMapError } from '@markbase/core';
-import { type Checkpoint, fromFloat32, type LayerConfig, toFloat32 } from '@markbase/loader';
-import type { Device, FeedForward, FeedForwardFactory, FloatType } from '@markbase/metal-runtime';
+import {
+  type Checkpoint,
+  fromFloat32,
+  type LayerConfig,
+  type TensorView,
+  toFloat32,
+  weightBytes,
+} from '@markbase/loader';
+import {
+  type Axis,
+  type Device,
+  type FeedForward,
+  type FeedForwardFactory,
+  type FloatType,
+  type Matrix,
+  WeightMapper,
+} from '@markbase/metal-runtime';
 import type { Caches } from './caches.js';
 import type { DecoderConfig } from './config.js';
 import { denseFeedForward } from './dense-feed-forward.js';
@@ -13,9 +28,10 @@ import type {
   PerLayerWeights,
 } from './layer.js';
 import type { RopeFrequencies } from './rope-frequencies.js';
-import { floatTypeOf, type StoredWeights, storedWeights } from './stored-weights.js';
 
 const ROOT = 'language_model';
+
+type Weights = WeightMapper<TensorView>;
 
 /** What `loadDecoder` puts together. */
 export interface DecoderSources {
@@ -39,10 +55,12 @@ export interface LoadedDecoder {
  * @throws WeightMapError with every tensor that is missing, of a wrong shape, or that nothing uses; keys and values of
  *   layers that share a cache may be there or not (spec 2.7)
  * @throws UnsupportedModelError when the model has experts and no `feedForward` was given
+ * @throws OutOfMemoryError before anything is loaded, when the device copies weights and has too little memory
  */
 export async function loadDecoder(sources: DecoderSources): Promise<LoadedDecoder> {
   const { checkpoint, device, config, rope } = sources;
-  const weights = storedWeights(checkpoint.weights, device);
+  device.requireMemory(weightBytes(checkpoint.weights, [ROOT]), 'weights of the decoder');
+  const weights: Weights = new WeightMapper(checkpoint.weights, device);
   const eps = config.normEps;
   const { hiddenWidth, vocabularySize } = config;
   const blocks: FeedForward[] = [];
@@ -51,7 +69,7 @@ export async function loadDecoder(sources: DecoderSources): Promise<LoadedDecode
     weights.dispose();
   };
   try {
-    const embedding = weights.matrix<'V', 'D'>(`${ROOT}.embed_tokens`, vocabularySize, hiddenWidth);
+    const embedding = weights.mapped<'V', 'D'>(`${ROOT}.embed_tokens`, vocabularySize, hiddenWidth);
     const layers = await loadLayers(sources, weights, blocks);
     const decoder: Decoder = {
       normEps: eps,
@@ -76,20 +94,22 @@ export async function loadDecoder(sources: DecoderSources): Promise<LoadedDecode
 /** Loads all layers; blocks that a factory built are added to `blocks` at once, so that none is lost when one fails. */
 async function loadLayers(
   sources: DecoderSources,
-  weights: StoredWeights,
+  weights: Weights,
   blocks: FeedForward[],
 ): Promise<Layer[]> {
-  const scalars = sources.config.layers.map((_, index) => weights.scalar(`${layerPath(index)}.layer_scalar`));
+  const scalars = sources.config.layers.map((_, index) =>
+    weights.numbers(`${layerPath(index)}.layer_scalar`, [1]),
+  );
   const layers: Layer[] = [];
-  for (const [index, scalar] of (await Promise.all(scalars)).entries()) {
-    layers.push(await loadLayer(sources, weights, index, scalar, blocks));
+  for (const [index, { values }] of (await Promise.all(scalars)).entries()) {
+    layers.push(await loadLayer(sources, weights, index, values[0]!, blocks));
   }
   return layers;
 }
 
 async function loadLayer(
   sources: DecoderSources,
-  weights: StoredWeights,
+  weights: Weights,
   index: number,
   scalar: number,
   blocks: FeedForward[],
@@ -102,9 +122,9 @@ async function loadLayer(
   const dense = denseFeedForward({
     normEps: config.normEps,
     norm: norm('pre_feedforward_layernorm'),
-    gate: weights.matrix(`${path}.mlp.gate_proj`, shape.intermediateSize, width),
-    up: weights.matrix(`${path}.mlp.up_proj`, shape.intermediateSize, width),
-    down: weights.matrix(`${path}.mlp.down_proj`, width, shape.intermediateSize),
+    gate: weights.mapped(`${path}.mlp.gate_proj`, shape.intermediateSize, width),
+    up: weights.mapped(`${path}.mlp.up_proj`, shape.intermediateSize, width),
+    down: weights.mapped(`${path}.mlp.down_proj`, width, shape.intermediateSize),
   });
   const feedForward = config.hasExperts
     ? await requireFactory(sources)({ checkpoint, device, layerIndex: index, dense })
@@ -123,7 +143,7 @@ async function loadLayer(
   };
 }
 
-function loadAttention(sources: DecoderSources, weights: StoredWeights, index: number): AttentionWeights {
+function loadAttention(sources: DecoderSources, weights: Weights, index: number): AttentionWeights {
   const { config, caches, rope } = sources;
   const shape = config.layers[index]!;
   const path = `${layerPath(index)}.self_attn`;
@@ -132,50 +152,45 @@ function loadAttention(sources: DecoderSources, weights: StoredWeights, index: n
   return {
     normEps: config.normEps,
     headCount: config.headCount,
-    query: weights.matrix(`${path}.q_proj`, queryWidth, width),
+    query: weights.mapped(`${path}.q_proj`, queryWidth, width),
     queryNorm: weights.vector(`${path}.q_norm.weight`, shape.headDim),
-    output: weights.matrix(`${path}.o_proj`, width, queryWidth),
+    output: weights.mapped(`${path}.o_proj`, width, queryWidth),
     keyValue: shape.kvSource === null ? loadKeyValue(weights, shape, path, width) : null,
     cache: caches.ofLayer(index),
     ropeIndex: rope.indexOf(index),
   };
 }
 
-function loadKeyValue(
-  weights: StoredWeights,
-  shape: LayerConfig,
-  path: string,
-  width: number,
-): KeyValueWeights {
+function loadKeyValue(weights: Weights, shape: LayerConfig, path: string, width: number): KeyValueWeights {
   const rows = shape.kvHeadCount * shape.headDim;
   return {
-    key: weights.matrix(`${path}.k_proj`, rows, width),
+    key: weights.mapped(`${path}.k_proj`, rows, width),
     keyNorm: weights.vector(`${path}.k_norm.weight`, shape.headDim),
-    value: shape.keyIsValue ? null : weights.matrix(`${path}.v_proj`, rows, width),
+    value: shape.keyIsValue ? null : weights.mapped(`${path}.v_proj`, rows, width),
   };
 }
 
-function loadPerLayer(config: DecoderConfig, weights: StoredWeights, path: string): PerLayerWeights | null {
+function loadPerLayer(config: DecoderConfig, weights: Weights, path: string): PerLayerWeights | null {
   if (!config.perLayer) return null;
   const { hiddenWidth } = config;
   const { width } = config.perLayer;
   return {
-    gate: weights.matrix(`${path}.per_layer_input_gate`, width, hiddenWidth),
-    projection: weights.matrix(`${path}.per_layer_projection`, hiddenWidth, width),
+    gate: weights.mapped(`${path}.per_layer_input_gate`, width, hiddenWidth),
+    projection: weights.mapped(`${path}.per_layer_projection`, hiddenWidth, width),
     postNorm: weights.vector(`${path}.post_per_layer_input_norm.weight`, hiddenWidth),
   };
 }
 
-function loadPerLayerTable(config: DecoderConfig, weights: StoredWeights): PerLayerTable | null {
+function loadPerLayerTable(config: DecoderConfig, weights: Weights): PerLayerTable | null {
   if (!config.perLayer) return null;
   const { width, vocabularySize } = config.perLayer;
   const columns = config.layers.length * width;
-  const embedding = weights.matrix<'V', 'LP'>(`${ROOT}.embed_tokens_per_layer`, vocabularySize, columns);
+  const embedding = weights.mapped<'V', 'LP'>(`${ROOT}.embed_tokens_per_layer`, vocabularySize, columns);
   return {
     width,
     embedding,
     embeddingScale: roundTo(Math.sqrt(width), floatTypeOf(embedding)),
-    projection: weights.matrix(`${ROOT}.per_layer_model_projection`, columns, config.hiddenWidth),
+    projection: weights.mapped(`${ROOT}.per_layer_model_projection`, columns, config.hiddenWidth),
     projectionScale: config.hiddenWidth ** -0.5,
     projectionNorm: weights.vector(`${ROOT}.per_layer_projection_norm.weight`, width),
   };
@@ -210,4 +225,9 @@ function layerPath(index: number): string {
 /** `value` rounded to the nearest number of a stored type, as the reference multiplies with it (spec 2.2). */
 function roundTo(value: number, dtype: FloatType): number {
   return toFloat32(fromFloat32(Float32Array.of(value), dtype), dtype)[0]!;
+}
+
+/** Type in which the numbers of a matrix are stored: of the weights, or of the scales when it is quantised. */
+function floatTypeOf(matrix: Matrix<Axis, Axis>): FloatType {
+  return matrix.kind === 'plain' ? matrix.dtype : matrix.scaleDtype;
 }

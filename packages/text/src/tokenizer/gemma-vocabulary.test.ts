@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Tokenizer as ReferenceTokenizer } from '@huggingface/tokenizers';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { SeededRandom } from '../../test/seeded-random.js';
+import { SeededRandom } from '../../../../fixtures/seeded-random.js';
 import { loadTokenizer } from './load-tokenizer.js';
 import { createTextDecoder } from './token-text-decoder.js';
 import type { Tokenizer } from './tokenizer.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SeededRandom } from '../../test/seeded-random.js';
+import { SeededRandom } from '../../../../fixtures/seeded-random.js';
 import { tokenizerJson, writeTokenizer } from '../../test/test-tokenizer.js';
 import { loadTokenizer } from './load-tokenizer.js';
 

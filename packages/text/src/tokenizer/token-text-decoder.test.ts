@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { SeededRandom } from '../../test/seeded-random.js';
+import { SeededRandom } from '../../../../fixtures/seeded-random.js';
 import { loadTestTokenizer } from '../../test/test-tokenizer.js';
 import { createTextDecoder } from './token-text-decoder.js';
 import type { Tokenizer } from './tokenizer.js';

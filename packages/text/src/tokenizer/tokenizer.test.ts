@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SeededRandom } from '../../test/seeded-random.js';
+import { SeededRandom } from '../../../../fixtures/seeded-random.js';
 import { loadTestTokenizer, tokenizerJson } from '../../test/test-tokenizer.js';
 import type { Tokenizer } from './tokenizer.js';
 

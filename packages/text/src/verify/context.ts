@@ -1,12 +1,28 @@
+import type { Checkpoint, Reference, VerifySection } from '@markbase/loader';
+import type { Device, SoftTokens } from '@markbase/metal-runtime';
 import type { Prompt } from '../engine/prompt.js';
 import type { Sequence } from '../engine/sequence.js';
 import type { TextModel } from '../text-model.js';
-import type { Reference } from './reference.js';
+
+/**
+ * Verifies the encoder of a medium and gives its soft tokens of the reference's medium; null when the reference has none.
+ * `verifyVision` of @markbase/vision is one.
+ */
+export type VerifyEncoder = (
+  checkpoint: Checkpoint,
+  device: Device,
+  options: {
+    readonly precision: 'high' | 'fast';
+    readonly fusions?: false | { readonly without: readonly string[] };
+    readonly signal?: AbortSignal;
+  },
+) => Promise<{ readonly sections: readonly VerifySection[]; readonly softTokens: SoftTokens } | null>;
 
 /** What every section works with. */
 export interface VerifyContext {
   readonly reference: Reference;
   readonly precision: 'high' | 'fast';
+  readonly fusions?: false | { readonly without: readonly string[] };
   /** A model whose prefill takes every reference prompt in one piece. */
   readonly whole: TextModel;
   /** The same with small chunks, so that sliding caches overwrite what left the window; three sequences. */
@@ -18,8 +34,6 @@ export interface VerifyContext {
 export const VERIFY_SEQUENCES = 3;
 /** Rows of a prefill step of `chunked`: odd, so that chunks and windows do not line up. */
 export const VERIFY_CHUNK_TOKENS = 7;
-/** fp32 rounding alone gives up to 2e-5 in whole-model logits of the reference models. */
-export const HIGH_TOLERANCE = 1e-4;
 /** One layer with bfloat16 or 8-bit activations is off by 1e-2 to 2e-2; a wrong layer by far more. */
 export const FAST_TOLERANCE = 3e-2;
 

@@ -1,7 +1,6 @@
+import { argmax, compare, HIGH_TOLERANCE, judgedSection, type VerifySection } from '@markbase/loader';
 import type { Choice } from '../engine/choice.js';
-import { argmax, compare } from './compare.js';
-import { HIGH_TOLERANCE, type VerifyContext, withSequences } from './context.js';
-import { judgedSection, type VerifySection } from './report.js';
+import { type VerifyContext, withSequences } from './context.js';
 
 /**
  * `generate.*`: a prompt, then the reference's tokens one by one through the caches, past the sliding window. Greedy

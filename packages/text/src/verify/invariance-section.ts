@@ -1,6 +1,6 @@
+import { compare, type Difference, judgedSection, type VerifySection, worst } from '@markbase/loader';
 import { LOGITS_OUTPUT } from '../model/decoder.js';
 import type { TextModel } from '../text-model.js';
-import { compare, type Difference, worst } from './compare.js';
 import {
   observePrompt,
   prefillLogits,
@@ -8,7 +8,6 @@ import {
   type VerifyContext,
   withSequences,
 } from './context.js';
-import { judgedSection, type VerifySection } from './report.js';
 
 /**
  * The same prompt in one piece, in chunks, token by token, and batched with others: in `high` the logits must be identical

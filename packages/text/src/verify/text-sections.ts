@@ -1,15 +1,16 @@
+import {
+  compare,
+  compareRows,
+  type Difference,
+  HIGH_TOLERANCE,
+  judgedSection,
+  type VerifySection,
+  worst,
+} from '@markbase/loader';
 import { hiddenOutput } from '../engine/programs.js';
 import { LOGITS_OUTPUT } from '../model/decoder.js';
-import { compare, compareRows, type Difference, worst } from './compare.js';
-import {
-  FAST_TOLERANCE,
-  HIGH_TOLERANCE,
-  observePrompt,
-  type VerifyContext,
-  withSequences,
-} from './context.js';
+import { FAST_TOLERANCE, observePrompt, type VerifyContext, withSequences } from './context.js';
 import { runHead, runLayer } from './layer-runner.js';
-import { judgedSection, type VerifySection } from './report.js';
 
 /** `text.logits` and `text.hidden.*`: one prompt, all positions. */
 export async function verifyText(context: VerifyContext): Promise<VerifySection[]> {

@@ -1,0 +1,78 @@
+import { InvalidArgumentError } from '@markbase/core';
+import type { TokenConstraint } from '../generation/token-constraint.js';
+import type { Tokenizer } from '../tokenizer/index.js';
+import { type AnswerFormat, answerGrammar } from './answer-grammar.js';
+import { type ConstraintVocabulary, TokenGrammar } from './grammar-constraint.js';
+import { TokenTrie } from './token-trie.js';
+
+/** Grammars of one tokenizer that are remembered, each with the masks that answers have needed so far. */
+const MAX_GRAMMARS = 16;
+
+interface KnownVocabulary extends ConstraintVocabulary {
+  readonly grammars: Map<string, TokenGrammar>;
+}
+
+const vocabularies = new WeakMap<Tokenizer, Promise<KnownVocabulary>>();
+
+/** What an answer is constrained for. */
+export interface ConstraintContext {
+  readonly tokenizer: Tokenizer;
+  readonly vocabularySize: number;
+  /** Tokens that end an answer. */
+  readonly stopIds: readonly number[];
+  /** Most tokens of the answer, its end included. */
+  readonly maxTokens: number;
+}
+
+/**
+ * The constraint of one answer; null when anything goes.
+ *
+ * @throws InvalidArgumentError for schemas that are not supported, and when `maxTokens` has no room for the shortest answer
+ */
+export async function answerConstraint(
+  context: ConstraintContext,
+  format: AnswerFormat,
+): Promise<TokenConstraint | null> {
+  const { maxTokens } = context;
+  const grammar = await grammarOf(context, format);
+  if (!grammar) return null;
+  if (grammar.leastTokens > maxTokens) {
+    throw new InvalidArgumentError({
+      argument: 'maxTokens',
+      expected: `at least ${grammar.leastTokens}, so that the shortest answer of this format fits`,
+      received: maxTokens,
+    });
+  }
+  return grammar.constrain();
+}
+
+async function grammarOf(context: ConstraintContext, format: AnswerFormat): Promise<TokenGrammar | null> {
+  const { tokenizer, stopIds } = context;
+  const { responseFormat, toolChoice, tools, mayThink, isReasoningOpen } = format;
+  const key = JSON.stringify([responseFormat, toolChoice, tools, mayThink, isReasoningOpen, stopIds]);
+  let grammar = (await vocabularies.get(tokenizer))?.grammars.get(key);
+  if (!grammar) {
+    // A format that is refused, or that is none, costs no vocabulary.
+    const expression = answerGrammar(tokenizer, format);
+    if (!expression) return null;
+    grammar = new TokenGrammar(await vocabularyOf(context), expression, stopIds);
+  }
+  remember((await vocabularyOf(context)).grammars, key, grammar);
+  return grammar;
+}
+
+function vocabularyOf({ tokenizer, vocabularySize }: ConstraintContext): Promise<KnownVocabulary> {
+  const known = vocabularies.get(tokenizer);
+  if (known) return known;
+  const made = TokenTrie.create(tokenizer, vocabularySize).then((trie) => {
+    return { tokenizer, trie, grammars: new Map<string, TokenGrammar>() };
+  });
+  vocabularies.set(tokenizer, made);
+  return made;
+}
+
+function remember(grammars: Map<string, TokenGrammar>, key: string, grammar: TokenGrammar): void {
+  grammars.delete(key);
+  grammars.set(key, grammar);
+  if (grammars.size > MAX_GRAMMARS) grammars.delete(grammars.keys().next().value!);
+}

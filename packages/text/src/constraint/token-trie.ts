@@ -1,0 +1,147 @@
+import { EventLoopSlice } from '../tokenizer/event-loop-slice.js';
+import type { Tokenizer } from '../tokenizer/index.js';
+
+const encoder = new TextEncoder();
+/** Tokens between two looks at the clock. */
+const TOKENS_PER_LOOK = 512;
+/** Fewer tokens than this are compared instead of counted. */
+const FEW_TOKENS = 32;
+
+/**
+ * The bytes of all tokens that are text, as a tree in depth-first order: a walk that finds a byte impossible skips to
+ * the end of that node's subtree.
+ */
+export class TokenTrie {
+  /** Ids of the vocabulary, gaps included. */
+  readonly vocabularySize: number;
+  /** [nodes] the byte that leads to a node. */
+  readonly bytes: Uint8Array;
+  /** [nodes] how many bytes lead to a node. */
+  readonly depths: Uint16Array;
+  /** [nodes] the first node behind a node's subtree. */
+  readonly ends: Int32Array;
+  /** [nodes + 1] where the tokens of a node begin in `ids`. */
+  readonly firstId: Int32Array;
+  /** Token ids, node by node; several tokens may have the same bytes. */
+  readonly ids: Int32Array;
+  /** Longest token in bytes. */
+  readonly longest: number;
+
+  private constructor(vocabularySize: number, tokens: TokenBytes) {
+    this.vocabularySize = vocabularySize;
+    const { order, offsets, ids } = tokens;
+    const total = tokens.bytes.length;
+    const bytes = new Uint8Array(total);
+    const depths = new Uint16Array(total);
+    const ends = new Int32Array(total);
+    const firstId = new Int32Array(total + 1);
+    this.ids = new Int32Array(order.length);
+    const open: number[] = [];
+    let nodes = 0;
+    let longest = 0;
+    let previous: Uint8Array = new Uint8Array(0);
+    for (const [index, token] of order.entries()) {
+      const own = tokens.bytes.subarray(offsets[token]!, offsets[token + 1]!);
+      let shared = 0;
+      while (shared < previous.length && previous[shared] === own[shared]) shared++;
+      while (open.length > shared) ends[open.pop()!] = nodes;
+      for (let at = shared; at < own.length; at++) {
+        bytes[nodes] = own[at]!;
+        depths[nodes] = at + 1;
+        firstId[nodes] = index;
+        open.push(nodes++);
+      }
+      this.ids[index] = ids[token]!;
+      // Tokens of inner nodes come first in the order, so those of the last node end here so far.
+      firstId[nodes] = index + 1;
+      longest = Math.max(longest, own.length);
+      previous = own;
+    }
+    while (open.length > 0) ends[open.pop()!] = nodes;
+    this.bytes = bytes.slice(0, nodes);
+    this.depths = depths.slice(0, nodes);
+    this.ends = ends.slice(0, nodes);
+    this.firstId = firstId.slice(0, nodes + 1);
+    this.longest = longest;
+  }
+
+  /** Lays out a vocabulary; large ones in pieces, between which the event loop turns. */
+  static async create(tokenizer: Tokenizer, vocabularySize: number): Promise<TokenTrie> {
+    return new TokenTrie(vocabularySize, await tokenBytes(tokenizer, vocabularySize));
+  }
+}
+
+/** The bytes of a token of text; null for control tokens and for ids without a token. */
+export function bytesOfToken(tokenizer: Tokenizer, id: number): Uint8Array | null {
+  if (tokenizer.isSpecial(id) || tokenizer.tokenText(id) === null) return null;
+  const byte = tokenizer.byteOf(id);
+  if (byte !== null) return Uint8Array.of(byte);
+  const bytes = encoder.encode(tokenizer.decodedText(id));
+  return bytes.length === 0 ? null : bytes;
+}
+
+/** All tokens of text: their ids, their bytes end to end, and their order by bytes. */
+interface TokenBytes {
+  readonly ids: Int32Array;
+  readonly bytes: Uint8Array;
+  readonly offsets: Int32Array;
+  readonly order: Int32Array;
+}
+
+async function tokenBytes(tokenizer: Tokenizer, vocabularySize: number): Promise<TokenBytes> {
+  const slice = new EventLoopSlice();
+  const ids: number[] = [];
+  const offsets = [0];
+  let bytes = new Uint8Array(vocabularySize * 8);
+  let used = 0;
+  for (let id = 0; id < vocabularySize; id++) {
+    if (id % TOKENS_PER_LOOK === 0 && slice.isOver) await slice.pause();
+    const own = bytesOfToken(tokenizer, id);
+    if (!own) continue;
+    if (used + own.length > bytes.length) {
+      const grown = new Uint8Array(bytes.length * 2 + own.length);
+      grown.set(bytes);
+      bytes = grown;
+    }
+    bytes.set(own, used);
+    used += own.length;
+    ids.push(id);
+    offsets.push(used);
+  }
+  const order = Int32Array.from(ids.keys());
+  const tokens = {
+    ids: Int32Array.from(ids),
+    bytes: bytes.slice(0, used),
+    offsets: Int32Array.from(offsets),
+    order,
+  };
+  sortByBytes(tokens, 0, order.length, 0);
+  return tokens;
+}
+
+/** Radix sort of the tokens [begin, end), which agree in their first `depth` bytes. Equal ones keep their order. */
+function sortByBytes(tokens: TokenBytes, begin: number, end: number, depth: number): void {
+  const { bytes, offsets, order } = tokens;
+  if (end - begin < FEW_TOKENS) {
+    const textOf = (token: number) => bytes.subarray(offsets[token]! + depth, offsets[token + 1]!);
+    order.subarray(begin, end).sort((a, b) => Buffer.compare(textOf(a), textOf(b)) || a - b);
+    return;
+  }
+  const keyOf = (token: number): number => {
+    const at = offsets[token]! + depth;
+    return at < offsets[token + 1]! ? bytes[at]! + 1 : 0;
+  };
+  const starts = new Int32Array(258);
+  for (let index = begin; index < end; index++) starts[keyOf(order[index]!) + 1]!++;
+  for (let key = 0; key < 257; key++) starts[key + 1]! += starts[key]!;
+  const sorted = new Int32Array(end - begin);
+  const next = starts.slice();
+  for (let index = begin; index < end; index++) {
+    const token = order[index]!;
+    sorted[next[keyOf(token)]!++] = token;
+  }
+  order.set(sorted, begin);
+  for (let key = 1; key < 257; key++) {
+    sortByBytes(tokens, begin + starts[key]!, begin + starts[key + 1]!, depth + 1);
+  }
+}

@@ -1,0 +1,39 @@
+import type { TokenStep } from '@markbase/metal-runtime';
+import type { DecodeRow } from './decode-queue.js';
+import type { PromptRows } from './prompt.js';
+import type { Sequence } from './sequence.js';
+
+/** Positions [begin, end) that a step adds to a sequence, and what they hold. */
+export interface StepSpan {
+  readonly sequence: Sequence;
+  readonly rows: Pick<PromptRows, 'keys' | 'visibleEnd' | 'begin'>;
+  readonly begin: number;
+  readonly end: number;
+  /** What is added is what a prompt of the same tokens would compute, to the last bit; default true. */
+  readonly isExact?: boolean;
+}
+
+/**
+ * The step that adds one token to each of several sequences.
+ *
+ * @param isExact tokens and prompts have the same kernels
+ */
+export function decodeStep(
+  rows: readonly DecodeRow[],
+  isExact: boolean,
+): { step: TokenStep; spans: StepSpan[] } {
+  const positions = Int32Array.from(rows, ({ sequence }) => sequence.length);
+  const spans = rows.map(({ sequence, token }, index) => {
+    const begin = positions[index]!;
+    const row = { keys: [token], visibleEnd: Int32Array.of(begin), begin };
+    return { sequence, rows: row, begin, end: begin + 1, isExact };
+  });
+  const step = {
+    tokens: Int32Array.from(rows, ({ token }) => token),
+    positions,
+    slots: Int32Array.from(rows, ({ sequence }) => sequence.slot),
+    outputRows: Int32Array.from(rows, (_, index) => index),
+    sampling: rows.map(({ sampling }) => sampling ?? {}),
+  };
+  return { step, spans };
+}

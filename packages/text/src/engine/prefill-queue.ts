@@ -1,0 +1,124 @@
+import type { Choice } from './choice.js';
+import type { StepOptions } from './decode-queue.js';
+import { nextParts, type PrefillJob, type PrefillPart } from './prefill-step.js';
+import type { StepLock } from './step-lock.js';
+
+/** Options of a prefill. */
+export interface PrefillOptions extends StepOptions {
+  /** Rows of a step; default and at most the model's `prefillChunk`. */
+  readonly chunkTokens?: number;
+  /** Called after every step with the rows computed so far and in all. */
+  readonly onProgress?: (progress: { readonly doneTokens: number; readonly totalTokens: number }) => void;
+}
+
+/** What a queue needs of its model. */
+export interface PrefillQueueHost {
+  readonly lock: StepLock;
+  /** Most rows of a step. */
+  readonly chunkTokens: number;
+  /** Runs one step; gives the choices of the parts that end their prompts. The lock is held. */
+  step(parts: readonly PrefillPart[], options: StepOptions): Promise<Choice[]>;
+}
+
+interface Request {
+  readonly jobs: readonly PrefillJob[];
+  readonly options: PrefillOptions;
+  readonly totalTokens: number;
+  readonly choices: Map<PrefillJob, Choice>;
+  readonly resolve: (choices: Choice[]) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/**
+ * Puts the prompts of independent callers into common steps: short ones share a step, and long ones take turns piece by
+ * piece, so that none of them waits for all of another.
+ */
+export class PrefillQueue {
+  readonly #host: PrefillQueueHost;
+  #requests: Request[] = [];
+  #isScheduled = false;
+
+  constructor(host: PrefillQueueHost) {
+    this.#host = host;
+  }
+
+  /** Computes jobs to their ends; gives the choice of the token after each. */
+  prefill(jobs: readonly PrefillJob[], options: PrefillOptions): Promise<Choice[]> {
+    return new Promise((resolve, reject) => {
+      const totalTokens = remainingTokens(jobs);
+      this.#requests.push({ jobs, options, totalTokens, choices: new Map(), resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#requests.length === 0) return;
+    this.#isScheduled = true;
+    void this.#host.lock.run(() => this.#flush(), 'prompt');
+  }
+
+  async #flush(): Promise<void> {
+    const batch = this.#take();
+    if (batch.length > 0) await this.#run(batch);
+    this.#isScheduled = false;
+    this.#schedule();
+  }
+
+  /** Drops requests that were aborted; the first of the others goes to the end of the line for the next step. */
+  #take(): Request[] {
+    const batch: Request[] = [];
+    for (const request of this.#requests) {
+      const { signal } = request.options;
+      if (signal?.aborted) request.reject(signal.reason);
+      else batch.push(request);
+    }
+    this.#requests = [...batch.slice(1), ...batch.slice(0, 1)];
+    return batch;
+  }
+
+  async #run(batch: readonly Request[]): Promise<void> {
+    const limits = batch.map(({ options }) => options.chunkTokens ?? this.#host.chunkTokens);
+    const parts = nextParts(
+      batch.flatMap(({ jobs }) => jobs),
+      Math.min(...limits),
+    );
+    const served = batch.filter(({ jobs }) => parts.some(({ job }) => jobs.includes(job)));
+    const signal = served.length === 1 ? served[0]!.options.signal : undefined;
+    const withLogits = served.some(({ options }) => options.withLogits);
+    try {
+      const choices = await this.#host.step(parts, { withLogits, ...(signal && { signal }) });
+      const ended = parts.filter(({ job, end }) => end === job.rows.end);
+      for (const request of served) {
+        for (const [index, { job }] of ended.entries()) {
+          if (request.jobs.includes(job)) request.choices.set(job, choices[index]!);
+        }
+        this.#advance(request);
+      }
+    } catch (error) {
+      for (const request of served) this.#end(request, () => request.reject(error));
+    }
+  }
+
+  #advance(request: Request): void {
+    const { jobs, options, totalTokens, choices } = request;
+    try {
+      options.onProgress?.({ doneTokens: totalTokens - remainingTokens(jobs), totalTokens });
+      options.signal?.throwIfAborted();
+    } catch (error) {
+      // A listener that fails, or an abort, ends its own prompts only.
+      this.#end(request, () => request.reject(error));
+      return;
+    }
+    if (choices.size < jobs.length) return;
+    this.#end(request, () => request.resolve(jobs.map((job) => choices.get(job)!)));
+  }
+
+  #end(request: Request, settle: () => void): void {
+    this.#requests = this.#requests.filter((other) => other !== request);
+    settle();
+  }
+}
+
+function remainingTokens(jobs: readonly PrefillJob[]): number {
+  return jobs.reduce((sum, { rows, sequence }) => sum + rows.end - sequence.length, 0);
+}
