@@ -1,0 +1,50 @@
+import { type LanguageModelV3FilePart, UnsupportedFunctionalityError } from '@ai-sdk/provider';
+import type { ContentPart, MediaEncoder } from '@markbase/text';
+
+/** What files are encoded with. */
+export interface FileOptions {
+  readonly encoder: MediaEncoder | undefined;
+  /** Most soft tokens of an image. */
+  readonly budget?: number;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Turns a file of a prompt into message parts with soft tokens; a long sound becomes several. The AI SDK has downloaded
+ * addresses by then.
+ *
+ * @throws UnsupportedFunctionalityError for kinds of files that the model does not take
+ */
+export async function convertFile(
+  part: LanguageModelV3FilePart,
+  options: FileOptions,
+): Promise<ContentPart[]> {
+  const { mediaType } = part;
+  const { encoder, budget, signal } = options;
+  const common = { ...(signal && { signal }), ...(budget !== undefined && { budget }) };
+  const kind = mediaType.split('/', 1)[0];
+  if (kind === 'image' && encoder?.encodeImage) {
+    return [{ type: 'image', softTokens: await encoder.encodeImage(bytesOf(part), common) }];
+  }
+  if (kind === 'video' && encoder?.encodeVideo) {
+    return [{ type: 'video', frames: await encoder.encodeVideo(bytesOf(part), common) }];
+  }
+  if (kind === 'audio' && encoder?.encodeAudio) {
+    const format = mediaType.split('/')[1];
+    const pieces = await encoder.encodeAudio(bytesOf(part), {
+      ...(signal && { signal }),
+      ...(format !== undefined && format !== '*' && { format }),
+    });
+    return pieces.map((softTokens) => ({ type: 'audio', softTokens }));
+  }
+  throw new UnsupportedFunctionalityError({
+    functionality: `file part of type ${mediaType}`,
+    message: `This model takes no files of type ${mediaType}: give the provider a media encoder for them`,
+  });
+}
+
+function bytesOf({ data, mediaType }: LanguageModelV3FilePart): Uint8Array {
+  if (data instanceof Uint8Array) return data;
+  if (typeof data === 'string') return Buffer.from(data, 'base64');
+  throw new UnsupportedFunctionalityError({ functionality: `file part of type ${mediaType} as an address` });
+}

@@ -1,0 +1,121 @@
+import type { Finish, GenerateEvent } from '@markbase/text';
+import type { Frame } from '../http/event-stream.js';
+
+type Block =
+  | { type: 'text'; text: string }
+  | { type: 'thinking'; thinking: string; signature: string }
+  | { type: 'tool_use'; id: string; name: string; input: unknown };
+
+/** Turns the events of the engine into a message of Anthropic's API, in one piece or as events. */
+export class MessageAnswer {
+  readonly #head: { readonly id: string; readonly model: string };
+  readonly #promptTokens: number;
+  readonly #content: Block[] = [];
+  #isOpen = false;
+  #finish: Finish | null = null;
+
+  constructor(options: { id: string; model: string; promptTokens: number }) {
+    const { promptTokens, ...head } = options;
+    this.#head = head;
+    this.#promptTokens = promptTokens;
+  }
+
+  /** The events before the first one of the engine. */
+  begin(): Frame[] {
+    return [frame('message_start', { message: this.whole() })];
+  }
+
+  /** Takes an event; gives the events that it makes. */
+  push(event: GenerateEvent): Frame[] {
+    switch (event.type) {
+      case 'token':
+        return [];
+      case 'text': {
+        const frames = this.#ensure('text', { type: 'text', text: '' });
+        (this.#content.at(-1) as { text: string }).text += event.text;
+        return [...frames, this.#delta({ type: 'text_delta', text: event.text })];
+      }
+      case 'reasoning': {
+        const frames = this.#ensure('thinking', { type: 'thinking', thinking: '', signature: '' });
+        (this.#content.at(-1) as { thinking: string }).thinking += event.text;
+        return [...frames, this.#delta({ type: 'thinking_delta', thinking: event.text })];
+      }
+      case 'tool-call': {
+        const { id, name } = event;
+        const frames = [...this.#close(), ...this.#start({ type: 'tool_use', id, name, input: {} })];
+        (this.#content.at(-1) as { input: unknown }).input = event.arguments;
+        const delta = this.#delta({
+          type: 'input_json_delta',
+          partial_json: JSON.stringify(event.arguments),
+        });
+        return [...frames, delta, ...this.#close()];
+      }
+      case 'finish': {
+        const frames = this.#close();
+        this.#finish = event;
+        const { stop_reason, stop_sequence } = this.#stop();
+        return [
+          ...frames,
+          frame('message_delta', { delta: { stop_reason, stop_sequence }, usage: this.#usage() }),
+          frame('message_stop', {}),
+        ];
+      }
+    }
+  }
+
+  /** The message as it is now. */
+  whole(): object {
+    return {
+      ...this.#head,
+      type: 'message',
+      role: 'assistant',
+      content: this.#content.map((block) => ({ ...block })),
+      ...this.#stop(),
+      usage: this.#usage(),
+    };
+  }
+
+  #ensure(type: Block['type'], block: Block): Frame[] {
+    if (this.#isOpen && this.#content.at(-1)!.type === type) return [];
+    return [...this.#close(), ...this.#start(block)];
+  }
+
+  #start(block: Block): Frame[] {
+    this.#content.push(block);
+    this.#isOpen = true;
+    return [frame('content_block_start', { index: this.#content.length - 1, content_block: { ...block } })];
+  }
+
+  #delta(delta: object): Frame {
+    return frame('content_block_delta', { index: this.#content.length - 1, delta });
+  }
+
+  #close(): Frame[] {
+    if (!this.#isOpen) return [];
+    this.#isOpen = false;
+    return [frame('content_block_stop', { index: this.#content.length - 1 })];
+  }
+
+  #stop(): { stop_reason: string | null; stop_sequence: string | null } {
+    const finish = this.#finish;
+    if (!finish) return { stop_reason: null, stop_sequence: null };
+    if (finish.stop !== null) return { stop_reason: 'stop_sequence', stop_sequence: finish.stop };
+    const reasons = { stop: 'end_turn', length: 'max_tokens', 'tool-calls': 'tool_use' } as const;
+    return { stop_reason: reasons[finish.reason], stop_sequence: null };
+  }
+
+  /** Cached tokens are counted beside the others, not among them. */
+  #usage(): object {
+    const cached = this.#finish?.usage.cachedTokens ?? 0;
+    return {
+      input_tokens: this.#promptTokens - cached,
+      output_tokens: this.#finish?.usage.completionTokens ?? 0,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: cached,
+    };
+  }
+}
+
+function frame(type: string, fields: object): Frame {
+  return { event: type, data: { type, ...fields } };
+}

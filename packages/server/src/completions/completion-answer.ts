@@ -1,0 +1,92 @@
+import type { Finish, GeneratedToken, GenerateEvent } from '@markbase/text';
+import type { Indexed } from '../answering/merge.js';
+import { type ChatHead, usageOf } from '../chat/chat-answer.js';
+import type { Frame } from '../http/event-stream.js';
+
+class Choice {
+  text = '';
+  readonly tokens: GeneratedToken[] = [];
+  pending: GeneratedToken[] = [];
+  finish: Finish | null = null;
+}
+
+/** Turns the events of the engine into a plain completion, in one piece or in chunks. */
+export class CompletionAnswer {
+  readonly #head: ChatHead;
+  readonly #promptTokens: number;
+  readonly #hasLogprobs: boolean;
+  readonly #choices: readonly Choice[];
+
+  constructor(options: { head: ChatHead; count: number; promptTokens: number; logprobs: boolean }) {
+    this.#head = options.head;
+    this.#promptTokens = options.promptTokens;
+    this.#hasLogprobs = options.logprobs;
+    this.#choices = Array.from({ length: options.count }, () => new Choice());
+  }
+
+  /** Takes an event; gives the chunks that it makes. What would be a tool call in a conversation is text here. */
+  push({ index, item }: Indexed<GenerateEvent>): Frame[] {
+    const choice = this.#choices[index]!;
+    if (item.type === 'token') {
+      choice.pending.push(item);
+      return [];
+    }
+    if (item.type === 'finish') {
+      choice.finish = item;
+      return [this.#chunk(index, '', [], item.reason === 'length' ? 'length' : 'stop')];
+    }
+    const text = item.type === 'tool-call' ? item.raw : item.text;
+    choice.text += text;
+    const tokens = choice.pending;
+    choice.pending = [];
+    choice.tokens.push(...tokens);
+    return [this.#chunk(index, text, tokens, null)];
+  }
+
+  /** The chunk behind the last one, with what the answer cost. */
+  usageChunk(): Frame {
+    return { data: { ...this.#head, object: 'text_completion', choices: [], usage: this.#usage() } };
+  }
+
+  /** The completion in one piece. */
+  whole(): object {
+    const choices = this.#choices.map(({ text, tokens, finish }, index) => ({
+      index,
+      text,
+      logprobs: this.#hasLogprobs ? logprobsOf(tokens, 0) : null,
+      finish_reason: finish!.reason === 'length' ? 'length' : 'stop',
+    }));
+    return { ...this.#head, object: 'text_completion', choices, usage: this.#usage() };
+  }
+
+  #chunk(index: number, text: string, tokens: readonly GeneratedToken[], finishReason: string | null): Frame {
+    const offset = this.#choices[index]!.text.length - text.length;
+    const logprobs = this.#hasLogprobs && tokens.length > 0 ? logprobsOf(tokens, offset) : null;
+    const choices = [{ index, text, logprobs, finish_reason: finishReason }];
+    return { data: { ...this.#head, object: 'text_completion', choices } };
+  }
+
+  #usage(): object {
+    return usageOf(
+      this.#promptTokens,
+      this.#choices.map(({ finish }) => finish),
+    );
+  }
+}
+
+/** Log-probabilities in the older form: parallel lists, and alternatives by their text. */
+function logprobsOf(tokens: readonly GeneratedToken[], begin: number): object {
+  let offset = begin;
+  const offsets = tokens.map(({ text }) => {
+    offset += text.length;
+    return offset - text.length;
+  });
+  return {
+    tokens: tokens.map(({ text }) => text),
+    token_logprobs: tokens.map(({ logprob }) => logprob),
+    top_logprobs: tokens.map(({ topLogprobs }) =>
+      Object.fromEntries(topLogprobs.map(({ text, logprob }) => [text, logprob])),
+    ),
+    text_offset: offsets,
+  };
+}

@@ -1,0 +1,215 @@
+import { randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { type HttpBindings, type ServerType, serve } from '@hono/node-server';
+import { type Context, Hono } from 'hono';
+import { AnswerRunner } from './answering/answer-runner.js';
+import { anthropicError } from './anthropic/anthropic-error.js';
+import { countMessageTokens, createMessage } from './anthropic/create-message.js';
+import { chatCompletions } from './chat/chat-completions.js';
+import { completions } from './completions/completions.js';
+import { RequestError } from './errors/request-error.js';
+import { requestErrorOf } from './errors/request-error-of.js';
+import { openAiError } from './http/answer-response.js';
+import { checkCaller, checkKey, corsHeaders } from './http/guard.js';
+import { ServerMetrics } from './metrics.js';
+import { listModels, retrieveModel } from './models/list-models.js';
+import { logFailure, RequestScope } from './request-scope.js';
+import { createResponse } from './responses/create-response.js';
+import { checkedOptions, type ServerOptions, type ServerSettings } from './server-options.js';
+
+/** Where `listen` listens. */
+export interface ListenOptions {
+  /** Default 8080; 0 = any free one. */
+  readonly port?: number;
+  /** Default 127.0.0.1: this machine alone. */
+  readonly hostname?: string;
+}
+
+const CLIENT_LEFT = 499;
+
+type Route = (scope: RequestScope, context: Context) => Response | Promise<Response>;
+
+/** How errors look in one of the APIs. */
+type ErrorStyle = (error: unknown, requestId: string) => object;
+
+/** HTTP APIs over models. The models belong to the caller, who disposes them after `close`. */
+export class Server {
+  /** The app without a listener, to mount elsewhere or to call in tests. */
+  readonly app = new Hono<{ Bindings: Partial<HttpBindings> }>();
+  readonly #settings: ServerSettings;
+  readonly #runner: AnswerRunner;
+  readonly #metrics: ServerMetrics;
+  readonly #startedSeconds: number;
+  #listener: ServerType | null = null;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: ServerOptions) {
+    this.#settings = checkedOptions(options);
+    this.#runner = new AnswerRunner(this.#settings);
+    this.#startedSeconds = Math.floor(this.#settings.clock() / 1000);
+    const devices = this.#settings.models.map(({ id, model }) => [id, model.device.info.kind] as const);
+    this.#metrics = new ServerMetrics(() => this.#runner.gauges(), Object.fromEntries(devices));
+    this.#addRoutes();
+  }
+
+  /** Answers a request, as `fetch` would. */
+  readonly fetch = (request: Request): Response | Promise<Response> => this.app.fetch(request);
+
+  /**
+   * Listens for requests.
+   *
+   * @returns the address, such as `http://127.0.0.1:8080`
+   * @throws the system's error, such as EADDRINUSE
+   */
+  listen({ port = 8080, hostname = '127.0.0.1' }: ListenOptions = {}): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const listener = serve({ fetch: this.app.fetch, port, hostname }, (info: AddressInfo) => {
+        listener.off('error', reject);
+        resolve(`http://${info.family === 'IPv6' ? `[${info.address}]` : info.address}:${info.port}`);
+      });
+      listener.on('error', reject);
+      this.#listener = listener;
+    });
+  }
+
+  /**
+   * Takes no new requests (503), lets running answers end for at most `limits.drainMs`, then stops the rest. Answers that
+   * are cut say so: a stream ends with an error event.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#drain();
+    return this.#closing;
+  }
+
+  async #drain(): Promise<void> {
+    const { logger, limits } = this.#settings;
+    logger?.info('closing', { answers: this.#runner.busy });
+    const listener = this.#listener;
+    const closed = new Promise<void>((resolve) => {
+      if (listener) listener.close(() => resolve());
+      else resolve();
+    });
+    const endMs = performance.now() + limits.drainMs;
+    while (this.#runner.busy > 0 && performance.now() < endMs) await wait(10);
+    this.#runner.stop(closing());
+    // Cut answers still send their last event.
+    while (this.#runner.busy > 0) await wait(10);
+    await wait(0);
+    if (listener && 'closeIdleConnections' in listener) {
+      listener.closeIdleConnections();
+      setTimeout(() => listener.closeAllConnections(), 1000).unref();
+    }
+    await closed;
+  }
+
+  #addRoutes(): void {
+    const { app } = this;
+    const post = (path: string, route: Route, style?: ErrorStyle) => {
+      app.post(path, (context) => this.#answer(context, path, route, style));
+    };
+    const get = (path: string, route: Route, style?: ErrorStyle) => {
+      app.get(path, (context) => this.#answer(context, path, route, style));
+    };
+    post('/v1/chat/completions', chatCompletions);
+    post('/v1/completions', completions);
+    post('/v1/responses', createResponse);
+    post('/v1/messages', createMessage, anthropicError);
+    post('/v1/messages/count_tokens', countMessageTokens, anthropicError);
+    get('/v1/models', listModels);
+    get('/v1/models/:id{.+}', (scope, context) => retrieveModel(scope, context.req.param('id') ?? ''));
+    get('/metrics', async () => {
+      return new Response(await this.#metrics.text(), {
+        headers: { 'content-type': this.#metrics.contentType },
+      });
+    });
+    app.get('/health', (context) => context.json({ status: 'ok' }));
+    app.get('/ready', (context) =>
+      this.#closing ? context.json({ status: 'closing' }, 503) : context.json({ status: 'ready' }),
+    );
+    app.options('*', (context) => this.#preflight(context.req.raw));
+    app.notFound((context) => this.#answer(context, 'unknown', notFound));
+  }
+
+  async #answer(
+    context: Context,
+    name: string,
+    route: Route,
+    style: ErrorStyle = openAiError,
+  ): Promise<Response> {
+    const settings = this.#settings;
+    const request = context.req.raw;
+    const requestId = `req_${randomUUID().replaceAll('-', '')}`;
+    const headers = { 'x-request-id': requestId, 'request-id': requestId, ...corsHeaders(request, settings) };
+    let status = 200;
+    try {
+      checkCaller(request, settings);
+      checkKey(request, settings);
+      if (this.#closing) throw closing();
+      const scope = new RequestScope({
+        request,
+        client: clientOf(context),
+        requestId,
+        headers,
+        settings,
+        runner: this.#runner,
+        metrics: this.#metrics,
+        startedSeconds: this.#startedSeconds,
+      });
+      return await route(scope, context);
+    } catch (error) {
+      if (request.signal.aborted) {
+        // Nobody reads it; the status is what nginx logs when a client leaves.
+        status = CLIENT_LEFT;
+        return new Response(null, { status });
+      }
+      const failure = requestErrorOf(error);
+      status = failure.status;
+      logFailure(settings, error, { requestId, route: name });
+      const answer = Response.json(style(error, requestId), { status, headers });
+      if (failure.retryAfterSeconds !== null)
+        answer.headers.set('retry-after', `${failure.retryAfterSeconds}`);
+      // A body that was refused before it was read would be taken for the next request.
+      if (status === 413 || status === 503) answer.headers.set('connection', 'close');
+      return answer;
+    } finally {
+      this.#metrics.request(name, status);
+      settings.logger?.info('request', { requestId, route: name, status });
+    }
+  }
+
+  #preflight(request: Request): Response {
+    const headers = corsHeaders(request, this.#settings);
+    return new Response(null, { status: Object.keys(headers).length > 0 ? 204 : 403, headers });
+  }
+}
+
+/** Makes a server; nothing listens yet. @throws InvalidArgumentError for options that make no sense */
+export function createServer(options: ServerOptions): Server {
+  return new Server(options);
+}
+
+function notFound(_scope: RequestScope, context: Context): never {
+  const message = `Nothing answers ${context.req.method} ${context.req.path}`;
+  throw new RequestError({ status: 404, message, apiCode: 'not_found' });
+}
+
+function closing(): RequestError {
+  return new RequestError({
+    status: 503,
+    message: 'The server is shutting down',
+    apiCode: 'shutting_down',
+    retryAfterSeconds: 5,
+  });
+}
+
+/** Requests of the same machine count as one client's; without a listener all do. */
+function clientOf(context: Context): string {
+  const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
+  return incoming?.socket?.remoteAddress ?? 'local';
+}
+
+function wait(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+  });
+}

@@ -1,0 +1,53 @@
+import type { z } from 'zod';
+import { badParameter } from './request-error.js';
+
+type Issue = z.core.$ZodIssue;
+
+/**
+ * Checks the body of a request. Every key that the schema does not name is refused, so that nothing is ignored silently.
+ *
+ * @throws RequestError (400) that names the parameter
+ */
+export function parseRequest<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  throw errorOf(deepest(result.error.issues[0]!, []));
+}
+
+interface Located {
+  readonly issue: Issue;
+  readonly path: readonly PropertyKey[];
+}
+
+/** Of alternatives, the one that the value came closest to. */
+function deepest(issue: Issue, prefix: readonly PropertyKey[]): Located {
+  const path = [...prefix, ...issue.path];
+  if (issue.code !== 'invalid_union') return { issue, path };
+  const inner = issue.errors.flatMap((issues) => (issues[0] ? [deepest(issues[0], path)] : []));
+  const best = inner.reduce<Located | null>((a, b) => (a && a.path.length >= b.path.length ? a : b), null);
+  return best && best.path.length > path.length ? best : { issue, path };
+}
+
+function errorOf({ issue, path }: Located): Error {
+  const param = nameOf(path);
+  if (issue.code === 'unrecognized_keys') {
+    const name = nameOf([...path, issue.keys[0]!]);
+    return badParameter(name, `Unsupported parameter: '${name}'`, 'unsupported_parameter');
+  }
+  if (
+    issue.code === 'invalid_type' &&
+    issue.input === undefined &&
+    /received undefined/.test(issue.message)
+  ) {
+    return badParameter(param, `Missing required parameter: '${param}'`, 'missing_required_parameter');
+  }
+  const shown = param === '' ? 'the body' : `'${param}'`;
+  return badParameter(param || null, `Invalid value for ${shown}: ${issue.message}`, 'invalid_value');
+}
+
+/** `messages[0].content`, as clients write it. */
+function nameOf(path: readonly PropertyKey[]): string {
+  return path
+    .map((key, index) => (typeof key === 'number' ? `[${key}]` : `${index > 0 ? '.' : ''}${String(key)}`))
+    .join('');
+}

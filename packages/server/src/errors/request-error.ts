@@ -1,0 +1,40 @@
+import { MarkBaseError } from '@markbase/core';
+
+/** Why the server refuses a request: an HTTP status, and what the APIs put into their error objects. */
+export class RequestError extends MarkBaseError {
+  readonly code = 'REQUEST';
+  readonly status: number;
+  /** Kind of error in OpenAI's terms, such as `invalid_request_error`. */
+  readonly type: string;
+  /** Parameter that is wrong, as the client spelled it. */
+  readonly param: string | null;
+  /** Stable identifier, such as `model_not_found`. */
+  readonly apiCode: string | null;
+  readonly retryAfterSeconds: number | null;
+
+  constructor(fields: {
+    status: number;
+    message: string;
+    type?: string;
+    param?: string | null;
+    apiCode?: string | null;
+    retryAfterSeconds?: number;
+    cause?: unknown;
+  }) {
+    super(fields.message, fields.cause === undefined ? undefined : { cause: fields.cause });
+    this.status = fields.status;
+    this.type = fields.type ?? (fields.status < 500 ? 'invalid_request_error' : 'server_error');
+    this.param = fields.param ?? null;
+    this.apiCode = fields.apiCode ?? null;
+    this.retryAfterSeconds = fields.retryAfterSeconds ?? null;
+  }
+}
+
+/** A parameter that is missing, wrong or not supported: status 400. */
+export function badParameter(
+  param: string | null,
+  message: string,
+  apiCode: string | null = null,
+): RequestError {
+  return new RequestError({ status: 400, message, param, apiCode });
+}

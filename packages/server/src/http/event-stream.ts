@@ -1,0 +1,119 @@
+/** One server-sent event. `data` that is no string is sent as JSON. */
+export interface Frame {
+  readonly event?: string;
+  readonly data: unknown;
+}
+
+/** How a stream of events is sent. */
+export interface EventStreamOptions {
+  /** Sent whenever nothing else was for so long. */
+  readonly keepAliveMs: number;
+  /** What is sent then, in full. */
+  readonly keepAlive: string;
+  /** A client that takes nothing for so long is given up. */
+  readonly stallMs: number;
+  /** The frame that tells about an error, after which the stream ends. */
+  readonly errorFrame: (error: unknown) => Frame;
+  /** Called when the client leaves or is given up: the source is to stop. */
+  readonly onLeave: () => void;
+}
+
+/** Bytes that are kept for a slow client before its answer waits. */
+const BUFFERED_BYTES = 256 * 1024;
+
+/**
+ * Sends events as they come. The source runs ahead of the network by a bounded amount, so that its next step never waits
+ * for a write of the one before.
+ */
+export function eventStream(
+  source: AsyncIterable<Frame>,
+  options: EventStreamOptions,
+): ReadableStream<Uint8Array> {
+  return byteStream(encoded(source, options), { ...options, keepAlive: options.keepAlive });
+}
+
+/** Sends pieces of text as they come; see `eventStream`. An error of the source breaks the connection. */
+export function byteStream(
+  source: AsyncIterable<string>,
+  options: Pick<EventStreamOptions, 'keepAlive' | 'keepAliveMs' | 'stallMs' | 'onLeave'>,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let lastWrite = performance.now();
+  let wake: (() => void) | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let hasLeft = false;
+
+  const leave = () => {
+    hasLeft = true;
+    clearInterval(timer);
+    wake?.();
+    options.onLeave();
+  };
+
+  const pump = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+    try {
+      for await (const text of source) {
+        if (hasLeft) return;
+        controller.enqueue(encoder.encode(text));
+        lastWrite = performance.now();
+        if ((controller.desiredSize ?? 1) > 0) continue;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        wake = null;
+      }
+      clearInterval(timer);
+      if (!hasLeft) controller.close();
+    } catch (error) {
+      clearInterval(timer);
+      if (!hasLeft) controller.error(error);
+    }
+  };
+
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        timer = setInterval(
+          () => {
+            const idleMs = performance.now() - lastWrite;
+            if (wake !== null && idleMs > options.stallMs) {
+              leave();
+              controller.error(new DOMException('the client takes nothing', 'AbortError'));
+            } else if (wake === null && idleMs >= options.keepAliveMs) {
+              controller.enqueue(encoder.encode(options.keepAlive));
+              lastWrite = performance.now();
+            }
+          },
+          Math.min(options.keepAliveMs, options.stallMs, 1000),
+        );
+        void pump(controller);
+      },
+      pull() {
+        wake?.();
+      },
+      cancel: leave,
+    },
+    { highWaterMark: BUFFERED_BYTES, size: (chunk) => chunk?.byteLength ?? 0 },
+  );
+}
+
+async function* encoded(
+  source: AsyncIterable<Frame>,
+  { errorFrame }: Pick<EventStreamOptions, 'errorFrame'>,
+): AsyncGenerator<string, void, void> {
+  try {
+    for await (const frame of source) yield frameText(frame);
+  } catch (error) {
+    yield frameText(errorFrame(error));
+  }
+}
+
+/** The text of an event. Line separators inside of JSON are escaped, because some clients split lines at them. */
+export function frameText({ event, data }: Frame): string {
+  const json = typeof data === 'string' ? data : JSON.stringify(data);
+  const escaped = json.replace(
+    /[\u2028\u2029\u0085]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  return `${event === undefined ? '' : `event: ${event}\n`}data: ${escaped}\n\n`;
+}

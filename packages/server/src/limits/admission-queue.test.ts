@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { AdmissionQueue } from './admission-queue.js';
+
+const never = new AbortController().signal;
+
+/** Enters, and notes the name when it may start. */
+function enter(queue: AdmissionQueue, started: string[], client: string, name: string, weight = 1) {
+  return queue.enter(client, weight, never).then((leave) => {
+    started.push(name);
+    return leave;
+  });
+}
+
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('AdmissionQueue', () => {
+  it('runs as many at once as it may, and the next when one ends', async () => {
+    const queue = new AdmissionQueue({ concurrent: 2, queue: 10 });
+    const started: string[] = [];
+    const [first] = await Promise.all([enter(queue, started, 'a', '1'), enter(queue, started, 'a', '2')]);
+    void enter(queue, started, 'a', '3');
+    await settle();
+    expect([started, queue.running, queue.waiting]).toEqual([['1', '2'], 2, 1]);
+    first();
+    first();
+    await settle();
+    expect([started, queue.running, queue.waiting]).toEqual([['1', '2', '3'], 2, 0]);
+  });
+
+  it('lets clients take turns, however many requests one of them has', async () => {
+    const queue = new AdmissionQueue({ concurrent: 1, queue: 10 });
+    const started: string[] = [];
+    const leaves = [await enter(queue, started, 'a', 'a1')];
+    for (const name of ['a2', 'a3', 'b1', 'b2', 'c1']) {
+      void enter(queue, started, name[0]!, name).then((leave) => leaves.push(leave));
+    }
+    for (let index = 0; index < 6; index++) {
+      await settle();
+      leaves[index]!();
+    }
+    expect(started).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
+  });
+
+  it('refuses at once when the line is full, and says when to come back', async () => {
+    const queue = new AdmissionQueue({ concurrent: 1, queue: 1 });
+    await queue.enter('a', 1, never);
+    void queue.enter('a', 1, never);
+    const refusal = await queue.enter('b', 1, never).catch((error) => error);
+    expect(refusal).toMatchObject({ status: 429, apiCode: 'queue_full' });
+    expect(refusal.retryAfterSeconds).toBeGreaterThanOrEqual(1);
+  });
+
+  it('forgets those who leave the line, and serves those behind', async () => {
+    const queue = new AdmissionQueue({ concurrent: 2, queue: 10 });
+    const started: string[] = [];
+    await enter(queue, started, 'a', '1');
+    const controller = new AbortController();
+    const large = queue.enter('b', 2, controller.signal);
+    void enter(queue, started, 'c', '2');
+    await settle();
+    expect(started).toEqual(['1']);
+    controller.abort();
+    await expect(large).rejects.toThrow('aborted');
+    await settle();
+    expect([started, queue.running, queue.waiting]).toEqual([['1', '2'], 2, 0]);
+  });
+
+  it('lets a request for more answers than run at once have all places', async () => {
+    const queue = new AdmissionQueue({ concurrent: 2, queue: 0 });
+    const leave = await queue.enter('a', 5, never);
+    expect(queue.running).toBe(2);
+    leave();
+    expect(queue.running).toBe(0);
+  });
+});

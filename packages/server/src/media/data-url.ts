@@ -1,0 +1,40 @@
+import { badParameter } from '../errors/request-error.js';
+
+/**
+ * Reads the address of a medium: the bytes of a `data:` address, or an http(s) address to fetch.
+ *
+ * @throws RequestError (400) for anything else
+ */
+export function mediaAddress(text: string, param: string): Uint8Array | URL {
+  if (/^data:/i.test(text)) return dataBytes(text, param);
+  let url: URL | null = null;
+  try {
+    url = new URL(text);
+  } catch {
+    // Reported below, with the schemes that are known.
+  }
+  if (url && (url.protocol === 'http:' || url.protocol === 'https:')) return url;
+  throw badParameter(
+    param,
+    `Invalid value for '${param}': expected a data:, http: or https: address`,
+    'invalid_url',
+  );
+}
+
+/** Bytes of base64 text. @throws RequestError (400) for what is none */
+export function base64Bytes(text: string, param: string): Uint8Array {
+  if (text === '' || text.length % 4 === 1 || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) {
+    throw badParameter(param, `Invalid value for '${param}': expected base64`, 'invalid_base64');
+  }
+  return Buffer.from(text, 'base64');
+}
+
+function dataBytes(text: string, param: string): Uint8Array {
+  const comma = text.indexOf(',');
+  if (comma > 0 && /;base64$/i.test(text.slice(0, comma))) return base64Bytes(text.slice(comma + 1), param);
+  throw badParameter(
+    param,
+    `Invalid value for '${param}': expected data:<type>;base64,<data>`,
+    'invalid_base64',
+  );
+}

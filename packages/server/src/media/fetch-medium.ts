@@ -1,0 +1,106 @@
+import { lookup } from 'node:dns/promises';
+import http from 'node:http';
+import https from 'node:https';
+import { isIP } from 'node:net';
+import { badParameter } from '../errors/request-error.js';
+import { linkedAbort } from '../http/linked-abort.js';
+import { isPublicAddress } from './public-address.js';
+
+/** What may be fetched. */
+export interface FetchMediumOptions {
+  /** Hosts, or `host:port`. */
+  readonly allowedHosts: readonly string[];
+  readonly limitBytes: number;
+  readonly timeoutMs: number;
+  readonly param: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Fetches a medium from a host of the list. Names that lead to private addresses are refused, unless the list says
+ * `host:port`; the address that was checked is the one that is called, so a name cannot change in between. Redirects are
+ * not followed.
+ *
+ * @throws RequestError (400) for a host that is not on the list, and for what cannot be fetched
+ */
+export async function fetchMedium(url: URL, options: FetchMediumOptions): Promise<Uint8Array> {
+  const { allowedHosts, param } = options;
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
+  const host = url.hostname.toLowerCase();
+  const isNamed = allowedHosts.includes(`${host}:${port}`);
+  const hasUsualPort = url.port === '' && allowedHosts.includes(host);
+  if (!isNamed && !hasUsualPort) {
+    const hint = 'send it as a data: address, or start the server with this host in allowedImageHosts';
+    throw badParameter(param, `Fetching from ${url.host} is not allowed: ${hint}`, 'host_not_allowed');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw badParameter(param, 'Addresses with a user name or password are not fetched', 'invalid_url');
+  }
+  const address = await addressOf(host.replace(/^\[|\]$/g, ''), param);
+  // Somebody who names a port of a private host means it.
+  if (!isNamed && !isPublicAddress(address)) {
+    throw badParameter(param, `${url.host} has a private address, which is not fetched`, 'host_not_allowed');
+  }
+  const { signal, abort, unlink } = linkedAbort(options.signal);
+  const timer = setTimeout(
+    () => abort(new DOMException('it took too long', 'TimeoutError')),
+    options.timeoutMs,
+  );
+  try {
+    return await download(url, address, { ...options, signal });
+  } catch (cause) {
+    options.signal.throwIfAborted();
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw badParameter(param, `${url.host} did not give the medium: ${reason}`, 'fetch_failed');
+  } finally {
+    clearTimeout(timer);
+    unlink();
+  }
+}
+
+async function addressOf(host: string, param: string): Promise<string> {
+  if (isIP(host) !== 0) return host;
+  try {
+    return (await lookup(host)).address;
+  } catch {
+    throw badParameter(param, `The host ${host} cannot be found`, 'fetch_failed');
+  }
+}
+
+function download(url: URL, address: string, options: FetchMediumOptions): Promise<Uint8Array> {
+  const { limitBytes, signal, param } = options;
+  return new Promise((resolve, reject) => {
+    const refuse = (reason: string) => reject(badParameter(param, reason, 'fetch_failed'));
+    const client = url.protocol === 'https:' ? https : http;
+    const request = client.get(
+      url,
+      {
+        signal,
+        headers: { accept: 'image/*, audio/*, video/*', 'user-agent': 'markbase-server' },
+        lookup: (_host, { all }, done) => {
+          const family = isIP(address);
+          if (all) done(null, [{ address, family }]);
+          else done(null, address, family);
+        },
+      },
+      (response) => {
+        if (response.statusCode !== 200) {
+          response.destroy();
+          return refuse(`status ${response.statusCode}`);
+        }
+        const chunks: Buffer[] = [];
+        let total = 0;
+        response.on('data', (chunk: Buffer) => {
+          chunks.push(chunk);
+          total += chunk.length;
+          if (total <= limitBytes) return;
+          response.destroy();
+          refuse(`it is longer than ${limitBytes} bytes`);
+        });
+        response.on('end', () => resolve(Buffer.concat(chunks)));
+        response.on('error', reject);
+      },
+    );
+    request.on('error', reject);
+  });
+}

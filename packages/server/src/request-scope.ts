@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import type { AnswerPlan } from './answering/answer-plan.js';
+import type { AnswerControl, AnswerRunner, RunningAnswer } from './answering/answer-runner.js';
+import { RequestError } from './errors/request-error.js';
+import { requestErrorOf } from './errors/request-error-of.js';
+import type { AnswerResponseOptions } from './http/answer-response.js';
+import { linkedAbort } from './http/linked-abort.js';
+import { readJson } from './http/read-json.js';
+import type { ServerMetrics } from './metrics.js';
+import type { ServedModel, ServerSettings } from './server-options.js';
+
+/** What a route needs to answer one request. */
+export interface RequestScopeOptions {
+  readonly request: Request;
+  /** Whose turn the request takes: one client's requests do not hold up another's. */
+  readonly client: string;
+  readonly requestId: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly settings: ServerSettings;
+  readonly runner: AnswerRunner;
+  readonly metrics: ServerMetrics;
+  /** When the server was made, in seconds since 1970. */
+  readonly startedSeconds: number;
+}
+
+/** One request: its body, its model, and its answer, which stops when the client leaves or the server closes. */
+export class RequestScope {
+  readonly settings: ServerSettings;
+  readonly responseOptions: AnswerResponseOptions;
+  readonly #options: RequestScopeOptions;
+  readonly #control: AnswerControl;
+
+  constructor(options: RequestScopeOptions) {
+    const { request, headers, settings, requestId } = options;
+    this.settings = settings;
+    this.#options = options;
+    this.#control = linkedAbort(request.signal);
+    this.responseOptions = {
+      limits: settings.limits,
+      headers,
+      abort: () => this.#control.abort(clientLeft()),
+      onLateError: (error) => {
+        if (!request.signal.aborted)
+          logFailure(settings, error, { requestId, route: new URL(request.url).pathname });
+      },
+    };
+  }
+
+  /** The JSON body. @throws RequestError */
+  json(): Promise<unknown> {
+    return readJson(this.#options.request, this.settings.limits.bodyBytes);
+  }
+
+  /** The model of this name. @throws RequestError (404) */
+  served(id: string): ServedModel {
+    const found = this.settings.models.find((served) => served.id === id);
+    if (found) return found;
+    const known = this.settings.models.map((served) => served.id).join(', ');
+    const message = `The model '${id}' does not exist; this server has: ${known}`;
+    throw new RequestError({ status: 404, message, param: 'model', apiCode: 'model_not_found' });
+  }
+
+  /** Waits for the request's turn, and checks it. */
+  open(plan: AnswerPlan): Promise<RunningAnswer> {
+    const { runner, client, metrics } = this.#options;
+    return runner.open(plan, client, this.#control, metrics);
+  }
+
+  /** Tokens of the prompt that a request would have. */
+  countTokens(plan: AnswerPlan): Promise<number> {
+    const { runner, client } = this.#options;
+    return runner.countTokens(plan, client, this.#control);
+  }
+
+  /** Seconds since 1970. */
+  nowSeconds(): number {
+    return Math.floor(this.settings.clock() / 1000);
+  }
+
+  /** When the server was made. */
+  get startedSeconds(): number {
+    return this.#options.startedSeconds;
+  }
+
+  /** A new identifier that begins with `prefix`. */
+  newId(prefix: string): string {
+    return `${prefix}${randomUUID().replaceAll('-', '')}`;
+  }
+}
+
+/** Not the server's failure; the status is what nginx logs when a client leaves. */
+function clientLeft(): RequestError {
+  return new RequestError({ status: 499, message: 'The client left', apiCode: 'client_left' });
+}
+
+/** Logs what went wrong, where it was not the client's doing. */
+export function logFailure(
+  { logger }: Pick<ServerSettings, 'logger'>,
+  error: unknown,
+  fields: Readonly<Record<string, string>>,
+): void {
+  const { status, message, cause } = requestErrorOf(error);
+  if (status >= 500) logger?.error(message, { ...fields, status }, cause ?? error);
+}

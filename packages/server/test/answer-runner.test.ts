@@ -1,0 +1,49 @@
+import { describe, expect, it, vi } from 'vitest';
+import { AnswerRunner } from '../src/answering/answer-runner.js';
+import { ServerMetrics } from '../src/metrics.js';
+import { checkedOptions } from '../src/server-options.js';
+import { serveDemo } from './serve-demo.js';
+
+const demo = serveDemo({}, { maxSequences: 2 });
+const metrics = new ServerMetrics(() => ({}), {});
+const stories = () => ({
+  served: checkedOptions({ model: { id: 'demo', model: demo.model } }).models[0]!,
+  options: { messages: [{ role: 'user' as const, content: 'Tell me a story about a seal.' }] },
+  count: 1,
+});
+
+function control() {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: (reason: unknown) => controller.abort(reason) };
+}
+
+describe('AnswerRunner', () => {
+  it('gives a place back whose events nobody asked for, and one whose reader stops', async () => {
+    const plan = stories();
+    const runner = new AnswerRunner(checkedOptions({ models: [plan.served] }));
+    const left = control();
+    await runner.open(plan, 'a', left, metrics);
+    expect(runner.busy).toBe(1);
+    left.abort(new TypeError('left'));
+    expect(runner.busy).toBe(0);
+
+    const { events } = await runner.open(plan, 'a', control(), metrics);
+    for await (const _ of events()) break;
+    expect(runner.busy).toBe(0);
+    await vi.waitFor(() => expect(demo.model.idleSequences).toBe(2), { timeout: 10_000 });
+  });
+
+  it('stops what runs and what waits', async () => {
+    const plan = stories();
+    const runner = new AnswerRunner(checkedOptions({ models: [plan.served], limits: { concurrent: 1 } }));
+    const running = await runner.open(plan, 'a', control(), metrics);
+    const waiting = runner.open(plan, 'b', control(), metrics);
+    const reading = (async () => {
+      for await (const _ of running.events());
+    })();
+    runner.stop(new TypeError('stopped'));
+    await expect(reading).rejects.toThrow('stopped');
+    await expect(waiting).rejects.toThrow('stopped');
+    expect(runner.busy).toBe(0);
+  });
+});
