@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import { applyConfig } from './config/apply-config.js';
+import { readConfigFile } from './config/config-file.js';
 import { reportError } from './errors.js';
 import { createProgram } from './program.js';
 
@@ -9,7 +11,10 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  await createProgram().parseAsync();
+  const program = createProgram();
+  const config = await readConfigFile();
+  if (config) applyConfig(program, config);
+  await program.parseAsync();
 } catch (error) {
   process.exitCode = reportError(error);
 }

@@ -35,7 +35,7 @@ export function reportError(error: unknown): number {
     process.stderr.write('interrupted\n');
     return EXIT_INTERRUPTED;
   }
-  process.stderr.write(`error: ${userMessage(error) ?? unexpectedMessage(error)}\n`);
+  process.stderr.write(`error: ${reasonForUser(error) ?? unexpectedMessage(error)}\n`);
   if (process.env.MARKBASE_DEBUG === '1' && error instanceof Error) {
     process.stderr.write(`${error.stack}\n`);
   }
@@ -47,7 +47,8 @@ export function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
 }
 
-function userMessage(error: unknown): string | null {
+/** What a user can do something about, in words; null for a fault of the program. */
+export function reasonForUser(error: unknown): string | null {
   if (MarkBaseError.isInstance(error)) return error.message;
   return isSystemError(error) ? systemMessage(error) : null;
 }

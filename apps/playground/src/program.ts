@@ -1,11 +1,17 @@
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
 import { benchCommand } from './commands/bench.js';
+import { chatCommand } from './commands/chat.js';
+import { completionCommand } from './commands/completion.js';
+import { configCommand } from './commands/config.js';
 import { doctorCommand } from './commands/doctor.js';
 import { generateCommand } from './commands/generate.js';
 import { inspectCommand } from './commands/inspect.js';
+import { playgroundCommand } from './commands/playground.js';
 import { quantizeCommand } from './commands/quantize.js';
+import { serveCommand } from './commands/serve.js';
 import { synthCommand } from './commands/synth.js';
+import { transcribeCommand } from './commands/transcribe.js';
 import { verifyCommand } from './commands/verify.js';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
@@ -16,13 +22,19 @@ export function createProgram(): Command {
     .description('Run, check and measure Gemma 4 checkpoints on this machine.')
     .version(version);
   const commands = [
+    playgroundCommand(),
+    chatCommand(),
     generateCommand(),
+    transcribeCommand(),
+    serveCommand(),
     verifyCommand(),
     benchCommand(),
     inspectCommand(),
     synthCommand(),
     quantizeCommand(),
     doctorCommand(),
+    configCommand(),
+    completionCommand(),
   ];
   for (const command of commands) program.addCommand(command);
   for (const command of [program, ...commands]) {

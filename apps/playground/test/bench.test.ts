@@ -13,7 +13,13 @@ interface Rate {
 
 interface Measurement {
   prefill: { promptTokens: number; tokensPerSecond: Rate }[];
-  decode: { batch: number; generatedTokens: number; tokensPerSecond: Rate }[];
+  decode: {
+    batch: number;
+    depthTokens: number;
+    generatedTokens: number;
+    tokensPerSecond: Rate;
+    cacheBytesPerToken: number;
+  }[];
   bytesPerToken: number;
   bandwidthFraction: number;
 }
@@ -50,6 +56,27 @@ test('measures what it was asked for', async () => {
   expect(result.bandwidthFraction).toBeGreaterThan(0);
 });
 
+test('decodes behind a cache that was never computed', async () => {
+  const model = await temporaryFolder();
+  await markbaseJson(['synth', '--variant', '12b', '--tiny', '--out', model]);
+  const { decode } = await markbaseJson<Measurement>([
+    'bench',
+    ...['--model', model, '--prompt', '8', '--generate', '2', '--batch', '1,2', '--reps', '1'],
+    ...['--depth', '1,1000,4000'],
+  ]);
+  expect(decode.map(({ depthTokens, batch }) => [depthTokens, batch])).toEqual([
+    [1, 1],
+    [1, 2],
+    [1000, 1],
+    [1000, 2],
+    [4000, 1],
+    [4000, 2],
+  ]);
+  // Full layers see it all; there are two of them, with one head of width 64, whose keys and values are apart.
+  const more = decode[4]!.cacheBytesPerToken - decode[2]!.cacheBytesPerToken;
+  expect(more).toBe(3000 * 2 * 64 * 2 * 2);
+});
+
 test('counts the commands of a decode step without a checkpoint, and leaves nothing behind', async () => {
   const plans = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('markbase-plan-'));
   const before = await plans();
@@ -62,6 +89,71 @@ test('counts the commands of a decode step without a checkpoint, and leaves noth
   expect(total(plan.commandsByScope)).toBe(plan.commandCount);
   // 4.5 bits a weight: the true shape reads about 1.3 GB a token.
   expect(plan.weightBytesPerStep / 1e9).toBeCloseTo(1.3, 1);
+});
+
+interface GpuPlan {
+  gpu: {
+    dispatches: number;
+    barriers: number;
+    commandBuffers: number;
+    waits: number;
+    weightBytes: number;
+    tokenTensorBytes: number;
+    checkpointBytes: number;
+    cacheBytes: number;
+    activationBytes: number;
+    bytesPerSecond: Record<string, number>;
+    predictedMsPerStep: Record<string, number>;
+    predictedMsPerToken: Record<string, number>;
+    launches: { kernel: string; label: string; groups: number[]; threads: number; activationBytes: number }[];
+  };
+  weightBytesPerStep: number;
+}
+
+// What a decode step may cost on a GPU: 7 launches a dense layer, 11 a layer with experts, and a few around them.
+const BUDGETS = { e2b: 250, e4b: 300, '12b': 345, '26b-a4b': 330, '31b': 430 };
+
+const planOf = (...flags: string[]) =>
+  markbaseJson<GpuPlan>(['bench', '--plan', '--device', 'metal', ...flags]);
+
+const CONTEXTS = [1, 1024, 4096, 32_768];
+const BUDGETED = Object.entries(BUDGETS).flatMap(([variant, budget]) =>
+  CONTEXTS.map((context) => [variant, context, budget] as const),
+);
+
+test.each(BUDGETED)('keeps the budget of launches of %s at context %i', async (variant, context, budget) => {
+  const { gpu, weightBytesPerStep } = await planOf('--variant', variant, '--context', String(context));
+  expect(gpu.dispatches).toBeLessThanOrEqual(budget);
+  expect(gpu.dispatches).toBe(gpu.launches.length);
+  expect(gpu.barriers).toBeLessThan(gpu.dispatches);
+  expect(gpu).toMatchObject({ commandBuffers: 1, waits: 1, weightBytes: weightBytesPerStep });
+  const perLayer = new Map<string, number>();
+  for (const { label } of gpu.launches) {
+    const scope = label.split(' / ')[0]!;
+    if (scope.startsWith('layer ')) perLayer.set(scope, (perLayer.get(scope) ?? 0) + 1);
+  }
+  expect(Math.max(...perLayer.values())).toBeLessThanOrEqual(variant === '26b-a4b' ? 11 : 7);
+  // What the commands say that they read, against the headers of the checkpoint.
+  expect(gpu.weightBytes / gpu.tokenTensorBytes).toBeGreaterThan(0.99);
+  expect(gpu.weightBytes / gpu.tokenTensorBytes).toBeLessThanOrEqual(1.01);
+  // The row that a token looks up belongs to a head that it reads as well.
+  expect(gpu.checkpointBytes).toBeGreaterThan(0.999 * gpu.tokenTensorBytes);
+});
+
+test('predicts by the model that it states', async () => {
+  const { gpu } = await planOf('--variant', 'e2b', '--tiny', '--rows', '2', '--context', '100');
+  const seconds = (gpu.weightBytes + gpu.cacheBytes) / gpu.bytesPerSecond.M1!;
+  const launchMs = (1.3 * gpu.barriers + 0.5 * (gpu.dispatches - gpu.barriers)) / 1000;
+  expect(gpu.predictedMsPerStep.M1).toBeCloseTo(1000 * seconds + launchMs, 3);
+  expect(gpu.predictedMsPerToken.M1).toBeCloseTo(gpu.predictedMsPerStep.M1! / 2, 2);
+  expect(Object.keys(gpu.predictedMsPerToken)).toContain('M5 Max');
+  const total = gpu.launches.reduce((sum, { activationBytes }) => sum + activationBytes, 0);
+  expect(gpu.activationBytes).toBe(total);
+});
+
+test('plans a step of a prompt', async () => {
+  const { gpu } = await planOf('--variant', '31b', '--tiny', '--step', 'prefill', '--rows', '32');
+  expect(gpu.launches.map(({ kernel }) => kernel)).toContain('linear_tile_q4');
 });
 
 test('says what is missing', async () => {

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
@@ -9,6 +9,9 @@ import {
   talkingModel,
   temporaryFolder,
 } from './run-markbase.js';
+
+/** A GIF of one pixel. */
+const DOT = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 
 interface Answer {
   text: string;
@@ -56,9 +59,9 @@ describe('with random weights', () => {
       status: 1,
       stderr: expect.stringMatching(/the prompt has \d+ tokens, but the context holds 4/),
     });
-    expect(await run('--image', 'cat.png')).toMatchObject({
+    expect(await run('--raw', '--image', 'cat.png')).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('no image encoder installed'),
+      stderr: expect.stringContaining('--image: expected no --raw beside it'),
     });
     const tools = join(await temporaryFolder(), 'tools.json');
     await writeFile(tools, '{}');
@@ -100,6 +103,33 @@ describe.skipIf(!hasDemoModel)('with the demo model', () => {
       stdout: `${answer.text}\n`,
       stderr: `[reasoning] ${answer.reasoning}\n`,
     });
+  });
+
+  test('looks at pictures and video, each as many tokens as its budget gives', async () => {
+    const folder = await temporaryFolder();
+    const [picture, frames] = [join(folder, 'dot.gif'), join(folder, 'frames')];
+    await mkdir(frames);
+    for (const path of [picture, join(frames, '1.gif'), join(frames, '2.gif')]) await writeFile(path, DOT);
+    const brief = (...args: string[]) =>
+      markbaseJson<Answer>([...chat('What is this?', ...args), '--max-tokens', '1']);
+    const plain = (await brief()).usage.promptTokens;
+    // A square takes 64 of 70 soft tokens, and two delimiters.
+    const once = await brief('--image', picture, '--image-tokens', '70');
+    expect(once.usage.promptTokens - plain).toBe(66);
+    const more = await brief('--image', picture, '--image', picture, '--image-tokens', '140');
+    expect(more.usage.promptTokens - plain).toBe(2 * (121 + 2));
+    const video = await brief('--video', frames);
+    expect(video.usage.promptTokens - plain).toBeGreaterThan(2 * 66);
+  });
+
+  test('says what is wrong with a picture', async () => {
+    const folder = await temporaryFolder();
+    const text = join(folder, 'text.png');
+    await writeFile(text, 'not a picture');
+    const run = (...args: string[]) => markbase(chat('What is this?', ...args));
+    expect(await run('--image', text)).toMatchObject({ status: 1, stdout: '' });
+    expect((await run('--image', join(folder, 'none.png'))).stderr).toContain('it does not exist');
+    expect((await run('--image', text, '--image-tokens', '100')).stderr).toContain('70, 140, 280, 560, 1120');
   });
 
   test('shows calls of tools', async () => {

@@ -9,10 +9,12 @@ const COMMANDS = {
     '--raw',
     '--tools',
     '--image',
+    '--audio',
     '--max-tokens',
     '--seed',
     '--json',
   ],
+  transcribe: ['--model', '--prompt', '--max-seconds', '--truncated', '--json'],
   verify: ['--device', '--precision', '--json'],
   bench: [
     '--model',

@@ -1,7 +1,9 @@
-import { openCheckpoint } from '@markbase/loader';
+import { readFile } from 'node:fs/promises';
+import { estimate, openCheckpoint } from '@markbase/loader';
 import { type Device, measureReadBandwidth } from '@markbase/metal-runtime';
 import { mixtureOfExperts } from '@markbase/moe';
 import { TextModel } from '@markbase/text';
+import { acquireAt } from './acquire-at.js';
 import { randomTokens } from './random-tokens.js';
 import { type Spread, spread } from './spread.js';
 
@@ -13,6 +15,8 @@ export interface Workload {
   readonly generatedTokens: number;
   /** Numbers of sequences that decode together. */
   readonly batches: readonly number[];
+  /** Positions that a measured decode starts behind; each with each of `batches`. */
+  readonly depths: readonly number[];
   /** Measurements of each kind. */
   readonly repetitions: number;
   readonly precision: 'high' | 'fast';
@@ -21,8 +25,7 @@ export interface Workload {
   onStage(stage: string): void;
 }
 
-/** Positions that a measured decode starts behind. */
-const DECODE_DEPTH = 128;
+const FIRST_PROMPT_TOKENS = 128;
 const SEED = 20_011;
 
 /** Measures load, prefill and decode of a checkpoint with random token ids: it needs no tokenizer. */
@@ -34,16 +37,17 @@ export async function measureModel(directory: string, device: Device, workload: 
   const model = await TextModel.load(checkpoint, device, {
     precision,
     feedForward: mixtureOfExperts,
-    contextTokens: Math.max(...workload.prompts, DECODE_DEPTH) + workload.generatedTokens + 1,
+    contextTokens: Math.max(...workload.prompts, ...workload.depths) + workload.generatedTokens + 1,
     maxSequences: Math.max(1, ...workload.batches),
     signal,
   });
   const loadMs = performance.now() - start;
   try {
     const tokens = randomTokens(checkpoint.config, SEED);
-    const firstPrompt = workload.prompts[0] ?? DECODE_DEPTH;
+    const firstPrompt = workload.prompts[0] ?? FIRST_PROMPT_TOKENS;
     const firstTokenMs = 1000 * (await timePrefill(model, tokens(firstPrompt), signal));
-    await timeDecode(model, { batch: 1, steps: 1, tokens, signal });
+    const anonymousBytes = await readAnonymousBytes();
+    await timeDecode(model, { batch: 1, depth: 1, steps: 1, tokens, signal });
     const bytesPerToken = model.plan().weightBytes;
 
     const prefill = [];
@@ -53,18 +57,21 @@ export async function measureModel(directory: string, device: Device, workload: 
       prefill.push({ promptTokens, tokensPerSecond: rates(promptTokens, times) });
     }
     const decode = [];
-    for (const batch of workload.batches) {
-      workload.onStage(`decode of ${batch} sequences`);
-      const times = await repeat(repetitions, () =>
-        timeDecode(model, { batch, steps: workload.generatedTokens, tokens, signal }),
-      );
-      const tokensPerSecond = rates(batch * workload.generatedTokens, times);
-      decode.push({
-        batch,
-        depthTokens: DECODE_DEPTH,
-        generatedTokens: workload.generatedTokens,
-        tokensPerSecond,
-      });
+    for (const depth of workload.depths) {
+      const sizes = { contextTokens: depth, precision };
+      const { keysAndValues } = estimate(checkpoint, sizes).activePerToken;
+      for (const batch of workload.batches) {
+        workload.onStage(`decode of ${batch} sequences behind ${depth} tokens`);
+        const steps = workload.generatedTokens;
+        const times = await repeat(repetitions, () =>
+          timeDecode(model, { batch, depth, steps, tokens, signal }),
+        );
+        const tokensPerSecond = rates(batch * steps, times);
+        decode.push({
+          ...{ batch, depthTokens: depth, generatedTokens: steps, tokensPerSecond },
+          cacheBytesPerToken: keysAndValues,
+        });
+      }
     }
     // Kilobytes on every platform; taken before the bandwidth is measured, which needs a large buffer.
     const peakRssBytes = process.resourceUsage().maxRSS * 1024;
@@ -81,6 +88,7 @@ export async function measureModel(directory: string, device: Device, workload: 
       prefill,
       decode,
       peakRssBytes,
+      anonymousBytes,
       bytesPerToken,
       readBandwidthBytesPerSecond: bytesPerSecond,
       decodeBytesPerSecond,
@@ -107,16 +115,18 @@ async function timePrefill(model: TextModel, ids: Int32Array, signal: AbortSigna
 /** Seconds of `steps` decode steps of `batch` sequences, each step fed with what the one before has chosen. */
 async function timeDecode(
   model: TextModel,
-  run: { batch: number; steps: number; tokens: (count: number) => Int32Array; signal: AbortSignal },
+  run: {
+    batch: number;
+    depth: number;
+    steps: number;
+    tokens: (count: number) => Int32Array;
+    signal: AbortSignal;
+  },
 ): Promise<number> {
-  const { batch, steps, tokens, signal } = run;
-  const sequences = await model.acquire(new Array(batch).fill(null), signal);
+  const { batch, depth, steps, tokens, signal } = run;
+  const { sequences, choices: first } = await acquireAt(model, { batch, depth, tokens, signal });
+  let choices = first;
   try {
-    const jobs = sequences.map((sequence) => ({
-      sequence,
-      rows: model.layOut({ ids: tokens(DECODE_DEPTH) }),
-    }));
-    let choices = await model.prefill(jobs, { signal });
     const start = performance.now();
     for (let step = 0; step < steps; step += 1) {
       const rows = sequences.map((sequence, index) => ({ sequence, token: choices[index]?.token ?? 0 }));
@@ -134,6 +144,13 @@ async function repeat(count: number, measure: () => Promise<number>): Promise<nu
   const times: number[] = [];
   for (let index = 0; index < count; index += 1) times.push(await measure());
   return times;
+}
+
+/** Memory of this process that no file stands behind; null where the system does not say. */
+async function readAnonymousBytes(): Promise<number | null> {
+  const status = await readFile('/proc/self/status', 'utf8').catch(() => '');
+  const kilobytes = /^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1];
+  return kilobytes === undefined ? null : 1024 * Number(kilobytes);
 }
 
 function rates(tokens: number, seconds: readonly number[]): Spread {

@@ -1,21 +1,25 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openCheckpoint } from '@markbase/loader';
+import { estimate, openCheckpoint } from '@markbase/loader';
 import type { Device, ProgramPlan } from '@markbase/metal-runtime';
 import { mixtureOfExperts } from '@markbase/moe';
 import { TextModel } from '@markbase/text';
 import { planCheckpoint } from '../synth/plan-checkpoint.js';
 import { textShape, type VariantName } from '../synth/shape.js';
 import { writeSparseCheckpoint } from '../synth/write-checkpoint.js';
+import { countDispatches } from './gpu-model.js';
 
 /** What is counted of a lowered program. */
 export interface PlanOptions {
   readonly variant: VariantName;
   readonly isTiny: boolean;
   readonly layerCount?: number;
-  /** Sequences of the decode step. */
+  readonly step: 'decode' | 'prefill';
+  /** Sequences of the decode step, or tokens of the prefill step. */
   readonly rows: number;
+  /** Positions that the step's rows see in full layers. */
+  readonly positions: number;
   readonly precision: 'high' | 'fast';
   readonly signal: AbortSignal;
 }
@@ -23,14 +27,14 @@ export interface PlanOptions {
 /** 4-bit codes in groups of 64, as most published checkpoints have. */
 const STORAGE = { bits: 4, groupSize: 64 };
 /** The caches take address space only, but a plan needs no long context. */
-const CONTEXT_TOKENS = 1024;
+const CONTEXT_TOKENS = 32_768;
 
 /**
- * Counts the commands of a decode step of a variant. The checkpoint is a file with a hole where the weights are: it
+ * Counts the commands of a step of a variant. The checkpoint is a file with a hole where the weights are: it
  * needs neither a download nor space, and it is removed afterwards.
  */
 export async function planModel(device: Device, options: PlanOptions) {
-  const { variant, isTiny, layerCount, rows, precision, signal } = options;
+  const { variant, isTiny, layerCount, step, rows, positions, precision, signal } = options;
   const directory = await mkdtemp(join(tmpdir(), 'markbase-plan-'));
   try {
     await writeSparseCheckpoint(
@@ -38,16 +42,32 @@ export async function planModel(device: Device, options: PlanOptions) {
       planCheckpoint(textShape(variant, { isTiny, layerCount }), STORAGE, 1),
     );
     const checkpoint = await openCheckpoint(directory, { signal });
+    const contextTokens = Math.min(CONTEXT_TOKENS, checkpoint.config.text.maxPositions);
     const model = await TextModel.load(checkpoint, device, {
       precision,
       feedForward: mixtureOfExperts,
-      contextTokens: CONTEXT_TOKENS,
-      maxSequences: rows,
+      contextTokens,
+      ...(step === 'decode' ? { maxSequences: rows } : { prefillChunk: rows }),
       signal,
     });
     try {
-      const layerCount = model.config.layers.length;
-      return { variant, rows, precision, layerCount, ...countCommands(model.plan(rows)) };
+      const seen = Math.min(positions, contextTokens);
+      const plan = model.plan(rows, seen, step);
+      const { fileBytes, activePerToken } = estimate(checkpoint, { contextTokens: seen, precision });
+      const { dense, experts, lookups, keysAndValues } = activePerToken;
+      const bytes = {
+        weights: plan.weightBytes,
+        tokenTensors: dense + experts + lookups,
+        checkpoint: fileBytes,
+        // Rows of a prompt share what they see.
+        cache: keysAndValues * (step === 'decode' ? rows : 1),
+      };
+      const gpu = plan.dispatches.length > 0 && countDispatches(plan.dispatches, bytes, rows);
+      return {
+        ...{ variant, step, rows, positions: seen, precision, layerCount: model.config.layers.length },
+        ...countCommands(plan),
+        ...(gpu && { gpu }),
+      };
     } finally {
       model.dispose();
     }

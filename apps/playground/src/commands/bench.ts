@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '@markbase/core';
 import { Command, Option } from 'commander';
+import { GPU_MODEL } from '../bench/gpu-model.js';
 import type { measureModel } from '../bench/measure-model.js';
 import type { planModel } from '../bench/plan-model.js';
 import type { Spread } from '../bench/spread.js';
@@ -9,28 +10,41 @@ import { addDeviceFlags, type DeviceFlags, integer, integerList } from '../optio
 import { formatBytes, printJson, printLines, table } from '../output.js';
 import { note } from '../progress.js';
 import { VARIANT_NAMES, type VariantName } from '../synth/shape.js';
-import { withDevice } from '../with-device.js';
+import { withDevice, withPlanDevice } from '../with-device.js';
 
 interface BenchFlags extends DeviceFlags {
   readonly model?: string;
   readonly prompt: readonly number[];
   readonly generate: number;
   readonly batch: readonly number[];
+  readonly depth: readonly number[];
   readonly reps: number;
   readonly plan: boolean;
   readonly variant?: VariantName;
   readonly tiny: boolean;
   readonly layers?: number;
+  readonly step: 'decode' | 'prefill';
   readonly rows: number;
+  readonly context: number;
   readonly json: boolean;
 }
+
+const PLAN_HELP = `
+With --plan --device metal, on any machine, "gpu" says what the step is on a GPU:
+  dispatches, barriers, commandBuffers, waits   as they are encoded
+  weightBytes, weightBytesPerToken              that the step reads of the weights
+  tokenTensorBytes, checkpointBytes             of the tensors that one token uses, and of all, from the headers
+  cacheBytes, activationBytes                   keys and values that are seen; operands of launches, each once a launch
+  launches                                      kernel, threadgroups (groups), threads a group, threadgroup memory
+  predictedMsPerStep, predictedMsPerToken       for M1 to M5 Max; a model, nothing was measured:
+    ${GPU_MODEL}`;
 
 /** `markbase bench`: measures a checkpoint, or counts the commands of a variant's program. */
 export function benchCommand(): Command {
   const command = new Command('bench')
     .description(
       'Measure load, prefill and decode of a checkpoint on random tokens (no tokenizer needed), ' +
-        'or count the commands of a lowered decode step with --plan.',
+        'or count the commands of a lowered step with --plan.',
     )
     .option('--model <dir>', 'folder of the checkpoint to measure, or org/name on the Hugging Face hub')
     .option(
@@ -41,13 +55,26 @@ export function benchCommand(): Command {
     )
     .option('--generate <n>', 'decode steps of one measurement', integer(1, 1_000_000), 64)
     .option('--batch <n,...>', 'numbers of sequences that decode together', integerList(1, 1024), [1, 4])
+    .option(
+      '--depth <n,...>',
+      'tokens in the cache that a decode starts behind; all but the last 128 are pretended',
+      integerList(1, 1_000_000),
+      [128],
+    )
     .option('--reps <n>', 'measurements of each kind', integer(1, 1000), 5)
     .option('--plan', 'count commands instead of measuring; needs --variant, no checkpoint', false)
     .addOption(new Option('--variant <name>', 'size of the family, for --plan').choices(VARIANT_NAMES))
     .option('--tiny', 'the tiny size of the variant, for --plan', false)
     .option('--layers <n>', 'another number of layers, for --plan', integer(1, 1000))
-    .option('--rows <n>', 'sequences of the decode step, for --plan', integer(1, 1024), 1)
+    .addOption(
+      new Option('--step <kind>', 'what is planned, for --plan')
+        .choices(['decode', 'prefill'])
+        .default('decode'),
+    )
+    .option('--rows <n>', 'sequences of the decode step, or tokens of the prompt', integer(1, 1024), 1)
+    .option('--context <n>', 'positions that the step sees, for --plan', integer(1, 32_768), 1024)
     .option('--json', 'print the result as JSON', false)
+    .addHelpText('after', PLAN_HELP)
     .action(async (flags: BenchFlags) => {
       await withInterrupt((signal) => (flags.plan ? runPlan(flags, signal) : runMeasurement(flags, signal)));
     });
@@ -63,6 +90,7 @@ async function runMeasurement(flags: BenchFlags, signal: AbortSignal): Promise<v
       prompts: flags.prompt,
       generatedTokens: flags.generate,
       batches: flags.batch,
+      depths: flags.depth,
       repetitions: flags.reps,
       precision: flags.precision,
       signal,
@@ -76,12 +104,16 @@ async function runMeasurement(flags: BenchFlags, signal: AbortSignal): Promise<v
 async function runPlan(flags: BenchFlags, signal: AbortSignal): Promise<void> {
   const variant = required('--variant', flags.variant, `one of ${VARIANT_NAMES.join(', ')}, for --plan`);
   const { planModel } = await import('../bench/plan-model.js');
-  const result = await withDevice(flags, (device) =>
+  // A plan for Metal needs no GPU.
+  const open = flags.device === 'metal' ? withPlanDevice : withDevice;
+  const result = await open(flags, (device) =>
     planModel(device, {
       variant,
       isTiny: flags.tiny,
       layerCount: flags.layers,
+      step: flags.step,
       rows: flags.rows,
+      positions: flags.context,
       precision: flags.precision,
       signal,
     }),
@@ -99,7 +131,9 @@ function measurementLines(result: Awaited<ReturnType<typeof measureModel>>): str
   const { device } = result;
   const rows = [
     ...result.prefill.map((item) => rateRow(`prefill of ${item.promptTokens}`, item.tokensPerSecond)),
-    ...result.decode.map((item) => rateRow(`decode, ${item.batch} at once`, item.tokensPerSecond)),
+    ...result.decode.map((item) =>
+      rateRow(`decode, ${item.batch} at once behind ${item.depthTokens}`, item.tokensPerSecond),
+    ),
   ];
   const lines = [
     `${result.model} on ${device.kind} (${device.name}, ${device.isa}, ${device.threads} threads), ${result.precision}`,
@@ -123,11 +157,31 @@ function planLines(result: Awaited<ReturnType<typeof planModel>>): string[] {
     ...table([[title, 'commands'], ...Object.entries(by).map(([key, commands]) => [key, String(commands)])]),
   ];
   return [
-    `decode step of ${result.variant}, ${result.layerCount} layers, ${result.rows} rows, ${result.precision}: ` +
+    `${result.step} step of ${result.variant}, ${result.layerCount} layers, ${result.rows} rows, ${result.precision}: ` +
       `${result.commandCount} commands, ${result.commandsPerLayer.toFixed(1)} a layer`,
     `activations: ${formatBytes(result.arenaBytes)}; weights read: ${formatBytes(result.weightBytesPerStep)} a step`,
+    ...gpuLines(result.gpu),
     ...counts('kernel', result.commandsByKernel),
     ...counts('part', mergeLayers(result.commandsByScope)),
+  ];
+}
+
+/** What the step is made of on a GPU, when the device has launches. */
+function gpuLines(gpu: Awaited<ReturnType<typeof planModel>>['gpu']): string[] {
+  if (!gpu) return [];
+  const rows = Object.entries(gpu.predictedMsPerStep).map(([chip, ms]) => [
+    chip,
+    ms.toFixed(2),
+    gpu.predictedMsPerToken[chip]!.toFixed(2),
+  ]);
+  const { dispatches, barriers, commandBuffers, waits } = gpu;
+  return [
+    `on the GPU: ${dispatches} dispatches, ${barriers} barriers, ${commandBuffers} command buffer, ${waits} wait`,
+    `weights a token: ${formatBytes(gpu.weightBytesPerToken)}, of tensors of ${formatBytes(gpu.tokenTensorBytes)} that one ` +
+      `uses and ${formatBytes(gpu.checkpointBytes)} in all`,
+    `a step: keys and values ${formatBytes(gpu.cacheBytes)}, activations ${formatBytes(gpu.activationBytes)}`,
+    '',
+    ...table([['predicted, not measured', 'ms a step', 'ms a token'], ...rows]),
   ];
 }
 

@@ -1,10 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { availableParallelism, cpus, freemem, totalmem } from 'node:os';
+import { availableParallelism, cpus, freemem, release, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { hasErrorCode } from '@markbase/core';
 import { Command } from 'commander';
 import { formatBytes, printJson, printLines } from '../output.js';
+import { adviceForMac } from './metal-check.js';
 
 type Runtime = typeof import('@markbase/metal-runtime');
 
@@ -51,6 +52,7 @@ async function examine(model: ModelNeeds | null) {
   const isas = await tryTo(async () => requireValue(runtime).listIsas());
   const demo = await tryTo(demoModelPath);
   const checks = [nodeCheck(), deviceCheck(devices), memoryCheck(), demoCheck(demo)];
+  if (process.platform === 'darwin') checks.push(metalCheck(devices));
   if (model) checks.push(modelCheck(model));
   return {
     ok: checks.every((check) => check.ok),
@@ -78,8 +80,8 @@ async function examine(model: ModelNeeds | null) {
 async function openInfo(runtime: Outcome<Runtime>, kind: (typeof DEVICE_KINDS)[number]) {
   const device = await requireValue(runtime).openDevice({ kind });
   try {
-    const { name, isa, threads, totalMemoryBytes } = device.info;
-    return { name, isa, threads, totalMemoryBytes };
+    const { name, isa, threads, totalMemoryBytes, driver } = device.info;
+    return { name, isa, threads, totalMemoryBytes, driver };
   } finally {
     device.dispose();
   }
@@ -106,6 +108,17 @@ function deviceCheck(devices: readonly { kind: string; available: boolean; reaso
       usable.length > 0
         ? null
         : 'build the native addon (`pnpm build` in a clone), or install again with optional dependencies',
+  };
+}
+
+function metalCheck(devices: readonly { kind: string; available: boolean; reason?: string }[]): Check {
+  const metal = devices.find((device) => device.kind === 'metal');
+  const reason = metal?.available ? null : (metal?.reason ?? 'unknown');
+  return {
+    name: 'metal',
+    ok: true,
+    detail: reason ?? 'the GPU runs the kernels',
+    advice: adviceForMac({ arch: process.arch, release: release(), reason }),
   };
 }
 
@@ -171,7 +184,11 @@ function reportLines(report: Report): string[] {
     '',
     ...report.devices.map((device) =>
       device.available
-        ? `${device.kind}: ${device.name}, ${device.isa}, ${device.threads} threads`
+        ? `${device.kind}: ${device.name}, ${device.isa}, ${
+            device.driver === null
+              ? `${device.threads} threads`
+              : `driver ${device.driver}, ${formatBytes(device.totalMemoryBytes)} memory`
+          }`
         : `${device.kind}: not available: ${device.reason}`,
     ),
     '',

@@ -11,6 +11,7 @@ import type {
 } from '@markbase/text';
 import { Command } from 'commander';
 import { AnswerPrinter } from '../answer-printer.js';
+import { arrangeParts } from '../arrange-parts.js';
 import { checkpointFolder } from '../checkpoint-folder.js';
 import { withInterrupt } from '../interrupt.js';
 import { addDeviceFlags, type DeviceFlags, integer, real, repeated } from '../options.js';
@@ -27,6 +28,8 @@ interface GenerateFlags extends DeviceFlags, SamplingOptions {
   readonly image: readonly string[];
   readonly audio: readonly string[];
   readonly video?: string;
+  readonly videoFrames?: number;
+  readonly imageTokens?: number;
   readonly thinking: boolean;
   readonly context?: number;
   readonly maxTokens?: number;
@@ -48,7 +51,9 @@ export function generateCommand(): Command {
     .option('--tools <file>', 'JSON list of tools that the model may call')
     .option('--image <file>', 'image before the prompt; may be given several times', repeated, [])
     .option('--audio <file>', 'sound before the prompt; may be given several times', repeated, [])
-    .option('--video <file>', 'video before the prompt')
+    .option('--video <path>', 'video before the prompt: a file, or a folder of pictures')
+    .option('--video-frames <n>', 'most frames of the video, taken evenly; 32 unless given', integer(1))
+    .option('--image-tokens <n>', 'most soft tokens of an image: 70, 140, 280, 560 or 1120', integer(1))
     .option('--thinking', 'let the model think first', false)
     .option('--context <n>', 'most tokens of prompt and answer together', integer(2))
     .option('--max-tokens <n>', 'most tokens of the answer', integer(1))
@@ -63,7 +68,6 @@ export function generateCommand(): Command {
     .option('--seed <n>', 'the same seed gives the same answer', integer(0))
     .option('--json', 'print the whole answer as JSON', false)
     .action(async (flags: GenerateFlags) => {
-      refuseMedia(flags);
       const request = await requestOf(flags);
       await withInterrupt((signal) => run(flags, { ...request, signal }));
     });
@@ -93,8 +97,9 @@ async function run(flags: GenerateFlags, request: GenerateOptions): Promise<void
     };
     try {
       await checkTemplate(model, flags);
-      if (flags.json) printJson(answerJson(await generate(model, options)));
-      else await printAnswer(stream(model, options));
+      const answered = await withMedia(flags, model, options);
+      if (flags.json) printJson(answerJson(await generate(model, answered)));
+      else await printAnswer(stream(model, answered));
     } finally {
       progress.finish();
       model.dispose();
@@ -148,12 +153,13 @@ function conversationOf(flags: GenerateFlags, tools: readonly ToolDefinition[] |
       flags.system === undefined ? [user] : [{ role: 'system', content: flags.system }, user];
     return { messages, tools, enableThinking: flags.thinking };
   }
-  for (const name of ['system', 'tools', 'thinking'] as const) {
-    if (!flags[name]) continue;
+  for (const name of ['system', 'tools', 'thinking', 'image', 'audio', 'video'] as const) {
+    const given = flags[name];
+    if (!given || (Array.isArray(given) && given.length === 0)) continue;
     throw new InvalidArgumentError({
       argument: `--${name}`,
       expected: 'no --raw beside it: plain text has no chat template',
-      received: flags[name],
+      received: given,
     });
   }
   return { prompt: flags.prompt };
@@ -179,18 +185,20 @@ async function readTools(path: string): Promise<ToolDefinition[]> {
   return Array.isArray(tools) ? tools : fail(tools);
 }
 
-/** This build has the text decoder alone. */
-function refuseMedia(flags: GenerateFlags): void {
-  const given = { image: flags.image, audio: flags.audio, video: flags.video ? [flags.video] : [] };
-  for (const [kind, files] of Object.entries(given)) {
-    if (files.length === 0) continue;
-    throw new InvalidArgumentError({
-      argument: `--${kind}`,
-      expected: `a build with an encoder for ${kind}`,
-      received: files[0],
-      hint: `This build has no ${kind} encoder installed: leave the option out`,
-    });
-  }
+/** Puts what the encoders made of the media beside the words of the user. */
+async function withMedia(
+  flags: GenerateFlags,
+  model: TextModel,
+  options: GenerateOptions,
+): Promise<GenerateOptions> {
+  const { encodeMedia } = await import('../encode-media.js');
+  const parts = await encodeMedia(flags, model, options.signal);
+  if (parts.length === 0) return options;
+  const messages = options.messages!.map((message): ChatMessage => {
+    if (message.role !== 'user') return message;
+    return { ...message, content: arrangeParts(parts, flags.prompt, model.checkpoint) };
+  });
+  return { ...options, messages };
 }
 
 function answerJson({ text, reasoning, toolCalls, usage, finishReason, timings, ...rest }: GenerateResult) {

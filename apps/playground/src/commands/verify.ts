@@ -21,9 +21,16 @@ export function verifyCommand(): Command {
     .action(async (directory: string, flags: VerifyFlags) => {
       const { verifyCheckpoint } = await import('@markbase/text');
       const { mixtureOfExperts: feedForward } = await import('@markbase/moe');
+      const { verifyVision: image } = await import('@markbase/vision');
+      const { verifyAudio: audio } = await import('@markbase/audio');
       const report = await withInterrupt((signal) =>
         withDevice(flags, (device) =>
-          verifyCheckpoint(directory, device, { precision: flags.precision, feedForward, signal }),
+          verifyCheckpoint(directory, device, {
+            precision: flags.precision,
+            feedForward,
+            encoders: { image, audio },
+            signal,
+          }),
         ),
       );
       if (flags.json) printJson(report);

@@ -1,0 +1,43 @@
+import { RequestError } from './request-error.js';
+
+/** What went wrong and what to do about it, in sentences for a person. */
+export function describeError(error: unknown): string {
+  if (!(error instanceof RequestError)) {
+    const text = error instanceof Error ? error.message : String(error);
+    return `The page ran into a fault: ${sentence(text)} Reload the page; your conversation is kept.`;
+  }
+  const said = sentence(error.message);
+  if (error.status === 0) {
+    return 'The server does not answer. Check that `markbase playground` still runs, then send again.';
+  }
+  if (error.code === 'context_length_exceeded') {
+    return `${said} Start a new chat, take pictures out, or load the model with a longer context.`;
+  }
+  switch (error.status) {
+    case 401:
+      return 'The server asks for an API key. Enter it under Settings, then send again.';
+    case 403:
+      return `${said} Open the page at the address that the server printed.`;
+    case 404:
+      return `${said} Load a model in the Model panel.`;
+    case 413:
+      return 'The message is too large for the server. Send fewer or smaller files.';
+    case 429:
+    case 503:
+      return `The server is busy. Send again ${wait(error.retryAfterSeconds)}.`;
+    default:
+      return error.status >= 500
+        ? `The server failed: ${said} Send again; if it fails again, the server's own output says more.`
+        : said;
+  }
+}
+
+function wait(seconds: number | null): string {
+  if (seconds === null) return 'in a moment';
+  return seconds === 1 ? 'in a second' : `in ${seconds} seconds`;
+}
+
+function sentence(text: string): string {
+  const trimmed = text.trim() || 'It did not say why';
+  return /[.!?]$/.test(trimmed) ? trimmed : `${trimmed}.`;
+}

@@ -1,0 +1,25 @@
+import { settings } from '../settings/settings.js';
+import { errorOf, RequestError } from './request-error.js';
+
+/**
+ * `fetch` with the API key of the settings, which rejects for every answer but 2xx.
+ *
+ * @throws RequestError, with the server's own words where it gave any; the signal's reason when aborted
+ */
+export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  const { apiKey } = settings.value;
+  const headers = new Headers(init.headers);
+  if (apiKey !== '') headers.set('authorization', `Bearer ${apiKey}`);
+  let response: Response;
+  try {
+    response = await fetch(path, { ...init, headers });
+  } catch (error) {
+    init.signal?.throwIfAborted();
+    throw new RequestError(error instanceof Error ? error.message : String(error), { status: 0 });
+  }
+  if (response.ok) return response;
+  const text = await response.text().catch(() => '');
+  const { message, code } = errorOf(text);
+  const retryAfter = response.headers.get('retry-after');
+  throw new RequestError(message, { status: response.status, code, retryAfter });
+}

@@ -1,0 +1,82 @@
+import { type AssistantMessage, answerText, type Round } from '../conversation/conversation.js';
+import { Markdown } from '../markdown/markdown.js';
+import { formatDuration } from '../model/format.js';
+import { ratesOf } from '../performance/answers.js';
+import { regenerate } from './actions.js';
+import { isAnswering } from './answering.js';
+import { BranchSwitch } from './branch-switch.js';
+import { CopyButton } from './copy-button.js';
+import { ToolUseView } from './tool-use-view.js';
+
+/** What the model answered: reasoning folded, tools, text, and what it cost. */
+export function AnswerView({ message }: { readonly message: AssistantMessage }) {
+  const isStreaming = message.status === 'streaming';
+  return (
+    <article class="message answer" aria-label="Model" aria-busy={isStreaming}>
+      {message.rounds.map((round, index) => (
+        // Rounds are only ever added at the end.
+        <RoundView
+          key={index}
+          round={round}
+          isStreaming={isStreaming && index === message.rounds.length - 1}
+        />
+      ))}
+      {message.status === 'stopped' && <p class="hint">Stopped.</p>}
+      {message.status === 'length' && (
+        <p class="hint">The answer reached its longest length. Allow a longer one under Settings.</p>
+      )}
+      {message.error && (
+        <p class="error" role="alert">
+          {message.error}
+        </p>
+      )}
+      {!isStreaming && (
+        <div class="message-bar">
+          <BranchSwitch id={message.id} />
+          <button
+            type="button"
+            class="quiet"
+            disabled={isAnswering.value}
+            onClick={() => regenerate(message.parentId)}
+          >
+            Regenerate
+          </button>
+          <CopyButton text={() => answerText(message)} />
+          <Cost message={message} />
+        </div>
+      )}
+    </article>
+  );
+}
+
+function RoundView({ round, isStreaming }: { readonly round: Round; readonly isStreaming: boolean }) {
+  const { reasoning, text, toolUses } = round;
+  const isThinking = isStreaming && text === '' && toolUses.length === 0;
+  return (
+    <>
+      {reasoning !== '' && (
+        <details class="reasoning">
+          <summary>{isThinking ? 'Thinking…' : 'Thoughts'}</summary>
+          <Markdown text={reasoning} />
+        </details>
+      )}
+      {text !== '' && <Markdown text={text} />}
+      {toolUses.map((use) => (
+        <ToolUseView key={use.id} use={use} />
+      ))}
+      {isStreaming && <span class="cursor" aria-hidden="true" />}
+    </>
+  );
+}
+
+function Cost({ message: { statistics } }: { readonly message: AssistantMessage }) {
+  if (!statistics) return null;
+  const { decodePerSecond } = ratesOf(statistics);
+  return (
+    <span class="hint cost">
+      {statistics.promptTokens} → {statistics.completionTokens} tokens, first after{' '}
+      {formatDuration(statistics.firstTokenMs)}
+      {decodePerSecond !== null && `, ${decodePerSecond.toFixed(0)} a second`}
+    </span>
+  );
+}

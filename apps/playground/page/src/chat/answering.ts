@@ -1,0 +1,123 @@
+import { signal } from '@preact/signals';
+import { type ChatEvent, chatStream } from '../api/chat-stream.js';
+import { describeError } from '../api/describe-error.js';
+import {
+  type AnswerStatistics,
+  type AssistantMessage,
+  append,
+  newMessageId,
+  type Round,
+  updateAnswer,
+} from '../conversation/conversation.js';
+import { conversation } from '../conversation/current.js';
+import { loadedModel } from '../model/model-state.js';
+import { recordAnswer } from '../performance/answers.js';
+import { settings } from '../settings/settings.js';
+import { runTool } from '../tools/demo-tools.js';
+import { chatRequest } from './chat-request.js';
+import { EMPTY_ROUND, grownRound } from './round.js';
+
+/** A model that calls tools for ever is stopped here. */
+const MOST_ROUNDS = 6;
+
+/** True while an answer comes in. */
+export const isAnswering = signal(false);
+/** What a screen reader says about the answer. */
+export const announcement = signal('');
+
+let current: AbortController | null = null;
+
+/** Stops the answer that comes in; what is there of it stays. */
+export function stopAnswer(): void {
+  current?.abort();
+}
+
+/** Lets the model answer the message `parentId`, as one more version of its answer. */
+export async function answer(parentId: string): Promise<void> {
+  if (current) return;
+  const controller = new AbortController();
+  current = controller;
+  isAnswering.value = true;
+  announcement.value = 'The model is answering.';
+  const id = newMessageId();
+  conversation.value = append(conversation.value, {
+    role: 'assistant',
+    id,
+    parentId,
+    rounds: [EMPTY_ROUND],
+    status: 'streaming',
+    error: null,
+    statistics: null,
+  });
+  try {
+    const reason = await runRounds(id, controller.signal);
+    change(id, { status: reason === 'length' ? 'length' : 'done' });
+    announcement.value = 'The answer is complete.';
+  } catch (error) {
+    const isStopped = controller.signal.aborted;
+    change(id, isStopped ? { status: 'stopped' } : { status: 'failed', error: describeError(error) });
+    announcement.value = isStopped ? 'The answer was stopped.' : 'The answer failed.';
+  } finally {
+    current = null;
+    isAnswering.value = false;
+  }
+}
+
+/** Asks, runs the tools that the model calls, and asks again, until it answers in words. */
+async function runRounds(id: string, abort: AbortSignal): Promise<string> {
+  const rounds: Round[] = [];
+  for (;;) {
+    const { round, reason } = await runRound(id, rounds, abort);
+    if (reason !== 'tool_calls') return reason;
+    const toolUses = round.toolUses.map((use) => ({ ...use, result: runTool(use.name, use.arguments) }));
+    rounds.push({ ...round, toolUses });
+    if (rounds.length >= MOST_ROUNDS) return reason;
+    change(id, { rounds: [...rounds, EMPTY_ROUND] });
+  }
+}
+
+async function runRound(id: string, earlier: readonly Round[], abort: AbortSignal) {
+  const startedAt = performance.now();
+  const body = chatRequest(conversation.value, id, loadedModel.value?.id ?? '', settings.value);
+  let round = EMPTY_ROUND;
+  let reason = 'stop';
+  let firstTokenMs: number | null = null;
+  let usage: Extract<ChatEvent, { type: 'usage' }> | null = null;
+  let frame: number | null = null;
+  const draw = () => {
+    frame = null;
+    change(id, { rounds: [...earlier, round] });
+  };
+  try {
+    for await (const event of chatStream(body, abort)) {
+      if (event.type === 'usage') usage = event;
+      else if (event.type === 'finish') reason = event.reason;
+      else {
+        firstTokenMs ??= performance.now() - startedAt;
+        round = grownRound(round, event);
+        // At most one drawing a frame, however fast tokens come.
+        frame ??= requestAnimationFrame(draw);
+      }
+    }
+  } finally {
+    // A frame that comes later would undo what the tools add.
+    if (frame !== null) cancelAnimationFrame(frame);
+    draw();
+  }
+  if (usage) {
+    const totalMs = performance.now() - startedAt;
+    const statistics = { ...usage, firstTokenMs: firstTokenMs ?? totalMs, totalMs };
+    change(id, { statistics: statisticsOf(statistics) });
+    recordAnswer(statisticsOf(statistics));
+  }
+  return { round, reason };
+}
+
+function statisticsOf(values: AnswerStatistics): AnswerStatistics {
+  const { promptTokens, cachedTokens, completionTokens, firstTokenMs, totalMs } = values;
+  return { promptTokens, cachedTokens, completionTokens, firstTokenMs, totalMs };
+}
+
+function change(id: string, fields: Partial<AssistantMessage>): void {
+  conversation.value = updateAnswer(conversation.value, id, (message) => ({ ...message, ...fields }));
+}

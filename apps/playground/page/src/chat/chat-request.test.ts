@@ -1,0 +1,121 @@
+import { expect, it } from 'vitest';
+import { append, type Conversation, emptyConversation, ROOT } from '../conversation/conversation.js';
+import { chatRequest } from './chat-request.js';
+
+const SETTINGS = {
+  temperature: null,
+  topP: null,
+  topK: null,
+  minP: null,
+  repetitionPenalty: null,
+  maxTokens: null,
+  seed: null,
+  stop: '',
+  thinking: false,
+  tools: false,
+  apiKey: '',
+};
+
+const asked: Conversation = append(emptyConversation(), {
+  role: 'user',
+  id: 'a',
+  parentId: ROOT,
+  text: 'Is it cold in Paris?',
+  attachments: [],
+});
+
+it('says nothing that was not set', () => {
+  expect(chatRequest(asked, 'a', 'demo', SETTINGS)).toEqual({
+    model: 'demo',
+    messages: [{ role: 'user', content: 'Is it cold in Paris?' }],
+  });
+});
+
+it('puts settings, the system prompt and tools where the API has them', () => {
+  const settings = { ...SETTINGS, temperature: 0, maxTokens: 9, stop: 'END\n\n.', tools: true };
+  expect(chatRequest({ ...asked, systemPrompt: 'Be brief.' }, 'a', 'demo', settings)).toMatchObject({
+    messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user' }],
+    temperature: 0,
+    max_completion_tokens: 9,
+    stop: ['END', '.'],
+    tools: [{ function: { name: 'get_weather' } }, { function: { name: 'calculate' } }],
+  });
+});
+
+it('gives back calls with their results, and leaves out a call that was stopped', () => {
+  const use = { id: 'c1', name: 'get_weather', arguments: '{"city":"Paris"}', result: '{"temperature":3}' };
+  const answered = append(asked, {
+    role: 'assistant',
+    id: 'b',
+    parentId: 'a',
+    rounds: [
+      { reasoning: 'Hm.', text: '', toolUses: [use, { ...use, id: 'c2', result: null }] },
+      { reasoning: '', text: 'It is.', toolUses: [] },
+    ],
+    status: 'stopped',
+    error: null,
+    statistics: null,
+  });
+  const { messages } = chatRequest(answered, 'b', 'demo', SETTINGS);
+  expect(messages).toEqual([
+    { role: 'user', content: 'Is it cold in Paris?' },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [
+        { id: 'c1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Paris"}' } },
+      ],
+    },
+    { role: 'tool', tool_call_id: 'c1', content: '{"temperature":3}' },
+    { role: 'assistant', content: 'It is.' },
+  ]);
+});
+
+it('sends media before the text, a video as timed frames', () => {
+  const frame = (timestampSeconds: number) => ({
+    url: `data:image/jpeg;base64,${timestampSeconds}`,
+    timestampSeconds,
+  });
+  const withVideo = append(emptyConversation(), {
+    role: 'user',
+    id: 'a',
+    parentId: ROOT,
+    text: 'What happens?',
+    attachments: [
+      {
+        kind: 'image',
+        id: 'i',
+        name: 'i',
+        url: 'data:image/png;base64,A',
+        width: 1,
+        height: 1,
+        budget: 1120,
+      },
+      { kind: 'audio', id: 's', name: 's', wav: 'AA', sampleCount: 1, peaks: [] },
+      {
+        kind: 'video',
+        id: 'v',
+        name: 'v',
+        width: 1,
+        height: 1,
+        seconds: 70,
+        frames: [frame(0), frame(65.9)],
+      },
+    ],
+  });
+  const { messages } = chatRequest(withVideo, 'a', 'demo', SETTINGS);
+  expect(messages).toEqual([
+    {
+      role: 'user',
+      content: [
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,A', max_soft_tokens: 1120 } },
+        { type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } },
+        { type: 'text', text: '00:00 ' },
+        { type: 'image_url', image_url: { url: 'data:image/jpeg;base64,0', max_soft_tokens: 70 } },
+        { type: 'text', text: '01:05 ' },
+        { type: 'image_url', image_url: { url: 'data:image/jpeg;base64,65.9', max_soft_tokens: 70 } },
+        { type: 'text', text: 'What happens?' },
+      ],
+    },
+  ]);
+});

@@ -1,0 +1,107 @@
+import {
+  type AssistantMessage,
+  type Conversation,
+  type Message,
+  pathOf,
+} from '../conversation/conversation.js';
+import type { Attachment } from '../media/attachment.js';
+import { FRAME_BUDGET } from '../media/token-count.js';
+import type { Settings } from '../settings/settings.js';
+import { toolDefinitions } from '../tools/demo-tools.js';
+
+/** A message in the form of the API. */
+export type ApiMessage = Readonly<Record<string, unknown>>;
+
+/**
+ * The request for the next answer of a conversation.
+ *
+ * @param lastId the last message that the model sees
+ */
+export function chatRequest(
+  conversation: Conversation,
+  lastId: string,
+  model: string,
+  settings: Settings,
+): Record<string, unknown> {
+  const stop = settings.stop.split('\n').filter((text) => text !== '');
+  return {
+    model,
+    messages: apiMessages(conversation, lastId),
+    ...given({
+      temperature: settings.temperature,
+      top_p: settings.topP,
+      top_k: settings.topK,
+      min_p: settings.minP,
+      repetition_penalty: settings.repetitionPenalty,
+      max_completion_tokens: settings.maxTokens,
+      seed: settings.seed,
+    }),
+    ...(stop.length > 0 && { stop }),
+    ...(settings.thinking && { chat_template_kwargs: { enable_thinking: true } }),
+    ...(settings.tools && { tools: toolDefinitions() }),
+  };
+}
+
+/** A conversation up to `lastId` in the form of the API. */
+export function apiMessages(conversation: Conversation, lastId: string): ApiMessage[] {
+  const { systemPrompt } = conversation;
+  const system: ApiMessage[] = systemPrompt.trim() === '' ? [] : [{ role: 'system', content: systemPrompt }];
+  return [...system, ...pathOf(conversation, lastId).flatMap(messageParts)];
+}
+
+function messageParts(message: Message): ApiMessage[] {
+  if (message.role === 'assistant') return answerMessages(message);
+  const { text, attachments } = message;
+  if (attachments.length === 0) return [{ role: 'user', content: text }];
+  const textPart = text === '' ? [] : [{ type: 'text', text }];
+  return [{ role: 'user', content: [...attachments.flatMap(attachmentParts), ...textPart] }];
+}
+
+/** Each round of an answer is a message, and so is each result of a tool. */
+function answerMessages({ rounds }: AssistantMessage): ApiMessage[] {
+  return rounds.flatMap(({ text, toolUses }): ApiMessage[] => {
+    // A call whose result is missing was stopped: the model must not see half of it.
+    const finished = toolUses.filter(({ result }) => result !== null);
+    if (finished.length === 0) return text === '' ? [] : [{ role: 'assistant', content: text }];
+    const calls = finished.map(({ id, name, arguments: args }) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: args },
+    }));
+    return [
+      { role: 'assistant', content: text === '' ? null : text, tool_calls: calls },
+      ...finished.map(({ id, result }) => ({ role: 'tool', tool_call_id: id, content: result })),
+    ];
+  });
+}
+
+function attachmentParts(attachment: Attachment): unknown[] {
+  switch (attachment.kind) {
+    case 'image':
+      return [imagePart(attachment.url, attachment.budget)];
+    case 'audio':
+      return [{ type: 'input_audio', input_audio: { data: attachment.wav, format: 'wav' } }];
+    case 'video':
+      // What a video is to the model: frames, each behind the time at which it was shown.
+      return attachment.frames.flatMap(({ url, timestampSeconds }) => [
+        { type: 'text', text: `${clock(timestampSeconds)} ` },
+        imagePart(url, FRAME_BUDGET),
+      ]);
+  }
+}
+
+function imagePart(url: string, budget: number) {
+  return { type: 'image_url', image_url: { url, max_soft_tokens: budget } };
+}
+
+/** MM:SS, cut. */
+function clock(seconds: number): string {
+  const digits = (value: number) => String(Math.floor(value)).padStart(2, '0');
+  return `${digits(seconds / 60)}:${digits(seconds % 60)}`;
+}
+
+function given(fields: Readonly<Record<string, number | null>>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(fields).filter((entry): entry is [string, number] => entry[1] !== null),
+  );
+}

@@ -1,0 +1,92 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { pathOf } from '../conversation/conversation.js';
+import { conversation } from '../conversation/current.js';
+import { loadedModel } from '../model/model-state.js';
+import { togglePanel } from '../shell/panels.js';
+import { draft, send } from './actions.js';
+import { AnswerView } from './answer-view.js';
+import { announcement } from './answering.js';
+import { QuestionView } from './question-view.js';
+
+/** So close to the end, new text keeps the end in view. */
+const NEAR_END_PIXELS = 80;
+
+/** The conversation, from the first message to the last. */
+export function Transcript() {
+  const place = useRef<HTMLElement>(null);
+  const isAtEnd = useRef(true);
+  const path = pathOf(conversation.value);
+  useEffect(() => {
+    const element = place.current!;
+    if (isAtEnd.current) element.scrollTop = element.scrollHeight;
+  });
+  return (
+    <main
+      ref={place}
+      class="transcript"
+      // A region that scrolls must be within reach of the keyboard.
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
+      tabIndex={0}
+      aria-label="Conversation"
+      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+        isAtEnd.current = scrollHeight - scrollTop - clientHeight < NEAR_END_PIXELS;
+      }}
+    >
+      <div class="column">
+        {path.length === 0 && <Welcome />}
+        {path.map((message) =>
+          message.role === 'user' ? (
+            <QuestionView key={message.id} message={message} />
+          ) : (
+            <AnswerView key={message.id} message={message} />
+          ),
+        )}
+      </div>
+      <p class="visually-hidden" role="status">
+        {announcement.value}
+      </p>
+    </main>
+  );
+}
+
+const EXAMPLES = [
+  'Tell me a story about a fox and a lantern.',
+  'What is 31 + 90?',
+  'Make JSON with sugar Tessa.',
+];
+
+function Welcome() {
+  const model = loadedModel.value;
+  return (
+    <section class="welcome">
+      <h1>MarkBase playground</h1>
+      {model ? (
+        <p>{model.id} runs on this machine. Nothing that you write or attach leaves it.</p>
+      ) : (
+        <p>
+          No model is loaded.{' '}
+          <button type="button" onClick={() => togglePanel('model')}>
+            Choose a model
+          </button>
+        </p>
+      )}
+      {model && (
+        <ul>
+          {EXAMPLES.map((text) => (
+            <li key={text}>
+              <button
+                type="button"
+                onClick={() => {
+                  draft.value = text;
+                  send();
+                }}
+              >
+                {text}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,14 @@
+import { render } from 'preact';
+import { restoreConversation } from './conversation/current.js';
+import { refreshState } from './model/model-state.js';
+import './settings/theme.js';
+import { App } from './shell/app.js';
+import { installShortcuts } from './shell/shortcuts.js';
+import './styles/base.css';
+import './styles/layout.css';
+import './styles/chat.css';
+import './styles/panels.css';
+
+installShortcuts();
+render(<App />, document.getElementById('app')!);
+await Promise.all([restoreConversation(), refreshState()]);

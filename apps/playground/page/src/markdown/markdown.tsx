@@ -1,0 +1,26 @@
+import { useMemo } from 'preact/hooks';
+import { copyText } from '../shell/clipboard.js';
+import { renderMarkdown } from './render-markdown.js';
+
+/** Shows markdown. Buttons of code blocks copy their code. */
+export function Markdown({ text }: { readonly text: string }) {
+  const html = useMemo(() => ({ __html: renderMarkdown(text) }), [text]);
+  return (
+    // The listener serves the buttons inside, which have a keyboard of their own.
+    // biome-ignore lint/a11y/noStaticElementInteractions: delegation
+    // biome-ignore lint/a11y/useKeyWithClickEvents: delegation
+    <div class="markdown" onClick={onClick} dangerouslySetInnerHTML={html} />
+  );
+}
+
+function onClick(event: MouseEvent): void {
+  const button = (event.target as Element).closest('.code-copy');
+  if (!button) return;
+  const code = button.closest('.code')?.querySelector('code')?.textContent ?? '';
+  void copyText(code).then((isCopied) => {
+    button.textContent = isCopied ? 'Copied' : 'Not copied';
+    setTimeout(() => {
+      button.textContent = 'Copy';
+    }, 1500);
+  });
+}

@@ -1,0 +1,69 @@
+import type { ComponentChildren } from 'preact';
+import { formatCount, formatDuration } from '../model/format.js';
+import { loadedModel } from '../model/model-state.js';
+import type { Attachment } from './attachment.js';
+import { tokenCount } from './token-count.js';
+import { SAMPLE_RATE_HZ } from './wav.js';
+import { Waveform } from './waveform.js';
+
+/** A picture, a waveform or frames, with what it costs. */
+export function AttachmentView(props: {
+  readonly attachment: Attachment;
+  readonly children?: ComponentChildren;
+}) {
+  const { attachment, children } = props;
+  const media = loadedModel.value?.media;
+  const tokens = media ? tokenCount(attachment, media) : null;
+  return (
+    <figure class="attachment">
+      <Preview attachment={attachment} />
+      <figcaption>
+        <span class="attachment-name">{attachment.name}</span>
+        <span class="hint">
+          {describe(attachment)}
+          {tokens !== null && `, ${formatCount(tokens, 'token')}`}
+        </span>
+        {children}
+      </figcaption>
+    </figure>
+  );
+}
+
+function Preview({ attachment }: { readonly attachment: Attachment }) {
+  switch (attachment.kind) {
+    case 'image':
+      return <img src={attachment.url} alt={attachment.name} />;
+    case 'audio':
+      return (
+        <div class="sound">
+          <Waveform peaks={attachment.peaks} label={`Waveform of ${attachment.name}`} />
+          {/* A sound that a person attached has no captions. */}
+          {/* biome-ignore lint/a11y/useMediaCaption: see above */}
+          <audio
+            controls
+            preload="none"
+            src={`data:audio/wav;base64,${attachment.wav}`}
+            aria-label={attachment.name}
+          />
+        </div>
+      );
+    case 'video':
+      return (
+        <div class="frames">
+          {attachment.frames.map(({ url, timestampSeconds }) => (
+            <img
+              key={timestampSeconds}
+              src={url}
+              alt={`${attachment.name} at ${timestampSeconds.toFixed(1)} s`}
+            />
+          ))}
+        </div>
+      );
+  }
+}
+
+function describe(attachment: Attachment): string {
+  if (attachment.kind === 'audio') return formatDuration((1000 * attachment.sampleCount) / SAMPLE_RATE_HZ);
+  const size = `${attachment.width} × ${attachment.height}`;
+  return attachment.kind === 'image' ? size : `${size}, ${formatCount(attachment.frames.length, 'frame')}`;
+}

@@ -1,0 +1,21 @@
+const PIECE = 0x8000;
+
+/** Bytes in base64. */
+export function toBase64(bytes: Uint8Array): string {
+  let binary = '';
+  // One call for all bytes would have more arguments than an engine allows.
+  for (let begin = 0; begin < bytes.length; begin += PIECE) {
+    binary += String.fromCharCode(...bytes.subarray(begin, begin + PIECE));
+  }
+  return btoa(binary);
+}
+
+/** A file as a data: URL. */
+export function toDataUrl(file: Blob): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(file);
+  });
+}

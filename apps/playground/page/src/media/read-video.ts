@@ -1,0 +1,56 @@
+import type { VideoAttachment, VideoFrame } from './attachment.js';
+import { drawn } from './read-image.js';
+
+/** Most frames that the model sees of one video. */
+const MOST_FRAMES = 32;
+/** More than this a second shows a model nothing new. */
+const FRAMES_PER_SECOND = 2;
+/** A frame has a budget of 70 soft tokens: about 400 by 400 pixels. */
+const LONGEST_SIDE = 512;
+
+/**
+ * Takes frames from a video at equal distances, up to 32.
+ *
+ * @throws TypeError when the browser cannot play it
+ */
+export async function readVideo(file: File): Promise<VideoAttachment> {
+  const url = URL.createObjectURL(file);
+  const video = document.createElement('video');
+  video.muted = true;
+  video.preload = 'auto';
+  video.src = url;
+  try {
+    await happened(video, 'loadeddata', file.name);
+    const { videoWidth, videoHeight, duration } = video;
+    const seconds = Number.isFinite(duration) ? duration : 0;
+    const scale = Math.min(1, LONGEST_SIDE / Math.max(videoWidth, videoHeight));
+    const width = Math.max(1, Math.round(videoWidth * scale));
+    const height = Math.max(1, Math.round(videoHeight * scale));
+    const count = Math.max(1, Math.min(MOST_FRAMES, Math.floor(seconds * FRAMES_PER_SECOND)));
+    const frames: VideoFrame[] = [];
+    for (let index = 0; index < count; index++) {
+      const timestampSeconds = (index * seconds) / count;
+      if (index > 0) {
+        const arrived = happened(video, 'seeked', file.name);
+        video.currentTime = timestampSeconds;
+        await arrived;
+      }
+      frames.push({ url: drawn(video, width, height, 'image/jpeg'), timestampSeconds });
+    }
+    return { kind: 'video', id: crypto.randomUUID(), name: file.name, width, height, seconds, frames };
+  } finally {
+    video.removeAttribute('src');
+    URL.revokeObjectURL(url);
+  }
+}
+
+function happened(video: HTMLVideoElement, event: 'loadeddata' | 'seeked', name: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    video.addEventListener(event, () => resolve(), { once: true });
+    video.addEventListener(
+      'error',
+      () => reject(new TypeError(`The browser cannot play ${name}. Use MP4 or WebM.`)),
+      { once: true },
+    );
+  });
+}

@@ -1,0 +1,45 @@
+import { signal } from '@preact/signals';
+import { addAttachment, attachmentError } from './attachments.js';
+import { readAudio } from './read-audio.js';
+
+/** Seconds of the recording that runs; null = none. */
+export const recordingSeconds = signal<number | null>(null);
+
+/** Longest sound that the model takes in one piece. */
+const LONGEST_SECONDS = 30;
+
+let recorder: MediaRecorder | null = null;
+
+/** Records from the microphone until it is called again, at most 30 s, and attaches the sound. */
+export async function toggleRecording(): Promise<void> {
+  if (recorder) {
+    recorder.stop();
+    return;
+  }
+  let stream: MediaStream;
+  try {
+    stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+  } catch {
+    attachmentError.value =
+      'The browser gives no microphone. Allow it in the address bar, or attach a sound as a file.';
+    return;
+  }
+  const pieces: Blob[] = [];
+  const startedAt = performance.now();
+  const running = new MediaRecorder(stream);
+  recorder = running;
+  recordingSeconds.value = 0;
+  const timer = setInterval(() => {
+    recordingSeconds.value = (performance.now() - startedAt) / 1000;
+    if (recordingSeconds.value >= LONGEST_SECONDS && running.state === 'recording') running.stop();
+  }, 200);
+  running.ondataavailable = ({ data }) => pieces.push(data);
+  running.onstop = () => {
+    clearInterval(timer);
+    for (const track of stream.getTracks()) track.stop();
+    recorder = null;
+    recordingSeconds.value = null;
+    void addAttachment(() => readAudio(new Blob(pieces, { type: running.mimeType }), 'Recording'));
+  };
+  running.start();
+}

@@ -1,0 +1,18 @@
+const WIDTH = 192;
+const HEIGHT = 32;
+
+/** A sound as bars, one for each peak. */
+export function Waveform({ peaks, label }: { readonly peaks: readonly number[]; readonly label: string }) {
+  const step = WIDTH / Math.max(1, peaks.length);
+  return (
+    <svg class="waveform" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={label}>
+      {peaks.map((peak, index) => {
+        const height = Math.max(1, peak * HEIGHT);
+        // Peaks have no identity but their place.
+        return (
+          <rect key={index} x={index * step} y={(HEIGHT - height) / 2} width={step * 0.7} height={height} />
+        );
+      })}
+    </svg>
+  );
+}

@@ -1,0 +1,34 @@
+import type { FitReport } from '../../../src/playground-api/playground-types.js';
+import { formatBytes, formatCount } from './format.js';
+
+/** Whether a model fits into memory, in a sentence and a bar. */
+export function FitView({ report }: { readonly report: FitReport }) {
+  const { totalBytes, memoryBytes, fits, maxContextTokens, maxPositions, downloadBytes } = report;
+  const parts = [
+    { name: 'weights', bytes: report.weightBytes },
+    { name: 'caches', bytes: report.cacheBytes },
+    { name: 'steps', bytes: report.activationBytes },
+  ];
+  return (
+    <div class={`fit ${fits ? 'fits' : 'too-large'}`} role="status">
+      <strong>{fits ? 'It fits.' : 'It does not fit.'}</strong> It takes {formatBytes(totalBytes)} of{' '}
+      {formatBytes(memoryBytes)}: {parts.map(({ name, bytes }) => `${formatBytes(bytes)} ${name}`).join(', ')}
+      . A token reads {formatBytes(report.bytesPerToken)}.{!fits && ` ${advice(maxContextTokens)}`}
+      {fits &&
+        maxContextTokens < maxPositions &&
+        ` Up to ${formatCount(maxContextTokens, 'token')} of context would fit.`}
+      {downloadBytes !== null && ` ${formatBytes(downloadBytes)} are downloaded first.`}
+      <progress
+        max={memoryBytes}
+        value={Math.min(totalBytes, memoryBytes)}
+        aria-label="Share of the memory"
+      />
+    </div>
+  );
+}
+
+function advice(maxContextTokens: number): string {
+  return maxContextTokens > 0
+    ? `Choose a context of at most ${formatCount(maxContextTokens, 'token')}, or fewer answers at once.`
+    : 'Take a smaller model, or one with fewer bits.';
+}

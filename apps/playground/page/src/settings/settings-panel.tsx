@@ -1,0 +1,102 @@
+import { conversation } from '../conversation/current.js';
+import { loadedModel } from '../model/model-state.js';
+import { Panel } from '../shell/panel.js';
+import { NumberField } from './number-field.js';
+import { changeSettings, DEFAULT_SETTINGS, settings } from './settings.js';
+
+/** System prompt, thinking, tools and sampling. */
+export function SettingsPanel() {
+  const { value } = settings;
+  const defaults = loadedModel.value?.defaults;
+  return (
+    <Panel id="settings" title="Settings">
+      <label class="field">
+        System prompt
+        <textarea
+          rows={4}
+          value={conversation.value.systemPrompt}
+          placeholder="How the model should behave"
+          onInput={({ currentTarget }) => {
+            conversation.value = { ...conversation.value, systemPrompt: currentTarget.value };
+          }}
+        />
+      </label>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={value.thinking}
+          onChange={({ currentTarget }) => changeSettings({ thinking: currentTarget.checked })}
+        />
+        Think before answering
+      </label>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={value.tools}
+          onChange={({ currentTarget }) => changeSettings({ tools: currentTarget.checked })}
+        />
+        Offer the demo tools: weather (invented) and calculator
+      </label>
+      <h3>Sampling</h3>
+      <p class="hint">An empty field leaves it to the checkpoint.</p>
+      <NumberField
+        name="temperature"
+        label="Temperature"
+        min={0}
+        max={2}
+        step={0.1}
+        hint={defaults?.temperature ?? 0}
+      />
+      <NumberField name="topP" label="Top p" min={0.01} max={1} step={0.05} hint={defaults?.topP ?? 1} />
+      <NumberField
+        name="topK"
+        label="Top k (0 = off)"
+        min={0}
+        max={1000}
+        step={1}
+        hint={defaults?.topK ?? 0}
+      />
+      <NumberField name="minP" label="Min p" min={0} max={0.99} step={0.01} hint={0} />
+      <NumberField
+        name="repetitionPenalty"
+        label="Repetition penalty"
+        min={0.1}
+        max={5}
+        step={0.05}
+        hint={1}
+      />
+      <NumberField
+        name="maxTokens"
+        label="Longest answer, tokens"
+        min={1}
+        max={1_000_000}
+        step={1}
+        hint="as fits"
+      />
+      <NumberField name="seed" label="Seed" min={0} max={Number.MAX_SAFE_INTEGER} step={1} hint="random" />
+      <label class="field">
+        Stop at, one text a line
+        <textarea
+          rows={2}
+          value={value.stop}
+          onInput={({ currentTarget }) => changeSettings({ stop: currentTarget.value })}
+        />
+      </label>
+      {/* Password managers look for a form. */}
+      <form onSubmit={(event) => event.preventDefault()}>
+        <label class="field">
+          API key, if the server asks for one
+          <input
+            type="password"
+            autoComplete="off"
+            value={value.apiKey}
+            onInput={({ currentTarget }) => changeSettings({ apiKey: currentTarget.value })}
+          />
+        </label>
+      </form>
+      <button type="button" onClick={() => changeSettings({ ...DEFAULT_SETTINGS, apiKey: value.apiKey })}>
+        Back to the defaults
+      </button>
+    </Panel>
+  );
+}

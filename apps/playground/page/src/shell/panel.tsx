@@ -1,0 +1,26 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { closePanel, type PanelName } from './panels.js';
+
+/** A column beside the chat; on a phone it covers the chat. */
+export function Panel(props: {
+  readonly id: PanelName;
+  readonly title: string;
+  readonly children: ComponentChildren;
+}) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
+  return (
+    <aside class="panel" id={`panel-${props.id}`} aria-label={props.title}>
+      <header>
+        <h2 ref={heading} tabIndex={-1}>
+          {props.title}
+        </h2>
+        <button type="button" class="quiet" aria-label={`Close ${props.title}`} onClick={closePanel}>
+          ✕
+        </button>
+      </header>
+      <div class="panel-body">{props.children}</div>
+    </aside>
+  );
+}

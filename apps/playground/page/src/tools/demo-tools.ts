@@ -1,0 +1,53 @@
+import { calculate } from './calculate.js';
+import { weatherIn } from './weather.js';
+
+/** A tool that runs in this page. */
+export interface PageTool {
+  readonly description: string;
+  /** JSON schema of the arguments. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+  /** @throws whatever is wrong with the arguments, in words for the model */
+  run(args: Readonly<Record<string, unknown>>): unknown;
+}
+
+/** The demo tools by name, worded as the demo model learnt them. */
+export const DEMO_TOOLS: Readonly<Record<string, PageTool>> = {
+  get_weather: {
+    description: 'Get the weather in a city.',
+    parameters: oneString('city', 'Name of the city.'),
+    run: ({ city }) => weatherIn(text('city', city)),
+  },
+  calculate: {
+    description: 'Calculate an arithmetic expression.',
+    parameters: oneString('expression', 'The expression, for example 2 * 21.'),
+    run: ({ expression }) => ({ result: calculate(text('expression', expression)) }),
+  },
+};
+
+/** The demo tools in the form of the API. */
+export function toolDefinitions(): unknown[] {
+  return Object.entries(DEMO_TOOLS).map(([name, { description, parameters }]) => ({
+    type: 'function',
+    function: { name, description, parameters },
+  }));
+}
+
+/** Runs a tool. A fault becomes a result too, so that the model can say what went wrong. */
+export function runTool(name: string, args: string): string {
+  try {
+    const tool = Object.hasOwn(DEMO_TOOLS, name) ? DEMO_TOOLS[name] : undefined;
+    if (!tool) throw new RangeError(`there is no tool ${name}`);
+    return JSON.stringify(tool.run(JSON.parse(args || '{}') as Record<string, unknown>));
+  } catch (error) {
+    return JSON.stringify({ error: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+function oneString(name: string, description: string): Readonly<Record<string, unknown>> {
+  return { type: 'object', properties: { [name]: { type: 'string', description } }, required: [name] };
+}
+
+function text(name: string, value: unknown): string {
+  if (typeof value === 'string' && value !== '') return value;
+  throw new TypeError(`${name} must be a text`);
+}

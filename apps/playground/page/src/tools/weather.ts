@@ -1,0 +1,20 @@
+const CONDITIONS = ['sunny', 'cloudy', 'rainy', 'windy', 'foggy', 'snowy'];
+
+/** Weather as the demo tool reports it. */
+export interface Weather {
+  readonly city: string;
+  readonly condition: string;
+  /** Degrees Celsius. */
+  readonly temperature: number;
+}
+
+/** Invented weather, always the same for the same city: the page works offline, so there is nobody to ask. */
+export function weatherIn(city: string): Weather {
+  let hash = 2166136261;
+  for (const character of city.trim().toLowerCase()) {
+    hash = Math.imul(hash ^ character.codePointAt(0)!, 16777619) >>> 0;
+  }
+  const condition = CONDITIONS[hash % CONDITIONS.length]!;
+  const degrees = Math.floor(hash / CONDITIONS.length) % 30;
+  return { city, condition, temperature: condition === 'snowy' ? -(degrees % 12) : degrees };
+}

@@ -1,0 +1,31 @@
+import type { Choice, Sequence, TextModel } from '@markbase/text';
+
+/** Positions of a sequence that are computed; those before them hold what was there. */
+const COMPUTED_TOKENS = 128;
+
+/**
+ * Takes empty sequences and brings them to `depth` positions: the last 128 are prefilled, those before are taken for written. The
+ * caches hold zeros there or an earlier sequence's keys, which take as long to read as any.
+ *
+ * @returns the sequences, and the choice of the token after each
+ */
+export async function acquireAt(
+  model: TextModel,
+  run: { batch: number; depth: number; tokens: (count: number) => Int32Array; signal?: AbortSignal },
+): Promise<{ sequences: Sequence[]; choices: Choice[] }> {
+  const { batch, depth, tokens, signal } = run;
+  const options = signal && { signal };
+  const begin = Math.max(0, depth - COMPUTED_TOKENS);
+  const sequences = await model.acquire(new Array(batch).fill(null), signal);
+  try {
+    const jobs = sequences.map((sequence) => {
+      sequence.markWritten(begin);
+      for (let position = 0; position < begin; position += 1) sequence.push(0, position, false);
+      return { sequence, rows: model.layOut({ ids: tokens(depth - begin) }, begin) };
+    });
+    return { sequences, choices: await model.prefill(jobs, options) };
+  } catch (error) {
+    model.release(sequences);
+    throw error;
+  }
+}

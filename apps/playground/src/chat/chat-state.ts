@@ -1,0 +1,102 @@
+import type { ChatMessage, ContentPart, GenerateEvent, GenerateOptions, TextModel } from '@markbase/text';
+
+/** Sampling and limits that a person may change while the chat goes on. */
+export type ChatSettings = Pick<
+  GenerateOptions,
+  | 'temperature'
+  | 'topK'
+  | 'topP'
+  | 'minP'
+  | 'repetitionPenalty'
+  | 'presencePenalty'
+  | 'frequencyPenalty'
+  | 'maxTokens'
+  | 'seed'
+  | 'enableThinking'
+>;
+
+/** Runs media of a path through the encoders of the model. */
+export type MediaReader = (
+  kind: 'image' | 'audio' | 'video',
+  path: string,
+  signal: AbortSignal,
+) => Promise<readonly ContentPart[]>;
+
+/** A conversation in a terminal. */
+export class ChatState {
+  readonly model: TextModel;
+  readonly readMedia: MediaReader;
+  settings: ChatSettings;
+  /** Media that go with the next message. */
+  readonly pending: { readonly name: string; readonly parts: readonly ContentPart[] }[] = [];
+  /** What the last answer cost; null before the first one. */
+  last: Extract<GenerateEvent, { type: 'finish' }> | null = null;
+  #system: string;
+  #messages: ChatMessage[] = [];
+
+  constructor(model: TextModel, options: { system: string; settings: ChatSettings; readMedia: MediaReader }) {
+    this.model = model;
+    this.settings = options.settings;
+    this.readMedia = options.readMedia;
+    this.#system = options.system;
+  }
+
+  /** What the system says first; empty = nothing. */
+  get system(): string {
+    return this.#system;
+  }
+
+  set system(text: string) {
+    this.#system = text;
+  }
+
+  /** Questions and answers so far. */
+  get messages(): readonly ChatMessage[] {
+    return this.#messages;
+  }
+
+  /** Begins with other messages, or with none. */
+  restart(messages: readonly ChatMessage[] = []): void {
+    this.#messages = [...messages];
+    this.pending.length = 0;
+    this.last = null;
+  }
+
+  /** Takes back the last question with its answer. @returns what was asked, null when nothing was */
+  undo(): ChatMessage | null {
+    const index = this.#messages.findLastIndex(({ role }) => role === 'user');
+    return index < 0 ? null : (this.#messages.splice(index)[0] ?? null);
+  }
+
+  /** Asks. What there is of an answer that was stopped stays in the conversation. */
+  async *ask(text: string, signal: AbortSignal): AsyncGenerator<GenerateEvent> {
+    const media = this.pending.splice(0).flatMap(({ parts }) => parts);
+    const content = media.length === 0 ? text : [...media, { type: 'text' as const, text }];
+    yield* this.answer({ role: 'user', content }, signal);
+  }
+
+  /** Asks with a message as it is; when the answer does not even begin, the message is taken back. */
+  async *answer(message: ChatMessage, signal: AbortSignal): AsyncGenerator<GenerateEvent> {
+    const { stream } = await import('@markbase/text');
+    const before = this.#messages.length;
+    this.#messages.push(message);
+    const system: ChatMessage[] = this.#system === '' ? [] : [{ role: 'system', content: this.#system }];
+    let answer = '';
+    try {
+      const messages = [...system, ...this.#messages];
+      for await (const event of stream(this.model, {
+        ...this.settings,
+        messages,
+        signal,
+        reusePrefix: true,
+      })) {
+        if (event.type === 'text') answer += event.text;
+        if (event.type === 'finish') this.last = event;
+        yield event;
+      }
+    } finally {
+      if (answer === '') this.#messages.length = before;
+      else this.#messages.push({ role: 'assistant', content: answer });
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import { Command } from 'commander';
+import { type ChatSettings, ChatState } from '../chat/chat-state.js';
+import { terminalChat } from '../chat/terminal-chat.js';
+import { checkpointFolder } from '../checkpoint-folder.js';
+import { encodeMedia, type MediaFlags } from '../encode-media.js';
+import { withInterrupt } from '../interrupt.js';
+import { addDeviceFlags, type DeviceFlags, integer, real } from '../options.js';
+import { note } from '../progress.js';
+import { withDevice } from '../with-device.js';
+
+interface ChatFlags extends DeviceFlags, Omit<ChatSettings, 'enableThinking'> {
+  readonly model?: string;
+  readonly system?: string;
+  readonly context?: number;
+  readonly thinking: boolean;
+}
+
+/** `markbase chat`: a conversation in the terminal. */
+export function chatCommand(): Command {
+  const command = new Command('chat')
+    .description(
+      'Talk with a model in the terminal; /help lists commands, among them /image FILE and /audio FILE. ' +
+        'Ctrl-C stops an answer. In a pipe, every line is a message.',
+    )
+    .option('--model <dir>', 'folder of a checkpoint, or org/name on the hub (default: the demo model)')
+    .option('--system <text>', 'what the system says first')
+    .option('--thinking', 'let the model think first', false)
+    .option('--context <n>', 'most tokens of the conversation', integer(2))
+    .option('--max-tokens <n>', 'most tokens of an answer', integer(1))
+    .option('--temperature <t>', '0 = always the likeliest token', real(0))
+    .option('--top-k <n>', 'choose among so many tokens; 0 = off', integer(0))
+    .option('--top-p <p>', 'choose among tokens of this probability together; 1 = off', real(0, 1))
+    .option('--min-p <p>', 'leave out tokens below this share of the likeliest; 0 = off', real(0, 1))
+    .option('--repetition-penalty <x>', 'makes what occurred less likely; 1 = off', real(0))
+    .option('--seed <n>', 'the same seed gives the same answers', integer(0))
+    .action((flags: ChatFlags) => chat(flags));
+  return addDeviceFlags(command, 'fast');
+}
+
+async function chat(flags: ChatFlags): Promise<void> {
+  await withDevice(flags, async (device) => {
+    // Until the model is here, Ctrl-C ends the program.
+    const model = await withInterrupt(async (signal) => {
+      const { loadTextModel } = await import('@markbase/text');
+      const { mixtureOfExperts: feedForward } = await import('@markbase/moe');
+      const folder = await checkpointFolder(flags.model ?? (await demoModel()), signal);
+      note(`loading ${folder}`);
+      const { precision, context: contextTokens } = flags;
+      return loadTextModel(folder, device, { precision, contextTokens, feedForward, signal });
+    });
+    try {
+      const state = new ChatState(model, {
+        system: flags.system ?? '',
+        settings: settingsOf(flags),
+        readMedia: (kind, path, signal) => encodeMedia(flagsOf(kind, path, flags.precision), model, signal),
+      });
+      note('/help lists what you can do, Ctrl-D ends the chat');
+      await terminalChat(state);
+    } finally {
+      model.dispose();
+    }
+  });
+}
+
+async function demoModel(): Promise<string> {
+  return (await import('@markbase/demo-model')).modelPath;
+}
+
+function settingsOf(flags: ChatFlags): ChatSettings {
+  const { temperature, topK, topP, minP, repetitionPenalty, maxTokens, seed } = flags;
+  return {
+    temperature,
+    topK,
+    topP,
+    minP,
+    repetitionPenalty,
+    maxTokens,
+    seed,
+    enableThinking: flags.thinking,
+  };
+}
+
+/** One medium, as `generate` takes it on its command line. */
+function flagsOf(kind: 'image' | 'audio' | 'video', path: string, precision: 'high' | 'fast'): MediaFlags {
+  return {
+    precision,
+    image: kind === 'image' ? [path] : [],
+    audio: kind === 'audio' ? [path] : [],
+    ...(kind === 'video' && { video: path }),
+  };
+}

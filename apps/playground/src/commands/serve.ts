@@ -1,0 +1,138 @@
+import path from 'node:path';
+import { InvalidArgumentError } from '@markbase/core';
+import type { Device } from '@markbase/metal-runtime';
+import { Command } from 'commander';
+import { checkpointFolder } from '../checkpoint-folder.js';
+import { EXIT_INTERRUPTED } from '../errors.js';
+import { withInterrupt } from '../interrupt.js';
+import { addDeviceFlags, type DeviceFlags, integer, real, repeated } from '../options.js';
+import { note } from '../progress.js';
+import { accessLog } from '../serve/access-log.js';
+import { loadCheckpointMedia } from '../serve/checkpoint-media.js';
+import { rememberedSequences } from '../serve/remembered-sequences.js';
+import { withDevice } from '../with-device.js';
+
+interface ServeFlags extends DeviceFlags {
+  readonly model: string;
+  readonly name?: string;
+  readonly port: number;
+  readonly host: string;
+  readonly context?: number;
+  readonly sequences: number;
+  readonly cacheGb: number;
+  readonly queue: number;
+  readonly drain: number;
+  readonly allowOrigin: readonly string[];
+  readonly allowHost: readonly string[];
+  readonly allowImageHost: readonly string[];
+  readonly log: boolean;
+}
+
+const GB = 1e9;
+const PREFILL_CHUNK = 512;
+
+/** `markbase serve`: answers OpenAI's and Anthropic's APIs over HTTP until it is told to end. */
+export function serveCommand(): Command {
+  const command = new Command('serve')
+    .description(
+      "Serve a model over HTTP with OpenAI's and Anthropic's APIs, to this machine alone unless --host says otherwise. " +
+        'The first Ctrl-C lets running answers end. A key that clients must send is read from MARKBASE_API_KEY.',
+    )
+    .requiredOption('--model <dir>', 'folder of the checkpoint, or org/name on the Hugging Face hub')
+    .option('--name <id>', 'name of the model in requests (default: that of its folder)')
+    .option('--port <n>', 'port; 0 = any free one', integer(0, 65_535), 8080)
+    .option('--host <address>', 'address to listen at', '127.0.0.1')
+    .option('--context <n>', 'most tokens of prompt and answer together', integer(2))
+    .option('--sequences <n>', 'answers that run at once', integer(1, 1024), 8)
+    .option('--cache-gb <n>', 'memory for prompts that are remembered beyond running answers', real(0), 1)
+    .option('--queue <n>', 'requests that may wait; beyond, they are told to come back', integer(0), 256)
+    .option('--drain <s>', 'seconds that running answers have to end', integer(1), 30)
+    .option('--allow-origin <origin>', 'web pages that may call; may be given several times', repeated, [])
+    .option('--allow-host <name>', 'names under which it may be called, * = any; several times', repeated, [])
+    .option('--allow-image-host <host>', 'hosts that images are fetched from; several times', repeated, [])
+    .option('--log', 'write a line of JSON for every request to standard error', false)
+    .action((flags: ServeFlags) => serve(flags));
+  return addDeviceFlags(command, 'fast');
+}
+
+async function serve(flags: ServeFlags): Promise<void> {
+  const apiKey = process.env.MARKBASE_API_KEY;
+  if (apiKey === '') {
+    throw new InvalidArgumentError({
+      argument: 'MARKBASE_API_KEY',
+      expected: 'a key, or no such variable',
+      received: '',
+    });
+  }
+  await withDevice(flags, async (device) => {
+    const { createServer } = await import('@markbase/server');
+    const model = await withInterrupt((signal) => loadServedModel(flags, device, signal));
+    const { precision } = flags;
+    using media = await withInterrupt((signal) =>
+      loadCheckpointMedia(model.checkpoint, device, { precision, signal }),
+    );
+    const server = createServer({
+      model: {
+        id: flags.name ?? path.basename(path.resolve(model.checkpoint.directory)),
+        model,
+        media: media.encoder,
+      },
+      allowedOrigins: flags.allowOrigin,
+      allowedHosts: [...flags.allowHost, flags.host],
+      allowedImageHosts: flags.allowImageHost,
+      limits: { queue: flags.queue, drainMs: flags.drain * 1000 },
+      logger: accessLog(flags.log),
+      ...(apiKey !== undefined && { apiKey }),
+    });
+    try {
+      const url = await server.listen({ port: flags.port, hostname: flags.host });
+      process.stdout.write(`serving ${flags.model} at ${url}/v1\n`);
+      await endSignal();
+      note('letting answers end; once more ends at once');
+    } finally {
+      await server.close();
+      model.dispose();
+    }
+  });
+}
+
+async function loadServedModel(flags: ServeFlags, device: Device, signal: AbortSignal) {
+  const { openCheckpoint } = await import('@markbase/loader');
+  const { TextModel, decoderConfig, loadLanguage } = await import('@markbase/text');
+  const { mixtureOfExperts: feedForward } = await import('@markbase/moe');
+  const folder = await checkpointFolder(flags.model, signal);
+  note(`loading ${folder}`);
+  const checkpoint = await openCheckpoint(folder, { signal });
+  const { precision, sequences: maxSequences } = flags;
+  const contextTokens = flags.context ?? Math.min(decoderConfig(checkpoint).maxPositions, 8192);
+  const prefillChunk = Math.min(PREFILL_CHUNK, contextTokens);
+  // Without a tokenizer nothing can be served, and that is to be said now.
+  const language = await loadLanguage(checkpoint, { signal });
+  return TextModel.load(checkpoint, device, {
+    precision,
+    contextTokens,
+    maxSequences,
+    prefillChunk,
+    rememberedSequences: Math.min(
+      rememberedSequences(checkpoint, flags.cacheGb * GB, { contextTokens, prefillChunk, precision }),
+      1024,
+    ),
+    feedForward,
+    language: Promise.resolve(language),
+    signal,
+  });
+}
+
+/** Waits for Ctrl-C or SIGTERM. The second signal ends the process at once. */
+function endSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let hasCome = false;
+    const onSignal = () => {
+      if (hasCome) process.exit(EXIT_INTERRUPTED);
+      hasCome = true;
+      resolve();
+    };
+    process.on('SIGINT', onSignal);
+    process.on('SIGTERM', onSignal);
+  });
+}

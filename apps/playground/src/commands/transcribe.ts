@@ -1,0 +1,100 @@
+import { Command } from 'commander';
+import { checkpointFolder } from '../checkpoint-folder.js';
+import { withInterrupt } from '../interrupt.js';
+import { addDeviceFlags, type DeviceFlags, integer, real } from '../options.js';
+import { printJson, printLines } from '../output.js';
+import { note, startProgress } from '../progress.js';
+import type { TranscribedSegment, TranscribeOptions } from '../transcribe.js';
+import { withDevice } from '../with-device.js';
+
+interface TranscribeFlags extends DeviceFlags {
+  readonly model: string;
+  readonly prompt: string;
+  readonly maxTokens: number;
+  readonly maxSeconds: number;
+  readonly truncated: boolean;
+  readonly json: boolean;
+}
+
+const INSTRUCTION = 'Transcribe the following speech segment.';
+/** A minute of fast speech has about 250 words. */
+const MAX_TOKENS = 512;
+const MAX_SECONDS = 30;
+
+/** `markbase transcribe`: writes down a recording. */
+export function transcribeCommand(): Command {
+  const command = new Command('transcribe')
+    .description(
+      'Write down a recording (WAV, FLAC, MP3, Ogg). It is cut at quiet places; each stretch is printed with its time ' +
+        'as soon as it is written.',
+    )
+    .argument('<file>', 'the recording')
+    .requiredOption('--model <dir>', 'folder of the checkpoint, or org/name on the Hugging Face hub')
+    .option('--prompt <text>', 'what the model is told to do with a stretch', INSTRUCTION)
+    .option('--max-tokens <n>', 'most tokens of the text of one stretch', integer(1), MAX_TOKENS)
+    .option('--max-seconds <n>', 'longest stretch', real(1, MAX_SECONDS), MAX_SECONDS)
+    .option('--truncated', 'take what there is of a file that ends too early', false)
+    .option('--json', 'print the whole result as JSON', false)
+    .action((file: string, flags: TranscribeFlags) => withInterrupt((signal) => run(file, flags, signal)));
+  return addDeviceFlags(command, 'fast');
+}
+
+async function run(file: string, flags: TranscribeFlags, signal: AbortSignal): Promise<void> {
+  const { loadTextModel } = await import('@markbase/text');
+  const { AudioModel } = await import('@markbase/audio');
+  const { mixtureOfExperts: feedForward } = await import('@markbase/moe');
+  const { transcribe } = await import('../transcribe.js');
+  const { precision } = flags;
+  await withDevice(flags, async (device) => {
+    const folder = await checkpointFolder(flags.model, signal);
+    note(`loading ${folder}`);
+    // A model that cannot hear is refused before its decoder is loaded.
+    using audio = await AudioModel.load(folder, device, { precision, signal });
+    using text = await loadTextModel(folder, device, { precision, feedForward, signal });
+    const progress = startProgress('listening');
+    const options: TranscribeOptions = {
+      instruction: flags.prompt,
+      maxTokens: flags.maxTokens,
+      maxSeconds: flags.maxSeconds,
+      truncated: flags.truncated ? 'accept' : 'refuse',
+      onProgress: ({ bytes, totalBytes }) => progress.update(bytes, totalBytes ?? bytes),
+      signal,
+    };
+    const start = performance.now();
+    const segments: TranscribedSegment[] = [];
+    try {
+      for await (const segment of transcribe(text, audio, file, options)) {
+        segments.push(segment);
+        progress.finish();
+        if (!flags.json) printLines([segmentLine(segment)]);
+      }
+    } finally {
+      progress.finish();
+    }
+    if (flags.json) printJson(resultOf(segments, (performance.now() - start) / 1000));
+  });
+}
+
+function segmentLine({ startSeconds, endSeconds, text, isComplete }: TranscribedSegment): string {
+  return `[${clock(startSeconds)} - ${clock(endSeconds)}] ${text}${isComplete ? '' : ' …'}`;
+}
+
+function resultOf(segments: readonly TranscribedSegment[], workSeconds: number) {
+  const audioSeconds = segments.at(-1)?.endSeconds ?? 0;
+  return {
+    text: segments.map(({ text }) => text).join(' '),
+    segments,
+    audioSeconds,
+    workSeconds,
+    realTimeFactor: audioSeconds > 0 ? workSeconds / audioSeconds : 0,
+  };
+}
+
+/** Hours only where there are any: 1:02:03.4, 02:03.4. */
+function clock(seconds: number): string {
+  const tenths = Math.round(seconds * 10);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const [hours, minutes] = [Math.floor(tenths / 36_000), Math.floor(tenths / 600) % 60];
+  const rest = `${two(minutes)}:${two(Math.floor(tenths / 10) % 60)}.${tenths % 10}`;
+  return hours > 0 ? `${hours}:${rest}` : rest;
+}

@@ -1,0 +1,64 @@
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { InvalidConfigError } from '@markbase/core';
+
+/** Values of options: for every command under `defaults`, for one under its name. */
+export interface ConfigFile {
+  readonly path: string;
+  /** By command, then by long option without its dashes. */
+  readonly sections: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+/** Section that counts for every command that has the option. */
+export const COMMON_SECTION = 'defaults';
+
+const FILE_NAME = 'markbase.config.json';
+const LONGEST_BYTES = 1 << 20;
+
+/** Where a config file is looked for, in this order; the first one there is counts. */
+export function configPaths(env: NodeJS.ProcessEnv = process.env): string[] {
+  if (env.MARKBASE_CONFIG) return [resolve(env.MARKBASE_CONFIG)];
+  const home = env.XDG_CONFIG_HOME || join(homedir(), '.config');
+  return [resolve(FILE_NAME), join(home, 'markbase', 'config.json')];
+}
+
+/**
+ * Reads the config file.
+ *
+ * @returns null when there is none
+ * @throws InvalidConfigError when it is not as it should be; the system's error when MARKBASE_CONFIG names none
+ */
+export async function readConfigFile(env: NodeJS.ProcessEnv = process.env): Promise<ConfigFile | null> {
+  for (const path of configPaths(env)) {
+    try {
+      return parseConfigFile(await readFile(path, 'utf8'), path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || env.MARKBASE_CONFIG) throw error;
+    }
+  }
+  return null;
+}
+
+/** @throws InvalidConfigError */
+export function parseConfigFile(text: string, path: string): ConfigFile {
+  const fail = (key: string, expected: string, received: unknown): never => {
+    throw new InvalidConfigError({ path, key, expected, received });
+  };
+  if (text.length > LONGEST_BYTES) fail('', 'at most a megabyte', `${text.length} characters`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    fail('', 'JSON', (error as Error).message);
+  }
+  if (!isObject(value)) return fail('', 'an object with a section for each command', value);
+  for (const [name, section] of Object.entries(value)) {
+    if (!isObject(section)) fail(name, 'an object of options', section);
+  }
+  return { path, sections: value as ConfigFile['sections'] };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

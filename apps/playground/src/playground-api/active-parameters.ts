@@ -1,0 +1,26 @@
+import { type Checkpoint, estimate } from '@markbase/loader';
+
+/**
+ * Parameters that compute with one token: of experts those that run, of embedding tables the head alone.
+ *
+ * Each costs a multiplication and an addition.
+ */
+export function activeParameters({ config, quantization, weights }: Checkpoint): number {
+  const bitsOf = (module: string): number => {
+    const parameters = quantization?.overrides.get(module) ?? quantization;
+    return parameters ? parameters.bits : 32;
+  };
+  const counted = function* () {
+    for (const [name, tensor] of weights.entries()) {
+      const count = tensor.shape.reduce((product, size) => product * size, 1);
+      const isPacked = tensor.dtype === 'U32';
+      const elements = isPacked ? (count * 32) / bitsOf(name.replace(/\.weight$/, '')) : count;
+      // Scales and offsets belong to the values that they scale.
+      const sizeBytes = /\.(?:scales|biases)$/.test(name) ? 0 : elements;
+      yield [name, { dtype: tensor.dtype, shape: tensor.shape, range: { sizeBytes } }] as const;
+    }
+  };
+  // An estimate in which every parameter is a byte counts parameters.
+  const { dense, experts } = estimate({ config, weights: { entries: counted } }).activePerToken;
+  return dense + experts;
+}

@@ -1,0 +1,42 @@
+import { stat } from 'node:fs/promises';
+import { totalmem } from 'node:os';
+import { estimate, isRepositoryName, openCheckpoint, openRemoteCheckpoint } from '@markbase/loader';
+import type { FitReport, LoadRequest } from './playground-types.js';
+
+/**
+ * What a model would take on this machine, from its headers; of a repository on the hub, a few kilobytes are read.
+ *
+ * @throws what the loader throws
+ */
+export async function fitReport(
+  request: Pick<LoadRequest, 'model' | 'precision' | 'contextTokens' | 'maxSequences'>,
+  signal: AbortSignal,
+): Promise<FitReport> {
+  const { model, precision, contextTokens, maxSequences } = request;
+  const isHere = await stat(model).then(
+    () => true,
+    () => false,
+  );
+  const remote = !isHere && isRepositoryName(model) ? await openRemoteCheckpoint(model, { signal }) : null;
+  const source = remote ?? (await openCheckpoint(model, { signal }));
+  const memoryBytes = totalmem();
+  const memory = estimate(source, {
+    precision,
+    sequences: maxSequences,
+    memoryBytes,
+    ...(contextTokens !== null && { contextTokens }),
+  });
+  const { totalBytes, weightBytes, cacheBytes, activationBytes, fit, activePerToken } = memory;
+  return {
+    totalBytes,
+    weightBytes,
+    cacheBytes,
+    activationBytes,
+    memoryBytes,
+    fits: fit?.fits ?? true,
+    maxContextTokens: fit?.maxContextTokens ?? 0,
+    maxPositions: source.config.text.maxPositions,
+    bytesPerToken: activePerToken.total,
+    downloadBytes: remote ? remote.sizeBytes : null,
+  };
+}

@@ -1,0 +1,40 @@
+import { readdir, realpath } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import type { FolderListing } from './playground-types.js';
+
+/** More folders than this are not shown. */
+const MOST_FOLDERS = 500;
+
+/**
+ * Folders inside a folder, hidden ones left out, those that look like checkpoints marked.
+ *
+ * @param path empty = the home folder
+ * @throws the system's error, such as ENOENT
+ */
+export async function listFolders(path: string): Promise<FolderListing> {
+  const folder = await realpath(path === '' ? homedir() : resolve(path));
+  const entries = await readdir(folder, { withFileTypes: true });
+  const shown = entries
+    .filter((entry) => !entry.name.startsWith('.') && (entry.isDirectory() || entry.isSymbolicLink()))
+    .map(({ name }) => name)
+    .sort((a, b) => a.localeCompare(b))
+    .slice(0, MOST_FOLDERS);
+  const folders = await Promise.all(
+    shown.map(async (name) => {
+      const inner = join(folder, name);
+      const names = await readdir(inner).catch(() => null);
+      return names && { name, path: inner, isCheckpoint: looksLikeCheckpoint(names) };
+    }),
+  );
+  const parent = dirname(folder);
+  return {
+    path: folder,
+    parent: parent === folder ? null : parent,
+    folders: folders.filter((entry) => entry !== null),
+  };
+}
+
+function looksLikeCheckpoint(names: readonly string[]): boolean {
+  return names.includes('config.json') && names.some((name) => name.endsWith('.safetensors'));
+}

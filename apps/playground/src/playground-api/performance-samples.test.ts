@@ -1,0 +1,44 @@
+import type { TextModel } from '@markbase/text';
+import { afterEach, expect, it, vi } from 'vitest';
+import { PerformanceSampler } from './performance-samples.js';
+
+const SETTINGS = { maxSequences: 4, rememberedSequences: 1, contextTokens: 100 };
+const NOTHING = { prefillTokens: 0, decodeSteps: 0, decodedTokens: 0, busySequences: 0, heldTokens: 0 };
+
+/** A model whose counters a test sets. */
+function modelOf(counts: { value: Partial<TextModel['activity']> }): TextModel {
+  return {
+    settings: SETTINGS,
+    get activity() {
+      return { ...NOTHING, ...counts.value };
+    },
+  } as TextModel;
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it('gives rates since the last sample, and shares of what there is', () => {
+  vi.useFakeTimers();
+  const sampler = new PerformanceSampler();
+  const counts = { value: {} };
+  const one = modelOf(counts);
+  expect(sampler.sample(one)).toMatchObject({ decodeTokensPerSecond: 0, meanBatch: 0, slots: 4 });
+  vi.advanceTimersByTime(500);
+  counts.value = { prefillTokens: 50, decodeSteps: 5, decodedTokens: 15, busySequences: 3, heldTokens: 250 };
+  expect(sampler.sample(one)).toMatchObject({
+    prefillTokensPerSecond: 100,
+    decodeTokensPerSecond: 30,
+    meanBatch: 3,
+    running: 3,
+    cacheUse: 0.5,
+  });
+});
+
+it('does not take the counters of another model for its own', () => {
+  const sampler = new PerformanceSampler();
+  sampler.sample(modelOf({ value: { decodedTokens: 1000 } }));
+  expect(sampler.sample(modelOf({ value: { decodedTokens: 10 } })).decodeTokensPerSecond).toBe(0);
+  expect(sampler.sample(null)).toMatchObject({ slots: 0, residentBytes: expect.any(Number) });
+});

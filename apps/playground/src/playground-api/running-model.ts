@@ -1,0 +1,112 @@
+import { stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { type Device, openDevice } from '@markbase/metal-runtime';
+import { mixtureOfExperts } from '@markbase/moe';
+import { createServer, type Server } from '@markbase/server';
+import { generate, loadTextModel, type MediaEncoder, type TextModel } from '@markbase/text';
+import { loadCheckpointMedia } from '../serve/checkpoint-media.js';
+import { mediaSupport } from './media-support.js';
+import type { HostOptions } from './model-host.js';
+import type { LoadedModel, LoadProgress, LoadRequest } from './playground-types.js';
+
+/** A model on a device, with the APIs that answer for it. */
+export interface RunningModel {
+  readonly model: TextModel;
+  readonly server: Server;
+  readonly description: LoadedModel;
+  /** Lets running answers end, and frees everything. */
+  stop(): Promise<void>;
+}
+
+/** Running answers get so long when another model is loaded. */
+const DRAIN_MS = 5000;
+
+/**
+ * Opens a device, loads a model with its encoders, and makes the APIs for it.
+ *
+ * @throws what the device, the loader and the model throw; the signal's reason when aborted
+ */
+export async function startModel(
+  request: LoadRequest,
+  options: HostOptions & {
+    /** Default: after the folder. */
+    readonly name?: string;
+    readonly signal: AbortSignal;
+    readonly onProgress: (progress: LoadProgress) => void;
+  },
+): Promise<RunningModel> {
+  const { signal, onProgress } = options;
+  const { precision, contextTokens, maxSequences } = request;
+  const resources: { dispose(): void }[] = [];
+  const release = () => {
+    for (const resource of resources.splice(0).reverse()) resource.dispose();
+  };
+  try {
+    onProgress({ stage: 'load', doneBytes: 0, totalBytes: 0, file: null });
+    const device = await openDevice({
+      kind: request.device as Device['info']['kind'] | 'auto',
+      threads: options.threads,
+    });
+    resources.push(device);
+    const model = await loadTextModel(request.model, device, {
+      precision,
+      maxSequences,
+      ...(contextTokens !== null && { contextTokens }),
+      feedForward: mixtureOfExperts,
+      signal,
+    });
+    resources.push(model);
+    const media = await loadCheckpointMedia(model.checkpoint, device, { precision, signal });
+    resources.push({ dispose: () => media[Symbol.dispose]() });
+    onProgress({ stage: 'warm-up', doneBytes: 0, totalBytes: 0, file: null });
+    await generate(model, { prompt: 'Hi', maxTokens: 2, signal });
+    const id = options.name ?? (await readableName(model.checkpoint.directory));
+    const server = createServer({
+      model: { id, model, media: media.encoder },
+      apiKey: options.apiKey,
+      allowedHosts: options.allowedHosts,
+      allowedImageHosts: options.allowedImageHosts,
+      limits: { ...options.limits, drainMs: DRAIN_MS },
+    });
+    const stop = async () => {
+      await server.close();
+      release();
+    };
+    return { model, server, description: describeModel(id, model, media.encoder), stop };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** A folder called `model` says nothing: the package around it does. */
+async function readableName(folder: string): Promise<string> {
+  const parent = dirname(folder);
+  const isPackage = await stat(join(parent, 'package.json')).then(
+    () => true,
+    () => false,
+  );
+  return isPackage ? basename(folder).replace(/^model/, basename(parent)) : basename(folder);
+}
+
+function describeModel(id: string, model: TextModel, encoder: MediaEncoder): LoadedModel {
+  const { checkpoint, device, settings } = model;
+  const { generation } = checkpoint;
+  const { kind, name, isa, threads } = device.info;
+  return {
+    id,
+    folder: checkpoint.directory,
+    device: { kind, name, isa, threads },
+    precision: settings.precision,
+    contextTokens: settings.contextTokens,
+    maxSequences: settings.maxSequences,
+    media: mediaSupport(checkpoint.config, encoder),
+    weightBytes: checkpoint.sizeBytes,
+    cacheBytes: model.sequenceBytes * (settings.maxSequences + settings.rememberedSequences),
+    defaults: {
+      temperature: generation.temperature ?? null,
+      topP: generation.topP ?? null,
+      topK: generation.topK ?? null,
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { hasErrorCode } from '@markbase/core';
+import type { Checkpoint } from '@markbase/loader';
+import type { Device } from '@markbase/metal-runtime';
+import type { MediaEncoder } from '@markbase/text';
+
+/** The encoders of a checkpoint. */
+export interface CheckpointMedia extends Disposable {
+  readonly encoder: MediaEncoder;
+}
+
+/** How encoders are loaded. */
+export interface CheckpointMediaOptions {
+  readonly precision: 'high' | 'fast';
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Loads the encoders that a checkpoint has weights for. Video is left to the caller, as frames: containers are read by a
+ * program of the system, which is not given what somebody sent over a network.
+ */
+export async function loadCheckpointMedia(
+  checkpoint: Checkpoint,
+  device: Device,
+  options: CheckpointMediaOptions,
+): Promise<CheckpointMedia> {
+  const { VisionModel } = await import('@markbase/vision');
+  const { AudioModel } = await import('@markbase/audio');
+  const vision = await unlessUnsupported(VisionModel.load(checkpoint, device, options));
+  const audio = await unlessUnsupported(AudioModel.load(checkpoint, device, options));
+  return {
+    encoder: {
+      ...(vision && { encodeImage: (bytes, encoding) => vision.encode(bytes, encoding) }),
+      ...(audio && {
+        encodeAudio: async (bytes, { signal }) => {
+          const segments = await audio.encode(bytes, { ...(signal && { signal }) });
+          return segments.map(({ softTokens }) => softTokens);
+        },
+      }),
+    },
+    [Symbol.dispose]() {
+      vision?.dispose();
+      audio?.dispose();
+    },
+  };
+}
+
+/** null where the model has no such part. */
+async function unlessUnsupported<Model>(loading: Promise<Model>): Promise<Model | null> {
+  try {
+    return await loading;
+  } catch (error) {
+    if (hasErrorCode(error, 'UNSUPPORTED_MODEL')) return null;
+    throw error;
+  }
+}

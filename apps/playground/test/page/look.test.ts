@@ -1,0 +1,125 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { greedily, hasBrowser, lastAnswer, say, stagePage, textOf } from './open-page.js';
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const MARKDOWN = [
+  '# Title',
+  'Some **bold** text, a [link](https://example.com/), `code`.',
+  '```js\nif (true) alert("x") // no\n```',
+  '<script>window.isBroken = true</script><img src=x onerror="window.isBroken = true">',
+  '[bad](javascript:window.isBroken=true) ![far](https://example.com/a.png)',
+  '| a | b |\n|---|---|\n| 1 | 2 |',
+].join('\n\n');
+
+/** Puts an answer on the page that no model has to write. */
+async function showAnswer(page: Page, text: string): Promise<void> {
+  const message = { role: 'assistant', parentId: 'a', status: 'done', error: null, statistics: null };
+  const file = {
+    format: 'markbase-conversation',
+    version: 1,
+    systemPrompt: '',
+    messages: {
+      a: { role: 'user', parentId: 'root', text: 'Show me.', attachments: [] },
+      b: { ...message, rounds: [{ reasoning: 'Hm.', text, toolUses: [] }] },
+    },
+    selected: { root: 'a', a: 'b' },
+  };
+  const buffer = Buffer.from(JSON.stringify(file));
+  await page
+    .locator('#import-picker')
+    .setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer });
+  await page.getByText('Show me.').waitFor();
+}
+
+async function accessibilityFaults(page: Page): Promise<string[]> {
+  await page.evaluate(await readFile(AXE, 'utf8'));
+  return page.evaluate(async () => {
+    const { axe } = window as unknown as { axe: typeof import('axe-core') };
+    const { violations } = await axe.run(document, { resultTypes: ['violations'] });
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+  });
+}
+
+describe.skipIf(!hasBrowser)('the look of the page', () => {
+  const stage = stagePage();
+
+  it('shows markdown, and runs nothing of it', async () => {
+    const page = await stage.open();
+    await showAnswer(page, MARKDOWN);
+    const answer = page.locator('.answer');
+    expect(await textOf(answer.locator('h1'))).toBe('Title');
+    expect(await textOf(answer.locator('.hl-keyword').first())).toBe('if');
+    expect(await answer.locator('td').count()).toBe(2);
+    expect(await answer.locator('script, img').count()).toBe(0);
+    expect(
+      await answer.locator('a').evaluateAll((links) => links.map((link) => link.getAttribute('href'))),
+    ).toEqual(['https://example.com/', null, 'https://example.com/a.png']);
+    expect(await page.evaluate(() => 'isBroken' in window)).toBe(false);
+    await answer.locator('.code-copy').click();
+    await answer.getByText('Copied').waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('if (true) alert("x") // no');
+  });
+
+  it.each([true, false])('has no fault that axe finds, dark: %s', async (isDark) => {
+    const page = await stage.open({ isDark });
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await showAnswer(page, MARKDOWN);
+    for (const panel of [/^Model: /, 'Settings', 'Performance']) {
+      await page.getByRole('button', { name: panel }).first().click();
+      await page.locator('.panel h2').waitFor();
+      expect(await accessibilityFaults(page)).toEqual([]);
+    }
+  });
+
+  it('follows the system to dark, and the person to light, also over a reload', async () => {
+    const page = await stage.open({ isDark: true });
+    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const dark = await background();
+    await page.getByLabel('More').click();
+    await page.getByRole('button', { name: 'Dark or light' }).click();
+    const light = await background();
+    expect(light).toBe('rgb(255, 255, 255)');
+    expect(dark).not.toBe(light);
+    await page.reload();
+    expect(await background()).toBe(light);
+  });
+
+  it('fits a phone: nothing is wider than the screen, and panels cover the chat', async () => {
+    const page = await stage.open({ width: 360, height: 640 });
+    await showAnswer(page, `${MARKDOWN}\n\n${'x'.repeat(300)}`);
+    const isTooWide = () => page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    expect(await isTooWide()).toBe(false);
+    expect(await page.getByRole('button', { name: 'Send' }).isVisible()).toBe(true);
+    for (const panel of [/^Model: /, 'Settings', 'Performance']) {
+      await page.getByRole('button', { name: panel }).first().click();
+      expect(await page.locator('.panel').boundingBox()).toMatchObject({ x: 0, width: 360 });
+      expect(await isTooWide()).toBe(false);
+      await page.keyboard.press('Escape');
+      expect(await page.locator('.panel').count()).toBe(0);
+    }
+  });
+
+  it('can be used with the keyboard alone', async () => {
+    const page = await stage.open();
+    await greedily(page);
+    await page.locator('main').focus();
+    await page.keyboard.press('/');
+    await page.keyboard.type('What is 31 + 90?');
+    await page.keyboard.press('Enter');
+    expect(await lastAnswer(page)).toContain('121');
+    await page.keyboard.press('ArrowUp');
+    expect(await page.getByLabel('Edit your message').inputValue()).toBe('What is 31 + 90?');
+    await page.keyboard.press('Escape');
+    await page.locator('main').focus();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Alt+KeyN');
+    await page.getByText('runs on this machine').waitFor();
+    await say(page, 'What is 85 - 12?');
+    expect(await lastAnswer(page)).toContain('73');
+  });
+});

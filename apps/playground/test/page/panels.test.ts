@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { DEMO_MODEL } from '../run-markbase.js';
+import { greedily, hasBrowser, lastAnswer, say, stagePage, textOf } from './open-page.js';
+
+const MODEL_WITH_EXPERTS = `${DEMO_MODEL}-moe`;
+
+describe.skipIf(!hasBrowser)('the panels', () => {
+  const stage = stagePage();
+
+  it('say whether a model fits, load it, and say what is wrong with another', async () => {
+    const page = await stage.open();
+    await page.getByRole('button', { name: /^Model: / }).click();
+    const folder = page.getByLabel('Folder, or org/name on the hub');
+    await folder.fill('/no/such/folder');
+    await page.getByRole('button', { name: 'Does it fit?' }).click();
+    await page.locator('.panel .error').waitFor();
+    expect(await textOf(page.locator('.panel .error'))).toContain('/no/such/folder');
+    await folder.fill(MODEL_WITH_EXPERTS);
+    await page.getByLabel('Context').selectOption('1024');
+    await page.getByRole('button', { name: 'Does it fit?' }).click();
+    await page.getByText('It fits.').waitFor();
+    await page.getByRole('button', { name: 'Load', exact: true }).click();
+    await page.getByRole('button', { name: 'Model: demo-model-moe' }).waitFor();
+    expect(await textOf(page.locator('.facts').first())).toContain('1,024 tokens, 4 answers at once');
+    await page.getByRole('button', { name: 'Close Model' }).click();
+    await greedily(page);
+    await say(page, 'What is 31 + 90?');
+    expect(await lastAnswer(page)).toContain('121');
+  });
+
+  it('find checkpoints by looking into folders', async () => {
+    const page = await stage.open();
+    await page.getByRole('button', { name: /^Model: / }).click();
+    await page.getByRole('button', { name: 'Browse folders' }).click();
+    await page.locator('.folders .path').waitFor();
+    const listing = await page.evaluate(
+      async (path) => {
+        const response = await fetch(`/playground/api/folders?path=${encodeURIComponent(path)}`);
+        return (await response.json()) as { folders: unknown[] };
+      },
+      DEMO_MODEL.replace(/\/model$/, ''),
+    );
+    expect(listing.folders).toContainEqual({ name: 'model', path: DEMO_MODEL, isCheckpoint: true });
+  });
+
+  it('show speed, memory and the roofline', async () => {
+    const page = await stage.open();
+    await page.getByRole('button', { name: 'Performance' }).click();
+    await say(page, 'Tell me a story about a fox and a lantern.');
+    await lastAnswer(page);
+    await page.locator('.plot canvas').nth(3).waitFor();
+    await page.locator('.panel tbody tr').first().waitFor();
+    expect(await textOf(page.locator('.plot').nth(1))).toMatch(/process [\d.]+ [MG]B/);
+    await page.getByRole('button', { name: 'Measure', exact: true }).click();
+    const picture = page.getByRole('img', { name: /Roofline/ });
+    await picture.waitFor();
+    expect(await picture.getAttribute('aria-label')).toMatch(/decode: .* prefill 256: /s);
+  });
+});

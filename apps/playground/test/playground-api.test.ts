@@ -1,0 +1,181 @@
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serverSentEvents } from '../page/src/api/server-sent-events.js';
+import { DEMO_MODEL, hasDemoModel, temporaryFolder } from './run-markbase.js';
+import { type StalledHub, startStalledHub } from './stalled-hub.js';
+import { type RunningPlayground, startPlayground } from './start-playground.js';
+
+const JSON_HEADERS = { 'content-type': 'application/json' };
+
+describe.skipIf(!hasDemoModel)('the playground', () => {
+  let playground: RunningPlayground;
+  let cache: string;
+  let hub: StalledHub;
+  beforeAll(async () => {
+    hub = await startStalledHub();
+    cache = await mkdtemp(join(tmpdir(), 'markbase-test-'));
+    playground = await startPlayground([], { HF_ENDPOINT: hub.endpoint, HF_HUB_CACHE: cache });
+  });
+  afterAll(async () => {
+    expect(await playground.end()).toBe(0);
+    hub.close();
+    await rm(cache, { recursive: true, force: true });
+  });
+
+  const get = (path: string) => fetch(playground.address + path);
+  const post = (path: string, body: unknown, signal?: AbortSignal) =>
+    fetch(`${playground.address}/playground/api/${path}`, {
+      method: 'POST',
+      headers: JSON_HEADERS,
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+      signal: signal ?? null,
+    });
+  const load = async (body: unknown) => {
+    const events: { event: string; data: unknown }[] = [];
+    const response = await post('load', body);
+    for await (const { event, data } of serverSentEvents(response.body!)) {
+      events.push({ event, data: JSON.parse(data) });
+    }
+    return events;
+  };
+  const modelId = async () => {
+    const { model } = (await (await get('/playground/api/state')).json()) as { model: { id: string } | null };
+    return model?.id;
+  };
+
+  it('answers nobody who comes by another name or from another page', async () => {
+    for (const path of ['/', '/playground/api/state', '/v1/models']) {
+      expect(await statusOf(playground.address + path, { host: 'evil.example' })).toBe(421);
+      expect(await statusOf(playground.address + path, { origin: 'https://evil.example' })).toBe(403);
+      expect(await statusOf(playground.address + path, { origin: playground.address })).toBe(200);
+    }
+  });
+
+  it('gives out the files of the page alone, under a strict policy', async () => {
+    const page = await get('/');
+    expect(page.headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; script-src 'self'; style-src 'self'/,
+    );
+    const script = /src="\.(\/assets\/[^"]+\.js)"/.exec(await page.text())?.[1];
+    const { status, headers } = await get(script!);
+    expect({ status, type: headers.get('content-type') }).toEqual({
+      status: 200,
+      type: 'text/javascript; charset=utf-8',
+    });
+    for (const path of ['/assets/none.js', '/assets/..%2f..%2fcli.js', '/assets/%2e%2e/cli.js', '/cli.js']) {
+      expect((await get(path)).status).toBe(404);
+    }
+  });
+
+  it.each([
+    [{}, 'model: expected a folder'],
+    [{ model: '/x', device: 'toaster' }, 'device: expected one of'],
+    [{ model: '/x', precision: 'best' }, 'precision'],
+    [{ model: '/x', maxSequences: 0 }, 'maxSequences'],
+    [{ model: '/x', contextTokens: 1.5 }, 'contextTokens'],
+    ['{', 'body: expected JSON'],
+    [{ model: '/no/such/folder' }, '/no/such/folder'],
+  ])('says what is wrong with %j', async (body, message) => {
+    const response = await post('estimate', body);
+    expect(response.status).toBe(400);
+    const { error } = (await response.json()) as { error: { message: string } };
+    expect(error.message).toContain(message);
+  });
+
+  it('reads no bodies without an end, and lists no folder that is not there', async () => {
+    expect((await post('estimate', `"${'x'.repeat(100_000)}"`)).status).toBe(413);
+    expect((await get('/playground/api/folders?path=/no/such/folder')).status).toBe(400);
+  });
+
+  it('keeps its model when another cannot be read, and gets it back when another cannot be loaded', async () => {
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, 'model'));
+    await copyFile(join(DEMO_MODEL, 'config.json'), join(folder, 'model', 'config.json'));
+    const unreadable = await load({ model: join(folder, 'model') });
+    expect(unreadable.at(-1)).toMatchObject({
+      event: 'error',
+      data: { error: { message: expect.any(String) } },
+    });
+    expect(unreadable).not.toContainEqual(
+      expect.objectContaining({ data: expect.objectContaining({ stage: 'unload' }) }),
+    );
+    const tooLong = await load({ model: DEMO_MODEL, contextTokens: 1_000_000 });
+    expect(tooLong.at(-1)).toMatchObject({ event: 'error', data: { error: { code: 'invalid_argument' } } });
+    expect(await modelId()).toBe('demo-model');
+    const answer = await fetch(`${playground.address}/v1/chat/completions`, {
+      method: 'POST',
+      headers: JSON_HEADERS,
+      body: JSON.stringify({
+        model: 'demo-model',
+        messages: [{ role: 'user', content: 'Hi' }],
+        max_tokens: 4,
+      }),
+    });
+    expect(answer.status).toBe(200);
+  });
+
+  it('reports how far a download is, refuses a second load, and lets go when the caller leaves', async () => {
+    const controller = new AbortController();
+    const response = await post('load', { model: 'org/name' }, controller.signal);
+    const seen: unknown[] = [];
+    await expect(async () => {
+      for await (const { event, data } of serverSentEvents(response.body!)) {
+        seen.push(event);
+        if (!data.includes('"download"') || JSON.parse(data).doneBytes === 0) continue;
+        const second = await load({ model: DEMO_MODEL });
+        expect(second).toEqual([
+          { event: 'error', data: { error: expect.objectContaining({ code: 'load_in_progress' }) } },
+        ]);
+        controller.abort();
+      }
+    }).rejects.toThrow('abort');
+    expect(seen).not.toContain('ready');
+    // The load ends a moment after its caller left; then another one is possible.
+    await expect
+      .poll(async () => (await load({ model: DEMO_MODEL })).at(-1)?.event, { timeout: 20_000 })
+      .toBe('ready');
+  });
+
+  it('tells what it does, twice a second', async () => {
+    const controller = new AbortController();
+    const response = await fetch(`${playground.address}/playground/api/performance`, {
+      signal: controller.signal,
+    });
+    const samples: { atMs: number; slots: number; residentBytes: number }[] = [];
+    for await (const { data } of serverSentEvents(response.body!)) {
+      samples.push(JSON.parse(data));
+      if (samples.length === 2) break;
+    }
+    controller.abort();
+    expect(samples[1]!.atMs).toBeGreaterThan(samples[0]!.atMs);
+    expect(samples[1]).toMatchObject({ slots: 4, running: 0, residentBytes: expect.any(Number) });
+  });
+});
+
+it.skipIf(!hasDemoModel)('asks for the key where one is set', async () => {
+  const playground = await startPlayground([], { MARKBASE_API_KEY: 'secret' });
+  try {
+    expect(await statusOf(`${playground.address}/`, {})).toBe(200);
+    for (const path of ['/playground/api/state', '/v1/models']) {
+      expect(await statusOf(playground.address + path, {})).toBe(401);
+      expect(await statusOf(playground.address + path, { authorization: 'Bearer secret' })).toBe(200);
+    }
+  } finally {
+    await playground.end();
+  }
+});
+
+/** Status of an answer; unlike `fetch`, this may name another host. */
+function statusOf(address: string, headers: Readonly<Record<string, string>>): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    httpRequest(address, { headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .on('error', reject)
+      .end();
+  });
+}

@@ -1,0 +1,168 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { cp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { DEMO_MODEL, hasDemoModel, markbase, temporaryFolder } from './run-markbase.js';
+
+const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
+
+/** What ends an answer of the demo model. */
+const END_TOKENS = [1, 9, 16];
+
+/** A PNG of one pixel. */
+const RED_DOT =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
+
+/** A WAV file of so many samples at 16 kHz. */
+function silence(samples: number): Buffer {
+  const file = Buffer.alloc(44 + 2 * samples);
+  file.write('RIFF', 0, 'latin1');
+  file.writeUInt32LE(36 + 2 * samples, 4);
+  file.write('WAVEfmt ', 8, 'latin1');
+  file.writeUInt32LE(16, 16);
+  file.writeUInt16LE(1, 20);
+  file.writeUInt16LE(1, 22);
+  file.writeUInt32LE(16_000, 24);
+  file.writeUInt32LE(32_000, 28);
+  file.writeUInt16LE(2, 32);
+  file.writeUInt16LE(16, 34);
+  file.write('data', 36, 'latin1');
+  file.writeUInt32LE(2 * samples, 40);
+  return file;
+}
+
+interface Serving {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** Status and standard error once it has ended. */
+  readonly ended: Promise<{ status: number | null; stderr: string }>;
+}
+
+/** Starts `markbase serve` and waits until it listens. */
+async function serve(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Serving> {
+  const child = spawn(process.execPath, [CLI, 'serve', '--port', '0', '--threads', '2', ...args], {
+    env: { ...process.env, ...env },
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const ended = new Promise<{ status: number | null; stderr: string }>((resolve) => {
+    child.on('close', (status) => resolve({ status, stderr }));
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      const address = /at (http:\S+)\/v1/.exec(text)?.[1];
+      if (address) resolve(address);
+    });
+    void ended.then((outcome) => reject(new TypeError(JSON.stringify(outcome))));
+  });
+  return { url, child, ended };
+}
+
+function chat(url: string, content: string, extra: object = {}): Promise<Response> {
+  return fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer secret' },
+    body: JSON.stringify({ model: 'demo', messages: [{ role: 'user', content }], temperature: 0, ...extra }),
+  });
+}
+
+async function answerOf(response: Response): Promise<string | undefined> {
+  const body = (await response.json()) as { choices?: { message: { content: string } }[] };
+  return body.choices?.[0]?.message.content;
+}
+
+describe.skipIf(!hasDemoModel)('markbase serve', () => {
+  it('answers, asks for the key, and lets a running answer end at SIGTERM', async () => {
+    const { url, child, ended } = await serve(['--model', DEMO_MODEL, '--name', 'demo', '--log'], {
+      MARKBASE_API_KEY: 'secret',
+    });
+    expect((await fetch(`${url}/v1/models`)).status).toBe(401);
+    expect(await answerOf(await chat(url, 'What is 31 + 90?'))).toBe('31 + 90 = 121');
+    const running = await chat(url, 'Tell me a story about a seal.', { stream: true });
+    child.kill('SIGTERM');
+    const text = await running.text();
+    expect(text).toContain('"finish_reason":"stop"');
+    expect(text.trimEnd()).toMatch(/data: \[DONE\]$/);
+    const { status, stderr } = await ended;
+    expect(status).toBe(0);
+    expect(stderr).toContain('"route":"/v1/chat/completions"');
+    expect(stderr).not.toContain('seal');
+  });
+
+  it('cuts what does not end in time at SIGTERM, also in the middle of a prompt', async () => {
+    const { url, child, ended } = await serve([
+      '--model',
+      DEMO_MODEL,
+      '--name',
+      'demo',
+      '--drain',
+      '1',
+      '--precision',
+      'high',
+    ]);
+    // Answers that never end by themselves, behind long prompts: some are still being read when the signal comes.
+    const endless = { logit_bias: Object.fromEntries(END_TOKENS.map((id) => [id, -100])) };
+    const long = 'one two three four five six seven eight nine ten '.repeat(24);
+    // Headers come at once: every request is in, and the prompts are still being read.
+    const responses = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => chat(url, `${index} ${long}`, { stream: true, ...endless })),
+    );
+    child.kill('SIGTERM');
+    for (const response of responses) expect(await response.text()).toContain('shutting_down');
+    expect((await ended).status).toBe(0);
+  });
+
+  it('serves again after kill -9, and goes on when its checkpoint is removed', async () => {
+    const folder = join(await temporaryFolder(), 'demo');
+    await cp(DEMO_MODEL, folder, { recursive: true });
+    const first = await serve(['--model', folder]);
+    const running = chat(first.url, 'Tell me a story about a seal.', { stream: true }).then((r) => r.text());
+    await chat(first.url, 'What is 31 + 90?', { max_tokens: 1 });
+    first.child.kill('SIGKILL');
+    await expect(running).rejects.toThrow();
+
+    const second = await serve(['--model', folder]);
+    await rm(folder, { recursive: true });
+    expect(await answerOf(await chat(second.url, 'What is 31 + 90?'))).toBe('31 + 90 = 121');
+    second.child.kill('SIGTERM');
+    expect((await second.ended).status).toBe(0);
+  });
+
+  it('looks at pictures and listens to sounds', async () => {
+    const { url } = await serve(['--model', DEMO_MODEL, '--name', 'demo']);
+    const tokensOf = async (parts: readonly object[]) => {
+      const content = [...parts, { type: 'text', text: 'What is this?' }];
+      const response = await chat(url, '', { messages: [{ role: 'user', content }], max_tokens: 2 });
+      const body = (await response.json()) as { usage: { prompt_tokens: number } };
+      return body.usage.prompt_tokens;
+    };
+    const image = {
+      type: 'image_url',
+      image_url: { url: `data:image/png;base64,${RED_DOT}`, max_soft_tokens: 70 },
+    };
+    const audio = {
+      type: 'input_audio',
+      input_audio: { data: silence(16_000).toString('base64'), format: 'wav' },
+    };
+    const plain = await tokensOf([]);
+    // Between two delimiters: 64 tokens of a square, and 25 of a second.
+    expect((await tokensOf([image])) - plain).toBe(66);
+    expect((await tokensOf([audio])) - plain).toBe(27);
+    const broken = await chat(url, '', {
+      messages: [{ role: 'user', content: [{ ...image, image_url: { url: 'data:image/png;base64,AAAA' } }] }],
+    });
+    expect([broken.status, await broken.json()]).toMatchObject([400, { error: { code: 'invalid_media' } }]);
+  });
+
+  it('says why it cannot serve', async () => {
+    const missing = await markbase(['serve', '--model', '/nowhere']);
+    expect([missing.status, missing.stderr]).toEqual([1, expect.stringContaining('/nowhere')]);
+    const { url } = await serve(['--model', DEMO_MODEL]);
+    const busy = await markbase(['serve', '--model', DEMO_MODEL, '--port', new URL(url).port]);
+    expect([busy.status, busy.stderr]).toEqual([1, expect.stringMatching(/EADDRINUSE|in use/)]);
+  });
+});

@@ -1,0 +1,3 @@
+import { describeVerifyOnMetal } from './verify-on-metal.js';
+
+await describeVerifyOnMetal('fast');

@@ -1,0 +1,47 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { verifyAudio } from '@markbase/audio';
+import { openDevice } from '@markbase/metal-runtime';
+import { mixtureOfExperts } from '@markbase/moe';
+import { verifyCheckpoint } from '@markbase/text';
+import { verifyVision } from '@markbase/vision';
+import { afterAll, describe, expect, it } from 'vitest';
+import { openMetal } from '../../../fixtures/open-metal.js';
+import { fixture } from './run-markbase.js';
+
+/** Every checkpoint with reference outputs; drafters (assistant) have no graph. */
+const FIXTURES = readdirSync(fixture('.')).filter(
+  (name) =>
+    !name.includes('assistant') &&
+    ['expected.safetensors', 'config.json'].every((file) => existsSync(join(fixture(name), file))),
+);
+
+/** Checkpoints with the head widths of released models take the simulator ten minutes: MARKBASE_VERIFY=all has them verified too. */
+const LONG = /^wide-/;
+
+/**
+ * `verify` of every fixture on Metal. A file a precision, so that they run side by side: the simulator runs every thread of
+ * every kernel on the processor, and a checkpoint takes up to minutes.
+ */
+export async function describeVerifyOnMetal(precision: 'high' | 'fast'): Promise<void> {
+  const device = await openMetal(openDevice);
+  describe.runIf(device)(
+    `verify on ${device?.info.kind ?? 'metal'} in ${precision}`,
+    { timeout: 1_200_000 },
+    () => {
+      afterAll(() => device!.dispose());
+
+      const leavesOut = device?.info.kind === 'metal-sim' && process.env.MARKBASE_VERIFY !== 'all';
+      it.each(FIXTURES.filter((name) => !leavesOut || !LONG.test(name)))('passes on %s', async (name) => {
+        const report = await verifyCheckpoint(fixture(name), device!, {
+          precision,
+          feedForward: mixtureOfExperts,
+          encoders: { image: verifyVision, audio: verifyAudio },
+        });
+        const failed = report.sections.filter(({ pass, skipped }) => !pass && skipped === undefined);
+        expect({ failed, pass: report.pass }).toEqual({ failed: [], pass: true });
+        expect(report.sections.filter(({ skipped }) => skipped === undefined).length).toBeGreaterThan(3);
+      });
+    },
+  );
+}
