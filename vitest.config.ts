@@ -5,6 +5,7 @@ export default defineConfig({
     include: [
       'packages/*/{src,test,conformance}/**/*.test.ts',
       'apps/*/{src,test}/**/*.test.ts',
+      'apps/*/page/src/**/*.test.ts',
       'tools/**/*.test.ts',
     ],
     testTimeout: 120_000,

@@ -1,6 +1,14 @@
 // `pnpm rehearse [--keep]`: packs every package, installs the tarballs into an empty folder outside of the repository, and
 // runs there the first example of each README and the command, as somebody would who knows nothing but the README.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
@@ -15,6 +23,14 @@ const packages = publishedPackages();
 const root = mkdtempSync(path.join(os.tmpdir(), 'markbase-rehearsal-'));
 const project = path.join(root, 'project');
 const DEMO_MODEL = 'node_modules/@markbase/demo-model/model';
+/** What examples use beside our packages, and the types that it needs. */
+const COMPANIONS = { ai: '6.0.326', '@types/json-schema': '7.0.15' };
+const MEDIA = {
+  'photo.jpg': 'scenes/01.jpg',
+  'one.png': 'scenes/03.png',
+  'two.webp': 'scenes/02.webp',
+  'recording.flac': 'speech/20.flac',
+};
 const isKept = process.argv.includes('--keep');
 
 /**
@@ -36,7 +52,7 @@ function check(title, program, args) {
 /** Puts all tarballs into an empty project. The platform packages are optional, as they are for a user. */
 function install() {
   /** @type {Record<'dependencies' | 'optionalDependencies', Record<string, string>>} */
-  const wanted = { dependencies: {}, optionalDependencies: {} };
+  const wanted = { dependencies: { ...COMPANIONS }, optionalDependencies: {} };
   for (const published of packages) {
     const tarball = packPackage(published, path.join(root, 'tarballs'));
     wanted[published.isPlatform ? 'optionalDependencies' : 'dependencies'][published.name] =
@@ -95,12 +111,19 @@ function withDemoModel(example) {
   return example.replace(/(['"])\/?models\/[\w.-]+\1/g, `'${DEMO_MODEL}'`);
 }
 
+/** Examples name pictures and sounds that a user would have: here they are some of the demo model's held-out ones. */
+function writeMedia() {
+  const heldOut = path.join(project, 'node_modules/@markbase/demo-model/held-out');
+  for (const [name, source] of Object.entries(MEDIA))
+    copyFileSync(path.join(heldOut, source), path.join(project, name));
+}
+
 /** @param {{ file: string }[]} examples */
 function checkTypes(examples) {
   const nodeTypes = path.dirname(createRequire(import.meta.url).resolve('@types/node/package.json'));
   const compilerOptions = {
     target: 'ES2022',
-    lib: ['ES2023', 'ESNext.Disposable'],
+    lib: ['ES2023', 'ESNext.Disposable', 'DOM'],
     module: 'NodeNext',
     strict: true,
     noUncheckedIndexedAccess: true,
@@ -116,8 +139,10 @@ function checkTypes(examples) {
 try {
   // What is missing then shows below, where an example asks for the addon.
   run(process.execPath, ['tools/pack-native.mjs']);
+  run(process.execPath, ['tools/pack-ptx.mjs']);
   if (install()) {
     const examples = writeExamples();
+    writeMedia();
     checkTypes(examples);
     for (const { title, file } of examples) check(title, process.execPath, [`${file}.mjs`]);
     check('markbase doctor', 'npx', ['--no-install', 'markbase', 'doctor']);

@@ -1,5 +1,6 @@
 // `pnpm test`: builds, then runs every test: TypeScript with vitest, C++ by its own programs. Further arguments go to
-// vitest, which then runs alone: `pnpm test packages/loader`.
+// vitest, which then runs alone: `pnpm test packages/loader`. Where clang-19 is installed, the Metal backend is tested too,
+// over the simulator.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -12,7 +13,7 @@ import { countVitest } from './lib/vitest-counts.mjs';
 
 const filters = process.argv.slice(2).filter((word) => word !== '--');
 
-const built = ensureInstalled() || buildAll();
+const built = ensureInstalled() || buildAll(['build:sim', 'build:ptx']);
 if (built !== 0) {
   console.error('test: the installation or the build failed; the lines above say why');
   process.exit(built);

@@ -11,3 +11,21 @@ export function shown({ median, min, max }) {
   const digits = max < 10 ? 2 : 1;
   return `${median.toFixed(digits)} (${min.toFixed(digits)} to ${max.toFixed(digits)})`;
 }
+
+/** Percentiles of some numbers; null without any. */
+export function percentiles(values) {
+  if (values.length === 0) return null;
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
+  return { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: sorted.at(-1), count: sorted.length };
+}
+
+/** Growth of `megabytes` over `minutes`, by least squares; null with fewer than two samples. */
+export function slopePerMinute(samples) {
+  if (samples.length < 2) return null;
+  const mean = (pick) => samples.reduce((sum, sample) => sum + pick(sample), 0) / samples.length;
+  const [x, y] = [mean(({ minutes }) => minutes), mean(({ megabytes }) => megabytes)];
+  const above = samples.reduce((sum, { minutes, megabytes }) => sum + (minutes - x) * (megabytes - y), 0);
+  const below = samples.reduce((sum, { minutes }) => sum + (minutes - x) ** 2, 0);
+  return below === 0 ? null : above / below;
+}

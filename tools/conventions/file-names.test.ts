@@ -12,6 +12,7 @@ it.each([
   'packages/metal-runtime/native/ops/rms_norm.cc',
   'packages/metal-runtime/kernels/rms_norm.metal',
   'packages/metal-runtime/native/backends/metal/metal_device.mm',
+  'packages/metal-sim/msl/stage/MetalPerformancePrimitives/MetalPerformancePrimitives.h',
   'docs/decisions/2026-01-01-a-Decision.md',
 ])('accepts %s', (file) => {
   expect(fileNames.check(sampleRepository({ [file]: '' }))).toEqual([]);

@@ -11,10 +11,12 @@ const MAY_INCLUDE = {
   device: [],
   ops: ['device', 'kernels'],
   'backends/cpu': ['device', 'kernels'],
-  'backends/metal': ['device', 'kernels'],
-  'backends/cuda': ['device', 'kernels'],
+  // Plans of steps, for every kind of GPU.
+  'backends/gpu': ['device', 'kernels'],
+  'backends/metal': ['device', 'kernels', 'backends/gpu'],
+  'backends/cuda': ['device', 'kernels', 'backends/gpu'],
   // The list of backends: the one place that knows all of them.
-  backends: ['device', 'backends/cpu', 'backends/metal', 'backends/cuda'],
+  backends: ['device', 'backends/cpu', 'backends/gpu', 'backends/metal', 'backends/cuda'],
   binding: ['device', 'ops', 'kernels', 'backends'],
 };
 
@@ -72,7 +74,7 @@ function problemWith(include, file, layer, sources) {
  */
 function layerOf(file) {
   if (file.startsWith(KERNELS)) return 'kernels';
-  const match = /^(device|ops|binding|backends(?:\/(?:cpu|metal|cuda)(?=\/))?)\//.exec(
+  const match = /^(device|ops|binding|backends(?:\/(?:cpu|gpu|metal|cuda)(?=\/))?)\//.exec(
     file.slice(NATIVE.length),
   );
   return match?.[1] ?? null;

@@ -13,8 +13,10 @@ export const ALLOWED = {
   vision: BELOW_MODELS,
   audio: BELOW_MODELS,
   moe: BELOW_MODELS,
+  server: ['core', 'metal-runtime', 'text'],
+  'ai-provider': ['core', 'metal-runtime', 'text'],
   'demo-model': [],
-  playground: [...BELOW_MODELS, 'text', 'vision', 'audio', 'moe', 'demo-model'],
+  playground: [...BELOW_MODELS, 'text', 'vision', 'audio', 'moe', 'server', 'ai-provider', 'demo-model'],
 };
 /** Tests may also run on the packaged checkpoint, which depends on nothing. */
 const TESTS_MAY_ADD = ['demo-model'];

@@ -6,10 +6,16 @@ const FOLDERS = [
   ['fixtures/', 12 * MB],
   ['packages/demo-model/model/', 14 * MB],
   ['packages/demo-model/model-moe/', 6 * MB],
+  ['packages/demo-model/held-out/', 0.7 * MB],
 ];
 const SHARD_BYTES = 8 * MB;
 /** Where bytes that nobody can read are expected. */
-const BINARY_FOLDERS = ['fixtures/', 'packages/demo-model/model/', 'packages/demo-model/model-moe/'];
+const BINARY_FOLDERS = [
+  'fixtures/',
+  'packages/demo-model/model/',
+  'packages/demo-model/model-moe/',
+  'packages/demo-model/held-out/',
+];
 
 /** The repository stays small enough to clone in seconds, and holds no built files. @type {import('./repository.mjs').Rule} */
 export const treeSize = {

@@ -4,11 +4,12 @@ import { capture } from './process.mjs';
  * Builds every package and the native addon; what has not changed since the last build comes from turbo's cache. Its
  * output is shown only when something failed.
  *
+ * @param {readonly string[]} more Further tasks of turbo.json.
  * @returns {number} Exit status.
  */
-export function buildAll() {
+export function buildAll(more = []) {
   console.log('Building the packages and the native addon (about a minute the first time) …');
-  const args = ['run', 'build', 'build:native', '--output-logs=errors-only', '--log-order=grouped'];
+  const args = ['run', 'build', 'build:native', ...more, '--output-logs=errors-only', '--log-order=grouped'];
   const { status, stdout, stderr } = capture('turbo', args);
   if (status !== 0) console.error(stdout + stderr);
   return status;

@@ -9,6 +9,12 @@ const MODELS = { dense: 'packages/demo-model/model', moe: 'packages/demo-model/m
 /** The model was trained on short texts. */
 const MAX_TOKENS = 256;
 
+const NEXT = `Next:
+  pnpm playground            a page to chat with text, pictures and sound, with the OpenAI and Anthropic APIs beside it
+  pnpm markbase chat         the same in this terminal
+  pnpm markbase serve        the APIs alone: pnpm markbase serve --help
+  pnpm markbase completion   a script that lets a shell complete commands and options`;
+
 /**
  * Answers a prompt with the packaged demo model and shows what a user wants to know: device, load time, the answer as it
  * is made, speed.
@@ -34,6 +40,7 @@ export async function demonstrate(prompt, variant) {
       if (event.type === 'text') process.stdout.write(event.text);
       if (event.type === 'finish') console.log(`\n\nspeed    ${speed(event)}`);
     }
+    console.log(`\n${NEXT}`);
   } finally {
     model.dispose();
     device.dispose();

@@ -1,0 +1,246 @@
+// Parts that judge results: pass or fail, whatever they take.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { FAMILIES } from '../../packages/metal-runtime/conformance/index.ts';
+
+/** A case that takes longer hangs; the first ones wait for the driver to compile. */
+const CASE_SECONDS = 200;
+const SHOWN_FAILURES = 60;
+const SANITIZER_SECONDS = 30;
+const SANITIZER_ROWS = 16;
+const SANITIZERS = ['memcheck', 'racecheck'];
+const SANITIZER_PLACES = ['/usr/local/cuda/bin', '/opt/nvidia/nsight-compute/compute-sanitizer'];
+
+const linesOf = (text) =>
+  text
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line));
+
+/** What cuda-device.test.ts checks. */
+export async function device(session, check) {
+  const { stdout, failure } = await session.worker('device', {});
+  for (const { name, error, isSkipped } of linesOf(stdout))
+    check(name, isSkipped ? null : error === null, error ?? '');
+  if (failure !== null) check('the checks run to their end', false, failure);
+}
+
+/** Every case of every family, against its oracle and in every way that must give the same bits. */
+export async function conformance(session, check) {
+  const names = familiesOf(session);
+  const isBrief = session.isTiny;
+  const found = Object.fromEntries(names.map((name) => [name, { passed: 0, failures: [] }]));
+  const counts = casesOf(names, isBrief ? 2 : null);
+  const shards = Array.from({ length: session.jobs }, (_, shard) => async () => {
+    for (let first = shard; first !== null; ) {
+      const parameters = { first, of: session.jobs, families: names, isBrief, mostRows: isBrief ? 2 : null };
+      first = await runShard(session, parameters, found);
+    }
+  });
+  await session.inParallel(session.jobs, shards);
+  const failures = names.flatMap((name) => found[name].failures);
+  for (const { family, name, error } of failures.slice(0, SHOWN_FAILURES)) {
+    session.say(`${family} > ${name}: ${error.slice(0, 200)}`);
+  }
+  for (const name of names) {
+    const { passed, failures } = found[name];
+    const missing = counts[name] - passed - failures.length;
+    const detail = `${passed} of ${counts[name]} passed, ${failures.length} failed, ${missing} not reached`;
+    check(
+      `conformance of ${name}`,
+      failures.length > 0 ? false : missing > 0 || passed === 0 ? null : true,
+      detail,
+    );
+  }
+  const passed = names.reduce((sum, name) => sum + found[name].passed, 0);
+  session.say(`${passed} cases passed, ${failures.length} failed`);
+  return { passed, failures };
+}
+
+/** Runs a shard until it ends; the case to go on with when it ended early, or null. */
+async function runShard(session, parameters, found) {
+  let current = null;
+  let isDone = false;
+  const onLine = (line) => {
+    const { index, family, name, error, ...more } = JSON.parse(line);
+    if (more.isDone) isDone = true;
+    else if (family) current = { index, family, name, isOpen: true };
+    else if (index !== undefined) {
+      current.isOpen = false;
+      if (error === null) found[current.family].passed += 1;
+      else found[current.family].failures.push({ family: current.family, name: current.name, error });
+    }
+  };
+  const shard = { ...parameters, seconds: session.secondsLeft - 5 };
+  const { failure } = await session.worker('conformance', shard, { onLine, idleSeconds: CASE_SECONDS });
+  if (isDone || session.secondsLeft < 10) return null;
+  if (current?.isOpen) {
+    found[current.family].failures.push({ ...current, error: `the process ended: ${failure}` });
+  } else if (failure !== null) {
+    const family = current?.family ?? Object.keys(found)[0];
+    found[family].failures.push({ family, name: 'the process', error: failure });
+  }
+  return current === null ? null : current.index + parameters.of;
+}
+
+function familiesOf({ options }) {
+  const known = FAMILIES.map(({ name }) => name);
+  const asked = options.families?.split(',') ?? known;
+  const wrong = asked.find((name) => !known.includes(name));
+  if (wrong !== undefined) throw new RangeError(`no family ${wrong}; there are ${known.join(', ')}`);
+  return asked;
+}
+
+function casesOf(names, mostRows) {
+  return Object.fromEntries(
+    FAMILIES.filter(({ name }) => names.includes(name)).map(({ name, cases }) => [
+      name,
+      cases.filter(({ rows }) => rows.count <= (mostRows ?? Number.POSITIVE_INFINITY)).length,
+    ]),
+  );
+}
+
+/** Every checkpoint with reference outputs, in both precisions. */
+export async function verify(session, check) {
+  const folders = session.isTiny ? fixturesOf(session).slice(0, 1) : fixturesOf(session);
+  const reports = [];
+  const tasks = folders.flatMap((folder) =>
+    ['high', 'fast'].map((precision) => async () => {
+      const name = `${path.basename(folder)} in ${precision}`;
+      const { value, failure } = await session.json(['verify', folder, ...onCuda(precision)]);
+      const sections = value?.sections ?? [];
+      const failed = sections.filter(({ pass, skipped }) => skipped === undefined && !pass);
+      const largest = Math.max(...sections.map(({ relRms }) => relRms ?? 0));
+      const detail = failed
+        .map(({ name, relRms, tolerance }) => `${name} ${relRms} of ${tolerance}`)
+        .join('; ');
+      check(name, value?.pass ?? false, detail || (failure ?? ''));
+      const skipped = sections.filter((section) => section.skipped !== undefined).length;
+      session.say(
+        `${name}: ${value?.pass ? 'passed' : 'FAILED'}, largest relative rms ${largest.toExponential(1)}` +
+          (skipped > 0 ? `, ${skipped} sections skipped` : ''),
+      );
+      reports.push({ name, report: value });
+    }),
+  );
+  await session.inParallel(Math.max(1, session.jobs / 2), tasks);
+  return reports;
+}
+
+function onCuda(precision) {
+  return ['--device', 'cuda', '--precision', precision];
+}
+
+/** Folders with expected.safetensors, each name once, of the places in order. */
+function fixturesOf({ options, root }) {
+  const places = [options.fixtures, process.env.MARKBASE_FIXTURES, path.join(root, 'fixtures')];
+  const found = new Map();
+  for (const place of [...places, path.join(root, 'packages/demo-model')]) {
+    if (!place || !existsSync(place)) continue;
+    for (const name of readdirSync(place).sort()) {
+      const folder = path.join(place, name);
+      if (!found.has(name) && existsSync(path.join(folder, 'expected.safetensors'))) found.set(name, folder);
+    }
+  }
+  return [...found.values()];
+}
+
+/** Greedy answers of the demo models in `high`: the CPU's, word for word. */
+export async function demo(session, check) {
+  const models = path.join(session.root, 'packages/demo-model');
+  const speech = path.join(models, 'held-out/speech');
+  const sound = existsSync(speech) && readdirSync(speech).find((name) => /\.(wav|flac|ogg)$/.test(name));
+  const prompts = [
+    ['model', 'Tell me a story about a fox and a lantern.'],
+    ['model', 'What is 31 + 90?'],
+    ['model', 'Count from one to ten.'],
+    ['model-moe', 'Tell me a story about a fox and a lantern.'],
+    ['model-moe', 'What is 31 + 90?'],
+    ...(sound ? [['model', 'What is said?', '--audio', path.join(speech, sound)]] : []),
+  ];
+  const answers = [];
+  const tasks = (session.isTiny ? prompts.slice(0, 1) : prompts).map(
+    ([model, prompt, ...media]) =>
+      async () => {
+        const answer = (kind) =>
+          session.json([
+            ...['generate', '--model', path.join(models, model), '--prompt', prompt, ...media],
+            ...[
+              '--temperature',
+              '0',
+              '--repetition-penalty',
+              '1',
+              '--max-tokens',
+              session.isTiny ? '4' : '80',
+            ],
+            ...['--device', kind, '--precision', 'high'],
+          ]);
+        const [cpu, cuda] = [await answer('cpu'), await answer('cuda')];
+        const isEqual = cpu.value !== null && cuda.value !== null && cpu.value.text === cuda.value.text;
+        const detail = cpu.failure ?? cuda.failure ?? `cpu: ${cpu.value.text}; cuda: ${cuda.value.text}`;
+        check(
+          `${model}: ${prompt}${media.length > 0 ? ' (with a sound)' : ''}`,
+          isEqual,
+          isEqual ? '' : detail,
+        );
+        answers.push({ model, prompt, cpu: cpu.value?.text, cuda: cuda.value?.text });
+      },
+  );
+  await session.inParallel(Math.max(1, session.jobs / 2), tasks);
+  check(
+    'a picture in a prompt',
+    null,
+    'pictures are decoded by sharp, which is not packed; see verify and towers',
+  );
+  return answers;
+}
+
+/** Small cases of every family under NVIDIA's compute-sanitizer, as many as the time allows. */
+export async function sanitizer(session, check) {
+  const places = [...(process.env.PATH ?? '').split(':'), ...SANITIZER_PLACES];
+  const program = places
+    .map((place) => path.join(place, 'compute-sanitizer'))
+    .find((file) => existsSync(file));
+  if (program === undefined) {
+    check('compute-sanitizer', null, 'it is not installed here');
+    return null;
+  }
+  const found = [];
+  const tasks = SANITIZERS.flatMap((tool) =>
+    familiesOf(session).map((family) => async () => {
+      const log = path.join(session.work, `${tool}-${family}.log`);
+      const prefix = [
+        program,
+        '--tool',
+        tool,
+        '--error-exitcode',
+        '9',
+        '--print-limit',
+        '5',
+        '--log-file',
+        log,
+      ];
+      const parameters = { first: 0, of: 1, families: [family], isBrief: true, mostRows: SANITIZER_ROWS };
+      const shard = { ...parameters, seconds: SANITIZER_SECONDS };
+      const { stdout, failure } = await session.worker('conformance', shard, { prefix });
+      const cases = linesOf(stdout).filter(({ ms }) => ms !== undefined);
+      const wrong = cases.filter(({ error }) => error !== null).length;
+      const text = existsSync(log) ? readFileSync(log, 'utf8') : '';
+      const summary = /ERROR SUMMARY: (.*)|RACECHECK SUMMARY: (.*)/.exec(text)?.[0] ?? 'no summary';
+      const isClean = failure === null && wrong === 0 && /SUMMARY: 0 /.test(summary);
+      const detail = `${cases.length} cases, ${wrong} wrong; ${summary}; ${failure ?? ''}`;
+      check(
+        `${tool} of ${family}`,
+        cases.length === 0 && !/[1-9]\d* error/.test(summary) ? null : isClean,
+        detail,
+      );
+      found.push({ tool, family, cases: cases.length, summary, log: isClean ? '' : text.slice(0, 3000) });
+    }),
+  );
+  await session.inParallel(session.jobs, tasks);
+  for (const tool of SANITIZERS) {
+    const cases = found.filter((each) => each.tool === tool).reduce((sum, each) => sum + each.cases, 0);
+    session.say(`${tool}: ${cases} cases of ${familiesOf(session).length} families`);
+  }
+  return found;
+}

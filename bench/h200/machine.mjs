@@ -1,0 +1,111 @@
+// Parts about the machine: what it is, whether the engine finds it, and what the driver makes of the PTX.
+import { readdirSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import path from 'node:path';
+import { COPY_RATE } from './figures.mjs';
+import { giga } from './session.mjs';
+
+const QUERY =
+  'name,driver_version,compute_cap,memory.total,memory.free,clocks.sm,clocks.max.sm,clocks.mem,power.limit,ecc.mode.current';
+/** A rehearsal loads the texts that its stand-in compiles soon. */
+const TINY_PTX_BYTES = 8000;
+const SHOWN_TEXTS = 20;
+
+/** The GPU as nvidia-smi sees it, the processor, and what copies reach. */
+export async function env(session, check) {
+  const { bavail, bsize } = statfsSync(session.work);
+  const host = {
+    cpu: cpus()[0]?.model ?? 'unknown',
+    cores: availableParallelism(),
+    memoryBytes: totalmem(),
+    diskBytes: bavail * bsize,
+  };
+  session.say(
+    `${host.cpu}, ${host.cores} cores, ${giga(host.memoryBytes)} memory, ${giga(host.diskBytes)} free on disk; Node ${process.version}`,
+  );
+  const smi = await session.execute('nvidia-smi', [`--query-gpu=${QUERY}`, '--format=csv,noheader']);
+  check('nvidia-smi answers', smi.failure === null, smi.failure ?? '');
+  if (smi.failure === null) session.say(`${QUERY}\n${smi.stdout.trim()}`);
+  const copies = await session.execute('python3', [path.join(session.run, 'driver.py'), 'bandwidth']);
+  // Neither Python nor the large buffers are the engine's: without them it works all the same.
+  check('copies are measured', copies.failure === null ? true : null, copies.failure ?? '');
+  const rates = copies.failure === null ? JSON.parse(copies.stdout) : null;
+  if (rates) {
+    const share = ((100 * rates.copy) / COPY_RATE).toFixed(0);
+    session.say(
+      `copy on the GPU ${giga(rates.copy)}/s (${share}% of what the table takes for it), ` +
+        `to it ${giga(rates.toDevice)}/s, from it ${giga(rates.toHost)}/s`,
+    );
+  }
+  return { host, smi: smi.stdout.trim(), rates };
+}
+
+/** What the engine says about the machine. */
+export async function doctor(session, check) {
+  const { value, failure } = await session.json(['doctor']);
+  if (!value) {
+    check('doctor answers', false, failure);
+    return null;
+  }
+  const cuda = value.devices.find(({ kind }) => kind === 'cuda');
+  check('cuda is available', cuda.available, cuda.reason);
+  if (cuda.available)
+    session.say(`${cuda.name}, ${cuda.isa}, ${cuda.driver}, ${giga(cuda.totalMemoryBytes)}`);
+  return value;
+}
+
+/** Milliseconds that the driver takes to load each text, first with an empty cache and then again; registers that spill. */
+export async function jit(session, check) {
+  const folder = path.join(session.run, 'build/ptx', await architecture(session));
+  const bytesOf = (name) => statSync(path.join(folder, name)).size;
+  const sources = readdirSync(folder)
+    .filter((name) => !session.isTiny || bytesOf(name) < TINY_PTX_BYTES)
+    // The largest first, that they do not end alone.
+    .sort((a, b) => bytesOf(b) - bytesOf(a));
+  rmSync(session.env.CUDA_CACHE_PATH, { recursive: true, force: true });
+  const texts = Object.fromEntries(sources.map((name) => [name, { bytes: bytesOf(name) }]));
+  const loadAll = (kind) =>
+    session.inParallel(
+      availableParallelism(),
+      sources.map((name) => async () => {
+        const { stdout, failure } = await session.execute('python3', [
+          path.join(session.run, 'driver.py'),
+          ...['load', path.join(folder, name)],
+        ]);
+        check(`${name} loads, ${kind}`, failure === null, failure ?? '');
+        if (failure === null) texts[name][kind] = JSON.parse(stdout);
+      }),
+    );
+  const start = performance.now();
+  await loadAll('cold');
+  const coldSeconds = (performance.now() - start) / 1000;
+  await loadAll('warm');
+  const loaded = Object.entries(texts).filter(([, { cold }]) => cold !== undefined);
+  const slowest = loaded.sort(([, a], [, b]) => b.cold.ms - a.cold.ms).slice(0, SHOWN_TEXTS);
+  for (const [name, { bytes, cold, warm }] of slowest) {
+    const size = (bytes / 1e3).toFixed(0).padStart(5);
+    session.say(
+      `${name.padEnd(32)} ${size} kB ${cold.ms.toFixed(0).padStart(6)} ms, again ${warm?.ms.toFixed(0) ?? '-'} ms, ` +
+        `${cold.registers} registers`,
+    );
+  }
+  const spilling = loaded.flatMap(([, { cold }]) => Object.entries(cold.spills));
+  for (const [kernel, local] of spilling) session.say(`${kernel} has ${local} bytes of local memory`);
+  session.say(
+    `all ${loaded.length}, ${availableParallelism()} at a time: ${coldSeconds.toFixed(1)} s with an empty cache`,
+  );
+  return { coldSeconds, texts };
+}
+
+/** The folder of the texts that the addon takes on this GPU. */
+async function architecture(session) {
+  const { stdout, failure } = await session.execute('nvidia-smi', [
+    ...['--query-gpu=compute_cap', '--format=csv,noheader'],
+  ]);
+  return failure === null && Number.parseFloat(stdout) < 9 ? 'sm_80' : 'sm_90';
+}
+
+/** What was packed. */
+export function readAbout(bundle) {
+  return JSON.parse(readFileSync(path.join(bundle, 'about.json'), 'utf8'));
+}

@@ -1,0 +1,119 @@
+import { acquireAt } from '../../apps/playground/src/bench/acquire-at.ts';
+import { randomTokens } from '../../apps/playground/src/bench/random-tokens.ts';
+import { openCheckpoint } from '../../packages/loader/dist/index.js';
+import { openDevice } from '../../packages/metal-runtime/dist/index.js';
+import { mixtureOfExperts } from '../../packages/moe/dist/index.js';
+import { TextModel } from '../../packages/text/dist/index.js';
+
+/**
+ * Prints one line for every batch of a decode, and for every length of a prompt (one step): milliseconds of a step as it runs, and by
+ * kind of command. Commands are timed one by one, so their sum has the gaps between launches in it, which a graph has not.
+ *
+ * @param {{ model: string, batches: number[], prompts: number[], depth: number, steps: number }} parameters
+ */
+export async function profile({ model: folder, batches, prompts, depth, steps }, print) {
+  const checkpoint = await openCheckpoint(folder);
+  using device = await openDevice({ kind: 'cuda' });
+  const tokens = randomTokens(checkpoint.config, 20_011);
+  for (const [step, counts] of Object.entries({ decode: batches, prefill: prompts })) {
+    for (const rows of counts) {
+      const shape = { step, rows, depth: step === 'decode' ? depth : 0, steps, tokens };
+      const whole = await timeSteps(checkpoint, device, shape);
+      const programs = [];
+      await timeSteps(checkpoint, measured(device, programs), shape, programs);
+      const commands = costs(programs, checkpoint, shape);
+      print({ step, rows, depth: shape.depth, msPerStep: whole, commands });
+    }
+  }
+}
+
+/** A device whose programs are measured command by command. */
+function measured(device, programs) {
+  return new Proxy(device, {
+    get(target, key) {
+      if (key !== 'record') return typeof target[key] === 'function' ? target[key].bind(target) : target[key];
+      return (options, body) => {
+        const program = target.record({ ...options, profile: true }, body);
+        programs.push({ program, before: null, after: null });
+        return program;
+      };
+    },
+  });
+}
+
+/** Milliseconds of a step, warm; what `programs` measured before and behind is kept with them. */
+async function timeSteps(checkpoint, device, { step, rows, depth, steps, tokens }, programs = []) {
+  const isDecode = step === 'decode';
+  using model = await TextModel.load(checkpoint, device, {
+    feedForward: mixtureOfExperts,
+    contextTokens: (isDecode ? depth + 3 * steps : rows) + 1,
+    ...(isDecode ? { maxSequences: rows } : { prefillChunk: rows }),
+  });
+  const decode = async (sequences, count) => {
+    for (let i = 0; i < count; i++) {
+      // Random tokens, so that rows choose their experts independently.
+      await model.decode(sequences.map((sequence) => ({ sequence, token: tokens(1)[0] })));
+    }
+  };
+  const prefill = async (count) => {
+    for (let i = 0; i < count; i++) {
+      const [sequence] = await model.acquire([null]);
+      await model.prefill([{ sequence, rows: model.layOut({ ids: tokens(rows) }) }]);
+      model.release([sequence]);
+    }
+  };
+  const { sequences } = isDecode ? await acquireAt(model, { batch: rows, depth, tokens }) : { sequences: [] };
+  const run = (count) => (isDecode ? decode(sequences, count) : prefill(count));
+  await run(Math.min(4, steps));
+  for (const entry of programs) entry.before = entry.program.profile();
+  const start = performance.now();
+  await run(steps);
+  const milliseconds = (performance.now() - start) / steps;
+  for (const entry of programs) {
+    entry.after = entry.program.profile();
+    entry.plan = entry.program.plan;
+    const outputs = isDecode ? rows : 1;
+    const isWhole = entry.program.label.startsWith(step);
+    entry.dispatches = isWhole ? entry.program.planStep({ rows, outputs, positions: depth + rows }) : [];
+  }
+  model.release(sequences);
+  return milliseconds;
+}
+
+/** Commands of the step by what they launch, dearest first: milliseconds, bytes of weights, keys and values, and their rate. */
+function costs(programs, checkpoint, shape) {
+  const kinds = new Map();
+  // The last one is that of the step: a decode was prefilled before.
+  const { before, after, plan, dispatches } = programs
+    .filter(({ program }) => program.label.startsWith(shape.step))
+    .at(-1);
+  for (const [index, command] of plan.commands.entries()) {
+    const launches = dispatches.filter((dispatch) => dispatch.command === index);
+    const kernels = launches.map(
+      ({ kernel, groups, threads }) => `${kernel} ${groups.join('x')} of ${threads}`,
+    );
+    const name = `${command.label.replace(/^layer \d+ \/ /, '')}: ${kernels.join(', ') || command.kernel}`;
+    const kind = kinds.get(name) ?? { name, count: 0, ms: 0, bytes: 0 };
+    kinds.set(name, kind);
+    kind.count += 1;
+    kind.ms += (after[index].milliseconds - before[index].milliseconds) / shape.steps;
+    kind.bytes += bytesOf(command, checkpoint.config.text, shape);
+  }
+  return [...kinds.values()]
+    .map((kind) => ({ ...kind, bytesPerSecond: kind.ms > 0 ? (1000 * kind.bytes) / kind.ms : 0 }))
+    .sort((a, b) => b.ms - a.ms);
+}
+
+function bytesOf({ label, kernel, weightBytes }, { experts, layers, slidingWindow }, { rows, depth, step }) {
+  if (experts && kernel.startsWith('moe_linear')) {
+    // The plan counts the experts of one row; so many do independent rows choose.
+    const distinct = experts.count * (1 - (1 - experts.topK / experts.count) ** rows);
+    return (weightBytes * distinct) / experts.topK;
+  }
+  if (!kernel.startsWith('attention')) return weightBytes;
+  const { kind, kvHeadCount, headDim } = layers[Number(/^layer (\d+)/.exec(label)[1])];
+  const positions = depth + (step === 'decode' ? 1 : rows);
+  const seen = kind === 'full' ? positions : Math.min(positions, slidingWindow);
+  // Rows of a prompt share what they see; keys and values are bfloat16.
+  return (step === 'decode' ? rows : 1) * seen * kvHeadCount * headDim * 2 * 2;
+}
