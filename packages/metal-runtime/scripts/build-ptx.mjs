@@ -11,10 +11,13 @@ import { missingTools } from '../../metal-sim/tools/clang.mjs';
 import { ARCHITECTURES, compilerHash, compileToPtx, deviceSource } from '../../metal-sim/tools/ptx.mjs';
 import { usesTensors } from '../../metal-sim/tools/stage.mjs';
 import { BuildError } from '../../metal-sim/tools/targets.mjs';
-import { assemble, describePtx, findAssembler, splitPtx } from './ptx-text.mjs';
+import { assemble, describePtx, findAssembler, finishPtx, splitPtx } from './ptx-text.mjs';
 
 /** Changes when the meaning of entries and their parameters, or their files, does; the host takes this number alone. */
 const ABI = 2;
+
+/** Changes when finishPtx does. */
+const TEXT = '1';
 
 const packageRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const kernels = path.join(packageRoot, 'kernels');
@@ -44,6 +47,7 @@ const fileOf = (architecture, kernel) => path.join(output, architecture, `${kern
  */
 async function compile(name, { source, entries }, architecture, compiler) {
   const key = createHash('sha256')
+    .update(TEXT)
     .update(compiler)
     .update(architecture)
     .update(source)
@@ -61,7 +65,7 @@ async function compile(name, { source, entries }, architecture, compiler) {
   const texts = splitPtx(await compileToPtx(source, architecture));
   for (const { kernel, file, head } of files) {
     if (texts[kernel] === undefined) throw new BuildError(`${name}.metal: no PTX of ${kernel}`);
-    writeWhole(file, head + texts[kernel]);
+    writeWhole(file, head + finishPtx(texts[kernel], kernel, architecture));
   }
   return true;
 }

@@ -35,6 +35,26 @@ export function splitPtx(ptx) {
   );
 }
 
+/** Kernels of which a multiprocessor is to hold two threadgroups: registers are limited to what that allows. */
+const TWO_THREADGROUPS = /^linear_(?:cores|whole)(?:_row|8)_/;
+
+/**
+ * Adds what a compiler does not know of an entry: how many threadgroups stay side by side, and from sm_90 on that the kernels
+ * behind it may start before it ends. A kernel that does not wait for those before it by itself does so at its beginning.
+ *
+ * @param {string} ptx a text of `splitPtx`
+ * @param {string} kernel
+ * @param {string} architecture
+ */
+export function finishPtx(ptx, kernel, architecture) {
+  let text = ptx;
+  if (TWO_THREADGROUPS.test(kernel)) text = text.replace(/^\)\n\{$/m, ')\n.maxntid 256, 1, 1\n.minnctapersm 2\n{');
+  if (architecture === 'sm_80') return text;
+  const begin = ['\tgriddepcontrol.launch_dependents;'];
+  if (!text.includes('griddepcontrol.wait')) begin.push('\tgriddepcontrol.wait;');
+  return text.replace(/^\{\n(?:\t\.\w.*\n)*/m, (head) => `${head}${begin.join('\n')}\n`);
+}
+
 /**
  * What a text of `splitPtx` says about its entry: bytes of parameters, and of shared memory of fixed size.
  *

@@ -4,10 +4,12 @@
  * Outputs are the rows of the products, 16 at a time: their codes go from memory to the tensor cores without threadgroup memory
  * between. The order of the columns in a product is free, so that a lane takes 16 neighbours of every 64. Codes are numbers of
  * bf16 exactly (those of 4 bits as 128 + code); the sums of a group get its scale, and its bias times the sum of the row, in
- * float32. The rows are rounded to bf16.
+ * float32. The rows are rounded to bf16 (packed_rows.h).
  *
- * The eight simdgroups of a threadgroup share the columns, 256 at a time, and add up in their order: a row gives the same bits
- * whatever rows are beside it.
+ * The eight simdgroups of a threadgroup share the columns, some spans of 64 at a time, and add up in their order: a row gives the
+ * same bits whatever rows are beside it. Weights are loaded one chunk ahead, the first one before the step's inputs are there.
+ * Scales and biases are of bf16, rows of weights begin at multiples of 16 bytes: between loads there are no branches. Kernels
+ * named `whole` load the scales of a chunk at once: groups have 64 columns, and rows a multiple of 256.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -18,15 +20,10 @@ using namespace metal;
 #include "metal_storage.h"
 #include "metal_math.h"
 #include "metal_matrix.h"
-#include "metal_norm.h"
-#include "metal_prologue.h"
 #include "metal_clip.h"
 #include "metal_linear_epilogue.h"
+#include "nvidia/packed_rows.h"
 
-/** Columns that a simdgroup multiplies at once; a group of codes has a multiple of them. */
-constant constexpr uint kSpan = 64;
-/** Spans whose codes are loaded together. */
-constant constexpr uint kAhead = 4;
 /** Weight rows of a product. */
 constant constexpr uint kTile = 16;
 
@@ -34,6 +31,12 @@ constant constexpr uint kTile = 16;
 template <int format>
 constexpr int lane_words() {
   return format <= 8 ? format / 2 : 8;
+}
+
+/** Spans of a chunk, whose loads are issued together. */
+template <int format, int tiles>
+constexpr uint chunk_spans() {
+  return (lane_words<format>() <= 2 ? 4 : 2) / tiles;
 }
 
 /** Codes 4 m .. 4 m + 3 of a lane as two pairs; of 4 bits, those that lie four apart in a word make a pair. */
@@ -59,93 +62,112 @@ constexpr float code_offset() {
   return format == 4 ? 128.0f : 0.0f;
 }
 
-/** Columns column .. column + 16 of a row as pairs, in the order of code_pairs; zeros of a row that does not exist. */
-template <int format, typename X>
-inline void load_pairs(X x, uint row, bool exists, uint column, thread uint* pairs) {
-  for (int i = 0; i < 8; ++i) pairs[i] = 0;
-  if (!exists) return;
-#pragma unroll
-  for (int j = 0; j < 2; ++j) {
-    const float4 low = x.quad(row, column + 8 * j), high = x.quad(row, column + 8 * j + 4);
-    thread uint* out = pairs + 4 * j;
-    if (format == 4) {
-      out[0] = nvidia::bf16_pair(low.x, high.x);
-      out[1] = nvidia::bf16_pair(low.y, high.y);
-      out[2] = nvidia::bf16_pair(low.z, high.z);
-      out[3] = nvidia::bf16_pair(low.w, high.w);
-    } else {
-      out[0] = nvidia::bf16_pair(low.x, low.y);
-      out[1] = nvidia::bf16_pair(low.z, low.w);
-      out[2] = nvidia::bf16_pair(high.x, high.y);
-      out[3] = nvidia::bf16_pair(high.z, high.w);
+/** The words of a lane, at a multiple of their number, up to 16 bytes. */
+template <int words>
+inline void load_lane(device const uchar* at, thread uint* out) {
+  if (words % 4 == 0) {
+    for (int i = 0; i < words / 4; ++i) {
+      const uint4 four = ((device const uint4*)at)[i];
+      out[4 * i] = four.x, out[4 * i + 1] = four.y, out[4 * i + 2] = four.z, out[4 * i + 3] = four.w;
     }
+  } else if (words == 2) {
+    const uint2 two = *(device const uint2*)at;
+    out[0] = two.x, out[1] = two.y;
+  } else {
+    for (int i = 0; i < words; ++i) out[i] = ((device const uint*)at)[i];
   }
 }
 
-/**
- * sums[i][b] += the products of tile i with rows 8 b .. 8 b + 8 over the columns that are this simdgroup's. `weight`: of every tile,
- * the two weight rows of the lane; the lane's row of block b is first_row + 8 b + lane / 4.
- */
-template <int format, int tiles, int blocks, typename X>
-inline void multiply_by_cores(thread const WeightRow* weight, WeightLayout layout, X x, uint first_row, uint row_count,
-                              uint lane, uint simdgroup, thread float (&sums)[tiles][blocks][4]) {
-  constexpr bool is_affine = format <= 8;
-  constexpr int words = lane_words<format>();
-  const uint spans = layout.in / kSpan, own = lane % 4 * 16;
-  for (uint begin = simdgroup * kAhead; begin < spans; begin += kRowSimdgroups * kAhead) {
-    uint codes[kAhead][2 * tiles][words];
-    float scale[kAhead][2 * tiles], bias[kAhead][2 * tiles];
-#pragma unroll
-    for (uint a = 0; a < kAhead; ++a) {
-      // Spans behind the last one are the last one again, and are not multiplied.
-      const uint column = min(begin + a, spans - 1) * kSpan;
-#pragma unroll
-      for (int i = 0; i < 2 * tiles; ++i) {
-        load_words<words>(weight[i].data + (column + own) / 16 * (words * 4), layout.alignment, codes[a][i]);
-        if (!is_affine) continue;
-        scale[a][i] = load_scalar(weight[i].scales, layout.scale_type, column / layout.group);
-        bias[a][i] = load_scalar(weight[i].biases, layout.scale_type, column / layout.group);
-      }
+/** Scales or biases of the spans of a chunk: of `whole` rows two in a word, else one. */
+template <uint spans, bool whole>
+struct ChunkScalars {
+  uint words[spans];
+
+  void load(device const uchar* base, uint begin, uint last, uint group) {
+    if (whole && spans == 4) {
+      const uint2 two = *(device const uint2*)(base + 2 * begin);
+      words[0] = two.x, words[1] = two.y;
+    } else if (whole && spans == 2) {
+      words[0] = *(device const uint*)(base + 2 * begin);
+    } else {
+      for (uint a = 0; a < spans; ++a) words[a] = ((device const ushort*)base)[min(begin + a, last) * kSpan / group];
     }
+  }
+  float at(uint a) const {
+    if (whole) return as_type<float>(a % 2 == 0 ? words[a / 2] << 16 : words[a / 2] & 0xffff0000u);
+    return as_type<float>(words[a] << 16);
+  }
+};
+
+/** What a lane multiplies of some spans: of every tile, its two weight rows. */
+template <int format, int tiles, bool whole>
+struct Chunk {
+  uint codes[chunk_spans<format, tiles>()][2 * tiles][lane_words<format>()];
+  ChunkScalars<chunk_spans<format, tiles>(), whole> scales[2 * tiles], biases[2 * tiles];
+
+  /** Spans from `begin` on; behind the last one, the last one again. */
+  void load(thread const WeightRow (&weight)[2 * tiles], WeightLayout layout, uint begin, uint lane) {
+    constexpr int words = lane_words<format>();
+    const uint last = layout.in / kSpan - 1;
 #pragma unroll
-    for (uint a = 0; a < kAhead; ++a) {
-      if (begin + a >= spans) break;
+    for (uint a = 0; a < chunk_spans<format, tiles>(); ++a) {
+      const uint place = (whole ? begin + a : min(begin + a, last)) * 4 + lane % 4;
+#pragma unroll
+      for (int i = 0; i < 2 * tiles; ++i) load_lane<words>(weight[i].data + place * (words * 4), codes[a][i]);
+    }
+    if (format > 8) return;
+#pragma unroll
+    for (int i = 0; i < 2 * tiles; ++i) {
+      scales[i].load(weight[i].scales, begin, last, layout.group);
+      biases[i].load(weight[i].biases, begin, last, layout.group);
+    }
+  }
+
+  /** sums[i][b] += the products of tile i with the eight rows of block b, first_row + 8 b and so on. */
+  template <int blocks, typename X>
+  void multiply(X x, uint begin, uint spans, uint first_row, uint lane, thread float (&sums)[tiles][blocks][4]) const {
+    constexpr bool is_affine = format <= 8;
+#pragma unroll
+    for (uint a = 0; a < chunk_spans<format, tiles>(); ++a) {
+      const bool exists = whole || begin + a < spans;
+      const uint span = whole ? begin + a : min(begin + a, spans - 1);
+      uint pairs[blocks][8];
+      float2 totals[blocks];
 #pragma unroll
       for (int b = 0; b < blocks; ++b) {
-        const uint row = first_row + 8 * b + lane / 4;
-        uint pairs[8];
-        load_pairs<format>(x, row, row < row_count, (begin + a) * kSpan + own, pairs);
-        // The sums of the rows, in every row of a product.
-        float totals[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        x.load(span, lane % 4, first_row + 8 * b + lane / 4, pairs[b]);
+        if (is_affine) totals[b] = x.totals(span, lane % 4, first_row + 8 * b);
+      }
 #pragma unroll
-        for (int m = 0; m < 4 && is_affine; ++m) {
-          const uint ones[4] = {0x3f803f80u, 0x3f803f80u, 0x3f803f80u, 0x3f803f80u};
-          const uint outputs[2] = {pairs[2 * m], pairs[2 * m + 1]};
-          nvidia::multiply_accumulate(totals, ones, outputs);
+      for (int i = 0; i < tiles; ++i) {
+        uint rows[4][4];
+#pragma unroll
+        for (int m = 0; m < 4; ++m) {
+          code_pairs<format>(codes[a][2 * i], m, rows[m][0], rows[m][2]);
+          code_pairs<format>(codes[a][2 * i + 1], m, rows[m][1], rows[m][3]);
+          for (int k = 0; k < 4 && !is_affine; ++k) rows[m][k] = exists ? rows[m][k] : 0;
         }
 #pragma unroll
-        for (int i = 0; i < tiles; ++i) {
+        for (int b = 0; b < blocks; ++b) {
           float products[4] = {0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll
           for (int m = 0; m < 4; ++m) {
-            uint rows[4];
-            code_pairs<format>(codes[a][2 * i], m, rows[0], rows[2]);
-            code_pairs<format>(codes[a][2 * i + 1], m, rows[1], rows[3]);
-            const uint outputs[2] = {pairs[2 * m], pairs[2 * m + 1]};
-            if (is_affine) nvidia::multiply_accumulate(products, rows, outputs);
-            else nvidia::multiply_accumulate(sums[i][b], rows, outputs);
+            const uint outputs[2] = {pairs[b][2 * m], pairs[b][2 * m + 1]};
+            if (is_affine) nvidia::multiply_accumulate(products, rows[m], outputs);
+            else nvidia::multiply_accumulate(sums[i][b], rows[m], outputs);
           }
 #pragma unroll
           for (int k = 0; k < 4 && is_affine; ++k) {
-            const float factor = scale[a][2 * i + k / 2];
-            const float shift = fma(factor, -code_offset<format>(), bias[a][2 * i + k / 2]);
-            sums[i][b][k] = fma(factor, products[k], fma(shift, totals[k], sums[i][b][k]));
+            const float factor = exists ? scales[2 * i + k / 2].at(a) : 0.0f;
+            const float bias = exists ? biases[2 * i + k / 2].at(a) : 0.0f;
+            const float shift = fma(factor, -code_offset<format>(), bias);
+            sums[i][b][k] = fma(factor, products[k], fma(shift, k % 2 == 0 ? totals[b].x : totals[b].y, sums[i][b][k]));
           }
         }
       }
     }
   }
-}
+};
 
 /** Outputs of one weight, or of a pair: then weight rows 0 .. 8 of a tile are the gate's, 8 .. 16 the same outputs of up. */
 struct CoreBlock {
@@ -179,50 +201,6 @@ inline CoreBlock core_block(constant LinearParams& p, uint block, uint tiles) {
   return {is_pair, weight, block * outputs, outputs / tiles};
 }
 
-#define MARKBASE_CORES_ARGUMENTS                                                                                      \
-  constant LinearParams &p [[buffer(0)]], constant Launch &launch [[buffer(1)]], device const float *x [[buffer(2)]], \
-      device const float *residual [[buffer(3)]], device const uchar *residual_gain [[buffer(4)]],                   \
-      device float *h [[buffer(5)]], device const uchar *norm_gain [[buffer(6)]],                                    \
-      device const float *operand [[buffer(7)]], device const uchar *w0 [[buffer(8)]],                               \
-      device const uchar *s0 [[buffer(9)]], device const uchar *b0 [[buffer(10)]],                                   \
-      device const uchar *w1 [[buffer(11)]], device const uchar *s1 [[buffer(12)]],                                  \
-      device const uchar *b1 [[buffer(13)]], device const uchar *w2 [[buffer(14)]],                                  \
-      device const uchar *s2 [[buffer(15)]], device const uchar *b2 [[buffer(16)]],                                  \
-      device float *y0 [[buffer(17)]], device float *y1 [[buffer(18)]], device float *y2 [[buffer(19)]],             \
-      device const int *output_row [[buffer(24)]],                                                                   \
-      uint2 at [[threadgroup_position_in_grid]], uint2 groups [[threadgroups_per_grid]],                             \
-      uint thread_index [[thread_index_in_threadgroup]]
-
-/** A simdgroup's share of the products of a tile, [16, 8 blocks]. */
-template <int blocks>
-inline void place_shares(thread const float (&sums)[blocks][4], threadgroup float* shares, uint lane) {
-  for (uint b = 0; b < uint(blocks); ++b) {
-    for (uint k = 0; k < 4; ++k) shares[(lane / 4 + k / 2 * 8) * 8 * blocks + 8 * b + lane % 4 * 2 + k % 2] = sums[b][k];
-  }
-}
-
-/** Element `at` of the products of a tile: what the simdgroups made of it, in their order. */
-template <int blocks>
-inline float add_shares(threadgroup const float* shares, uint at) {
-  float total = 0.0f;
-  for (uint s = 0; s < kRowSimdgroups; ++s) total += shares[s * kTile * 8 * blocks + at];
-  return total;
-}
-
-template <int blocks>
-inline void store_shares(constant LinearParams& p, CoreBlock block, uint tile, threadgroup const float* shares,
-                         device const float* operand, device float* y, uint first_row, uint row_count, uint thread_index) {
-  constexpr uint rows = 8 * blocks;
-  for (uint i = thread_index; i < block.outputs * rows; i += kRowThreads) {
-    const uint r = i / block.outputs, n = i % block.outputs;
-    const uint row = first_row + r, output = block.first + tile * block.outputs + n;
-    if (row >= row_count || output >= p.weight[block.weight].out) continue;
-    const float product = add_shares<blocks>(shares, n * rows + r);
-    const float up = block.is_pair ? add_shares<blocks>(shares, (n + 8) * rows + r) : 0.0f;
-    y[ulong(row) * p.weight[block.weight].y_stride + output] = finish_product(p, block.weight, product, up, operand, row, output);
-  }
-}
-
 /** The weights of a linear and its outputs, as the kernels are bound to them. */
 struct BoundWeights {
   device const uchar *w0, *s0, *b0, *w1, *s1, *b1, *w2, *s2, *b2;
@@ -240,89 +218,206 @@ struct BoundWeights {
   }
   device float* output(uint index) const { return index == 0 ? y0 : index == 1 ? y1 : y2; }
 
-  /** Row `row` of tile `tile` of a block. */
-  template <int format>
-  WeightRow row_of_tile(constant LinearParams& p, constant Launch& launch, WeightLayout layout, CoreBlock block, uint tile,
-                        uint row) const {
-    const uint output = block.first + tile * block.outputs + row % block.outputs;
-    return this->row<format>(p, launch, layout, block.is_pair ? row / 8 : block.weight, output);
+  /** The two weight rows of a lane in every tile of a block. */
+  template <int format, int tiles>
+  void rows(constant LinearParams& p, constant Launch& launch, CoreBlock block, uint lane, thread WeightRow (&out)[2 * tiles]) const {
+    const WeightLayout layout = {p.in, p.weight[block.weight].group, kScalarBf16, 16};
+    for (uint i = 0; i < 2 * tiles; ++i) {
+      const uint row = lane / 4 + i % 2 * 8;
+      const uint output = block.first + i / 2 * block.outputs + row % block.outputs;
+      out[i] = this->row<format>(p, launch, layout, block.is_pair ? row / 8 : block.weight, output);
+    }
   }
 };
 
-inline WeightLayout layout_of(constant LinearParams& p, constant Launch& launch, CoreBlock block) {
-  return {p.in, p.weight[block.weight].group, p.weight[block.weight].scale_type, launch.alignment[block.weight]};
+/** A simdgroup's share of the products of a tile: [16, 8 blocks], or of one row [16]. */
+template <int blocks, bool is_row>
+inline void place_shares(thread const float (&sums)[blocks][4], threadgroup float* shares, uint lane) {
+  if (is_row) {
+    if (lane % 4 != 0) return;
+    shares[lane / 4] = sums[0][0];
+    shares[lane / 4 + 8] = sums[0][2];
+    return;
+  }
+  for (uint b = 0; b < uint(blocks); ++b) {
+    for (uint k = 0; k < 4; ++k) shares[(lane / 4 + k / 2 * 8) * 8 * blocks + 8 * b + lane % 4 * 2 + k % 2] = sums[b][k];
+  }
 }
 
-/** Has the weight rows of a threadgroup's first block, of one tile, brought nearer while it prepares its row. */
-template <int format>
-inline void prefetch_block(constant LinearParams& p, constant Launch& launch, BoundWeights bound, uint index, uint thread_index) {
-  constexpr uint kLine = 128;
-  if (index >= count_blocks(p, 1)) return;
-  const CoreBlock block = core_block(p, index, 1);
-  const WeightRow weight = bound.row_of_tile<format>(p, launch, layout_of(p, launch, block), block, 0, thread_index % kTile);
-  const uint bytes = p.in / 8 * (format <= 8 ? format : 16);
-  for (uint at = thread_index / kTile * kLine; at < bytes; at += kRowThreads / kTile * kLine) nvidia::prefetch(weight.data + at);
+/** Element `at` of the products of a tile: what the simdgroups made of it, in their order. */
+template <uint rows>
+inline float add_shares(threadgroup const float* shares, uint at) {
+  float total = 0.0f;
+  for (uint s = 0; s < kRowSimdgroups; ++s) total += shares[s * kTile * rows + at];
+  return total;
 }
 
-/** Multiplies the rows of `x` from first_row on with every block that falls to this threadgroup. `shares`: [8, 16, 8 blocks]. */
-template <int format, int tiles, int blocks, typename X>
-inline void multiply_blocks(constant LinearParams& p, constant Launch& launch, BoundWeights bound, device const float* operand,
-                            X x, uint first_row, uint row_count, uint first_block, uint block_step, threadgroup float* shares,
-                            uint thread_index) {
-  const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
-  const uint block_count = count_blocks(p, tiles);
-  for (uint index = first_block; index < block_count; index += block_step) {
-    const CoreBlock block = core_block(p, index, tiles);
-    const WeightLayout layout = layout_of(p, launch, block);
-    WeightRow weights[2 * tiles];
-    for (uint i = 0; i < 2 * tiles; ++i) {
-      weights[i] = bound.row_of_tile<format>(p, launch, layout, block, i / 2, lane / 4 + i % 2 * 8);
-    }
+template <uint rows>
+inline void store_shares(constant LinearParams& p, CoreBlock block, uint tile, threadgroup const float* shares,
+                         device const float* operand, device float* y, uint first_row, uint row_count, uint thread_index) {
+  for (uint i = thread_index; i < block.outputs * rows; i += kRowThreads) {
+    const uint r = i / block.outputs, n = i % block.outputs;
+    const uint row = first_row + r, output = block.first + tile * block.outputs + n;
+    if (row >= row_count || output >= p.weight[block.weight].out) continue;
+    const float product = add_shares<rows>(shares, n * rows + r);
+    const float up = block.is_pair ? add_shares<rows>(shares, (n + 8) * rows + r) : 0.0f;
+    y[ulong(row) * p.weight[block.weight].y_stride + output] = finish_product(p, block.weight, product, up, operand, row, output);
+  }
+}
+
+/** Where a threadgroup is among the blocks that fall to it, with the chunk that comes next. */
+template <int format, int tiles, bool whole>
+struct BlockWalk {
+  uint block_count, index, step;
+  uint lane, first_span;
+  CoreBlock block;
+  WeightRow weights[2 * tiles];
+  Chunk<format, tiles, whole> ahead;
+};
+
+template <int format, int tiles, bool whole>
+inline void enter_block(constant LinearParams& p, constant Launch& launch, BoundWeights bound, uint index,
+                        thread BlockWalk<format, tiles, whole>& walk) {
+  walk.block = core_block(p, index, tiles);
+  bound.rows<format, tiles>(p, launch, walk.block, walk.lane, walk.weights);
+}
+
+/** Begins to load the chunk from span `begin` on. */
+template <int format, int tiles, bool whole>
+inline void load_ahead(constant LinearParams& p, uint begin, thread BlockWalk<format, tiles, whole>& walk) {
+  const WeightLayout layout = {p.in, p.weight[walk.block.weight].group, kScalarBf16, 16};
+  walk.ahead.load(walk.weights, layout, begin, walk.lane);
+}
+
+/** Begins to load the first chunk. */
+template <int format, int tiles, bool whole>
+inline void begin_walk(constant LinearParams& p, constant Launch& launch, BoundWeights bound, uint index, uint step, uint thread_index,
+                       thread BlockWalk<format, tiles, whole>& walk) {
+  walk.block_count = count_blocks(p, tiles);
+  walk.index = index;
+  walk.step = step;
+  walk.lane = thread_index % kLanes;
+  walk.first_span = thread_index / kLanes * chunk_spans<format, tiles>();
+  if (index >= walk.block_count) return;
+  enter_block(p, launch, bound, index, walk);
+  if (walk.first_span < p.in / kSpan) load_ahead(p, walk.first_span, walk);
+}
+
+/** Multiplies the rows of `x` from first_row on. `shares`: two times [8, 16, rows]. */
+template <int blocks, bool is_row, int format, int tiles, bool whole, typename X>
+inline void multiply_blocks(constant LinearParams& p, constant Launch& launch, BoundWeights bound, device const float* operand, X x,
+                            uint first_row, uint row_count, threadgroup float* shares, uint thread_index,
+                            thread BlockWalk<format, tiles, whole>& walk) {
+  constexpr uint rows = is_row ? 1 : 8 * blocks, stride = kRowSimdgroups * chunk_spans<format, tiles>();
+  const uint simdgroup = thread_index / kLanes, spans = p.in / kSpan;
+  bool is_odd = false;
+  for (; walk.index < walk.block_count; walk.index += walk.step) {
+    const CoreBlock current = walk.block;
+    const uint next_index = walk.index + walk.step;
     float sums[tiles][blocks][4] = {};
-    multiply_by_cores<format, tiles, blocks>(weights, layout, x, first_row, row_count, lane, simdgroup, sums);
+    for (uint begin = walk.first_span; begin < spans; begin += stride) {
+      const Chunk<format, tiles, whole> chunk = walk.ahead;
+      uint next = begin + stride;
+      if (next >= spans && next_index < walk.block_count) {
+        enter_block(p, launch, bound, next_index, walk);
+        next = walk.first_span;
+      }
+      if (next < spans) load_ahead(p, next, walk);
+      chunk.template multiply<blocks>(x, begin, spans, first_row, walk.lane, sums);
+    }
+    // A simdgroup without columns did not meet the next block yet.
+    if (walk.first_span >= spans && next_index < walk.block_count) enter_block(p, launch, bound, next_index, walk);
+#pragma unroll
     for (uint i = 0; i < tiles; ++i) {
-      place_shares<blocks>(sums[i], shares + simdgroup * kTile * 8 * blocks, lane);
+      threadgroup float* own = shares + (is_odd ? kRowSimdgroups * kTile * rows : 0);
+      is_odd = !is_odd;
+      place_shares<blocks, is_row>(sums[i], own + simdgroup * kTile * rows, walk.lane);
+      // Who stores these still reads them while the next ones are placed beside them.
       threadgroup_barrier(mem_flags::mem_threadgroup);
-      store_shares<blocks>(p, block, i, shares, operand, bound.output(block.weight), first_row, row_count, thread_index);
-      threadgroup_barrier(mem_flags::mem_threadgroup);
+      store_shares<rows>(p, current, i, own, operand, bound.output(current.weight), first_row, row_count, thread_index);
     }
   }
 }
 
+#define MARKBASE_CORES_ARGUMENTS                                                                                      \
+  constant LinearParams &p [[buffer(0)]], constant Launch &launch [[buffer(1)]], device const float *x [[buffer(2)]], \
+      device const float *residual [[buffer(3)]], device const uchar *residual_gain [[buffer(4)]],                   \
+      device float *h [[buffer(5)]], device const uchar *norm_gain [[buffer(6)]],                                    \
+      device const float *operand [[buffer(7)]], device const uchar *w0 [[buffer(8)]],                               \
+      device const uchar *s0 [[buffer(9)]], device const uchar *b0 [[buffer(10)]],                                   \
+      device const uchar *w1 [[buffer(11)]], device const uchar *s1 [[buffer(12)]],                                  \
+      device const uchar *b1 [[buffer(13)]], device const uchar *w2 [[buffer(14)]],                                  \
+      device const uchar *s2 [[buffer(15)]], device const uchar *b2 [[buffer(16)]],                                  \
+      device float *y0 [[buffer(17)]], device float *y1 [[buffer(18)]], device float *y2 [[buffer(19)]],             \
+      device const int *output_row [[buffer(24)]],                                                                   \
+      uint2 at [[threadgroup_position_in_grid]], uint2 groups [[threadgroups_per_grid]],                             \
+      uint thread_index [[thread_index_in_threadgroup]]
+
 #define MARKBASE_BOUND_WEIGHTS {w0, s0, b0, w1, s1, b1, w2, s2, b2, y0, y1, y2}
 
-/** Up to 8 `blocks` rows that need no prologue: blocks of outputs × blocks of rows. */
-template <int format, int tiles, int blocks>
+/** Up to 8 `blocks` packed rows: blocks of outputs × blocks of rows. */
+template <int format, int tiles, int blocks, bool whole>
 kernel void linear_cores(MARKBASE_CORES_ARGUMENTS) {
-  threadgroup float shares[kRowSimdgroups * kTile * 8 * blocks];
-  const DeviceRows source = {x, launch.x_stride, launch.rows - 1, p.in, launch.x_alignment};
+  threadgroup float shares[2 * kRowSimdgroups * kTile * 8 * blocks];
   const BoundWeights bound = MARKBASE_BOUND_WEIGHTS;
-  multiply_blocks<format, tiles, blocks>(p, launch, bound, operand, source, at.y * 8 * blocks, launch.rows, at.x, groups.x, shares,
-                                         thread_index);
+  BlockWalk<format, tiles, whole> walk;
+  begin_walk(p, launch, bound, at.x, groups.x, thread_index, walk);
+  nvidia::wait_for_inputs();
+  const DevicePack source = {(device uint*)x, p.in, groups.y * 8 * blocks};
+  multiply_blocks<blocks, false>(p, launch, bound, operand, source, at.y * 8 * blocks, launch.rows, shares, thread_index, walk);
 }
 
-/** One row, prepared by every threadgroup for itself. `shared_row`: the row. */
-template <int format>
-kernel void linear_cores_row(MARKBASE_CORES_ARGUMENTS, threadgroup float* shared_row [[threadgroup(0)]]) {
+/** One row, packed by every threadgroup for itself. `packed`: the row. */
+template <int format, bool whole>
+kernel void linear_cores_row(MARKBASE_CORES_ARGUMENTS, threadgroup uint* packed [[threadgroup(0)]]) {
   threadgroup float partial[kRowSimdgroups];
-  threadgroup float shares[kRowSimdgroups * kTile * 8];
-  const SharedRow<32> source = {shared_row, SharedRow<32>::chunks_of(p.in)};
+  threadgroup float shares[2 * kRowSimdgroups * kTile];
   const BoundWeights bound = MARKBASE_BOUND_WEIGHTS;
-  prefetch_block<format>(p, launch, bound, at.x, thread_index);
+  BlockWalk<format, 1, whole> walk;
+  begin_walk(p, launch, bound, at.x, groups.x, thread_index, walk);
+  nvidia::wait_for_inputs();
   const ulong row = p.gathers != 0 ? output_row[0] : 0;
-  prepare_row(p, launch.shift[2], launch.shift[4], x + row * p.x_stride, residual + row * p.residual_stride, residual_gain, h,
-              at.x == 0, norm_gain, source, partial, thread_index);
-  multiply_blocks<format, 1, 1>(p, launch, bound, operand, source, 0, 1, at.x, groups.x, shares, thread_index);
+  const SharedPack source = {packed, p.in};
+  const PackSource prologue = {x + row * p.x_stride, residual + row * p.residual_stride, residual_gain + launch.shift[2], h,
+                               norm_gain + launch.shift[4], at.x == 0};
+  pack_row<format == 4>(p, prologue, source, partial, thread_index);
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  multiply_blocks<1, true>(p, launch, bound, operand, source, 0, 1, shares, thread_index, walk);
 }
 
-#define MARKBASE_LINEAR_CORES(name, format)                                                                          \
-  template [[host_name("linear_cores_row_" #name)]] kernel decltype(linear_cores_row<format>) linear_cores_row<format>;  \
-  template [[host_name("linear_cores8_" #name)]] kernel decltype(linear_cores<format, 1, 1>) linear_cores<format, 1, 1>;   \
-  template [[host_name("linear_cores16_" #name)]] kernel decltype(linear_cores<format, 2, 2>) linear_cores<format, 2, 2>; \
-  template [[host_name("linear_cores32_" #name)]] kernel decltype(linear_cores<format, 2, 4>) linear_cores<format, 2, 4>;
+/** Packs rows for linear_cores, one threadgroup a row, and zeros for rows that fill up the last eight. */
+template <bool interleaves>
+kernel void linear_pack(constant LinearParams& p [[buffer(0)]], constant Launch& launch [[buffer(1)]],
+                        device const float* x [[buffer(2)]], device const float* residual [[buffer(3)]],
+                        device const uchar* residual_gain [[buffer(4)]], device float* h [[buffer(5)]],
+                        device const uchar* norm_gain [[buffer(6)]], device uint* packed [[buffer(22)]],
+                        device const int* output_row [[buffer(24)]], uint row [[threadgroup_position_in_grid]],
+                        uint rows [[threadgroups_per_grid]], uint thread_index [[thread_index_in_threadgroup]]) {
+  threadgroup float partial[kRowSimdgroups];
+  const DevicePackRow out = {{packed, p.in, rows}, row};
+  if (row >= launch.rows) {
+    for (uint quad = thread_index; quad < p.in / 4; quad += kRowThreads) out.store(quad, uint2(0));
+    for (uint span = thread_index; span < p.in / kSpan; span += kRowThreads) out.store_total(span, 0.0f);
+    return;
+  }
+  const ulong from = p.gathers != 0 ? output_row[row] : row;
+  const PackSource prologue = {x + from * launch.x_stride, residual + from * p.residual_stride, residual_gain + launch.shift[2],
+                               h + ulong(row) * p.h_stride, norm_gain + launch.shift[4], true};
+  pack_row<interleaves>(p, prologue, out, partial, thread_index);
+}
 
-MARKBASE_LINEAR_CORES(q2, 2)
-MARKBASE_LINEAR_CORES(q4, 4)
-MARKBASE_LINEAR_CORES(q6, 6)
-MARKBASE_LINEAR_CORES(q8, 8)
-MARKBASE_LINEAR_CORES(bf16, kFormatBf16)
+template [[host_name("linear_pack_q4")]] kernel decltype(linear_pack<true>) linear_pack<true>;
+template [[host_name("linear_pack")]] kernel decltype(linear_pack<false>) linear_pack<false>;
+
+#define MARKBASE_LINEAR_CORES(prefix, name, format, whole)                                                                  \
+  template [[host_name(prefix "_row_" #name)]] kernel decltype(linear_cores_row<format, whole>) linear_cores_row<format, whole>; \
+  template [[host_name(prefix "8_" #name)]] kernel decltype(linear_cores<format, 1, 1, whole>) linear_cores<format, 1, 1, whole>; \
+  template [[host_name(prefix "16_" #name)]] kernel decltype(linear_cores<format, 2, 2, whole>) linear_cores<format, 2, 2, whole>; \
+  template [[host_name(prefix "32_" #name)]] kernel decltype(linear_cores<format, 2, 4, whole>) linear_cores<format, 2, 4, whole>;
+
+MARKBASE_LINEAR_CORES("linear_cores", q2, 2, false)
+MARKBASE_LINEAR_CORES("linear_cores", q4, 4, false)
+MARKBASE_LINEAR_CORES("linear_cores", q6, 6, false)
+MARKBASE_LINEAR_CORES("linear_cores", q8, 8, false)
+MARKBASE_LINEAR_CORES("linear_cores", bf16, kFormatBf16, false)
+MARKBASE_LINEAR_CORES("linear_whole", q4, 4, true)

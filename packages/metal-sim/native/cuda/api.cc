@@ -377,6 +377,19 @@ CUDA_SIM_EXPORT Result cuGraphAddKernelNode(void** node, void* graph, void* cons
   return kSuccess;
 }
 
+CUDA_SIM_EXPORT Result cuGraphAddDependencies_v2(void* graph, void* const* from, void* const* to, const void*, size_t count) {
+  if (const Result result = check_context(); result != kSuccess) return result;
+  Graph& target = static_cast<GraphObject*>(graph)->graph;
+  for (size_t i = 0; i < count; ++i) {
+    const auto earlier = reinterpret_cast<uintptr_t>(from[i]), later = reinterpret_cast<uintptr_t>(to[i]);
+    if (earlier == 0 || later <= earlier || later > target.launches.size()) {
+      return misuse(kInvalidValue, "cuGraphAddDependencies_v2: an unknown node");
+    }
+    target.dependencies[later - 1].push_back(earlier - 1);
+  }
+  return kSuccess;
+}
+
 CUDA_SIM_EXPORT Result cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long) {
   if (const Result result = check_context(); result != kSuccess) return result;
   if (state().takes_failure(kCudaSimNoGraph)) return kOutOfMemory;

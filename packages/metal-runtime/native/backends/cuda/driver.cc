@@ -26,6 +26,10 @@ Status resolve(const std::string& kind, const std::string& path, void* library, 
   if (!driver->member && missing.empty()) missing = symbol;
   MARKBASE_CUDA_FUNCTIONS(MARKBASE_CUDA_RESOLVE)
 #undef MARKBASE_CUDA_RESOLVE
+#define MARKBASE_CUDA_LOOK_UP(member, symbol, parameters) \
+  driver->member = reinterpret_cast<decltype(driver->member)>(dlsym(library, symbol));
+  MARKBASE_CUDA_OPTIONAL_FUNCTIONS(MARKBASE_CUDA_LOOK_UP)
+#undef MARKBASE_CUDA_LOOK_UP
   if (missing.empty()) return Status::good();
   return unavailable(kind, path + " has no " + missing + ": update the NVIDIA driver to CUDA " +
                                version_text(kOldestVersion) + " or newer, or use --device cpu");

@@ -11,6 +11,7 @@ namespace markbase::cuda {
 struct Driver {
 #define MARKBASE_CUDA_MEMBER(member, symbol, parameters) CUresult(*member) parameters = nullptr;
   MARKBASE_CUDA_FUNCTIONS(MARKBASE_CUDA_MEMBER)
+  MARKBASE_CUDA_OPTIONAL_FUNCTIONS(MARKBASE_CUDA_MEMBER)
 #undef MARKBASE_CUDA_MEMBER
   int version = 0;  ///< of CUDA that the driver speaks, as 1000 · major + 10 · minor
 

@@ -72,6 +72,13 @@ inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
 inline constexpr unsigned CU_EVENT_DEFAULT = 0;
 inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
 
+/** What an edge of a graph waits for. */
+struct CUgraphEdgeData {
+  unsigned char from_port, to_port, type, reserved[5];
+};
+/** A node starts when all threadgroups of the one before allowed it (griddepcontrol.launch_dependents), and waits by itself for its end. */
+inline constexpr CUgraphEdgeData CU_GRAPH_PROGRAMMATIC_EDGE = {1, 0, 1, {}};
+
 /** CUDA_KERNEL_NODE_PARAMS of version 1, which cuGraphAddKernelNode without a suffix takes. */
 struct CUDA_KERNEL_NODE_PARAMS {
   CUfunction func;
@@ -131,5 +138,10 @@ static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS) == 56, "the driver's layout");
   F(graph_instantiate, "cuGraphInstantiateWithFlags", (CUgraphExec* exec, CUgraph graph, unsigned long long flags))    \
   F(graph_exec_destroy, "cuGraphExecDestroy", (CUgraphExec exec))                                                      \
   F(graph_launch, "cuGraphLaunch", (CUgraphExec exec, CUstream stream))
+
+/** Functions that a driver may lack. */
+#define MARKBASE_CUDA_OPTIONAL_FUNCTIONS(F)                                                                            \
+  F(graph_add_dependencies, "cuGraphAddDependencies_v2",                                                               \
+    (CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* edges, size_t count))
 
 }  // namespace markbase::cuda

@@ -12,6 +12,9 @@ using gpu::Dispatch;
 
 namespace {
 
+/** Major compute capability from which on kernels are compiled to wait for those before them. */
+constexpr int kFirstProgrammatic = 9;
+
 /** Arguments that are values: the parameters of the family, and Launch. */
 constexpr uint32_t kParamsArgument = 0;
 constexpr uint32_t kLaunchArgument = 1;
@@ -103,7 +106,10 @@ Status StepGraph::create(const std::vector<Dispatch>& dispatches, const std::vec
 Status StepGraph::add_nodes(CUgraph graph, const std::vector<Dispatch>& dispatches,
                             const std::vector<const Kernel*>& kernels, const LaunchContext& launch) const {
   const Driver& driver = context_->driver();
-  const std::vector<std::vector<size_t>> dependencies = gpu::find_dependencies(dispatches);
+  // Kernels for these wait by themselves, each for the one before it: what they do not wait for begins ahead of time.
+  const bool is_chain = driver.graph_add_dependencies && context_->attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= kFirstProgrammatic;
+  const std::vector<std::vector<size_t>> dependencies =
+      is_chain ? std::vector<std::vector<size_t>>(dispatches.size()) : gpu::find_dependencies(dispatches);
   std::vector<CUgraphNode> nodes(dispatches.size(), nullptr);
   std::vector<CUgraphNode> before;
   for (size_t i = 0; i < dispatches.size(); ++i) {
@@ -118,6 +124,9 @@ Status StepGraph::add_nodes(CUgraph graph, const std::vector<Dispatch>& dispatch
                                             nullptr};
     const CUresult result = driver.graph_add_kernel(&nodes[i], graph, before.data(), before.size(), &params);
     if (result != CUDA_SUCCESS) return driver.error(result, kernels[i]->name);
+    if (!is_chain || i == 0) continue;
+    const CUresult joined = driver.graph_add_dependencies(graph, &nodes[i - 1], &nodes[i], &CU_GRAPH_PROGRAMMATIC_EDGE, 1);
+    if (joined != CUDA_SUCCESS) return driver.error(joined, kernels[i]->name);
   }
   return Status::good();
 }

@@ -10,8 +10,55 @@ namespace markbase::gpu {
 
 namespace {
 
-constexpr uint32_t kFirstWeight = 6;     ///< operand index of the first weight
-constexpr uint32_t kFirstOutput = 17;    ///< argument index of the first output
+constexpr uint32_t kFirstOutput = 17;  ///< argument index of the first output
+
+}  // namespace
+
+void bind_rows(const PreparedRows& rows, DispatchBuilder* dispatch) {
+  if (rows.is_scratch) {
+    dispatch->scratch(kFirstOperand, rows.offset, rows.size_bytes, false);
+  } else if (rows.operand == 0) {
+    dispatch->operand(0);
+  } else {
+    dispatch->read(rows.operand, kFirstOperand);
+  }
+}
+
+LinearParams select_weights(const LinearParams& p, const WeightGroup& group) {
+  LinearParams selected = p;
+  selected.weights = group.count;
+  for (uint32_t i = 0; i < group.count; ++i) selected.weight[i] = p.weight[group.index[i]];
+  return selected;
+}
+
+void bind_weights(const CommandContext& context, const LinearParams& selected, const WeightGroup& group, uint32_t outputs,
+                  DispatchBuilder* dispatch) {
+  const auto& p = context.params<LinearParams>();
+  for (uint32_t i = 0; i < 3; ++i) {
+    const uint32_t slot = kFirstWeight + 3 * i;
+    for (uint32_t part = 0; part < 3; ++part) {
+      if (i >= group.count) dispatch->nothing(slot + part + kFirstOperand);
+      else dispatch->operand(kFirstWeight + 3 * group.index[i] + part, slot + part + kFirstOperand, slot + part);
+    }
+    if (i >= outputs) dispatch->nothing(kFirstOutput + i);
+    else {
+      const uint32_t output = outputs == 1 && selected.epilogue != kLinearStore ? 0 : group.index[i];
+      dispatch->operand(kFirstWeight + 3 * p.weights + output, kFirstOutput + i, 15 + i);
+    }
+    if (i >= group.count) continue;
+    const LinearWeightParams& weight = selected.weight[i];
+    const size_t row_bytes = weight_row_bytes(weight.format, weight.bits, p.in);
+    dispatch->launch().alignment[i] = row_alignment(context.command, kFirstWeight + 3 * group.index[i], row_bytes);
+  }
+  if (selected.epilogue == kLinearGeglu) {
+    // Both streams of a pair are loaded the same way.
+    Launch& launch = dispatch->launch();
+    launch.alignment[0] = std::min(launch.alignment[0], launch.alignment[1]);
+  }
+}
+
+namespace {
+
 constexpr uint32_t kPreparedArgument = kScratchArgument;
 constexpr uint32_t kOutputsOfOne = 4;    ///< streams of the kernels for one and for four rows
 constexpr uint32_t kOutputsOfEight = 2;  ///< ... for eight
@@ -28,17 +75,8 @@ struct Tiling {
 /** True when all steps of the program run on tiles, however few rows one has: a row's bits do not depend on its neighbours. */
 bool is_tiled(const LinearParams& p) { return p.is_fast != 0 && p.has_few_rows == 0; }
 
-/** Columns that the tensor cores take at once, and the threadgroup memory in which they add up. */
-constexpr uint32_t kCoreSpan = 64;
-constexpr uint32_t kCoreSharedBytes = kRowSimdgroups * 16 * 8 * sizeof(float);
-
-Tiling core_tiling(uint32_t rows, bool does_prologue) {
-  if (does_prologue) return {"linear_cores", "linear_cores_row_", 1, 16, kRowThreads};
-  if (rows <= 8) return {"linear_cores", "linear_cores8_", 8, 16, kRowThreads};
-  if (rows <= 16) return {"linear_cores", "linear_cores16_", 16, 32, kRowThreads};
-  return {"linear_cores", "linear_cores32_", 32, 32, kRowThreads};
-}
-
+/** Columns that linear_wide takes at once. */
+constexpr uint32_t kWideSpan = 64;
 /** Tiles of linear_wide. */
 constexpr uint32_t kWideRows = 64;
 constexpr uint32_t kWideOutputs = 128;
@@ -47,7 +85,7 @@ constexpr uint32_t kWideOutputs = 128;
 bool is_wide(const CommandContext& context, const LinearWeightParams& weight) {
   const auto& p = context.params<LinearParams>();
   const bool is_stored_so = weight.format == kWeightAffine || weight.format == kWeightBf16;
-  if (!context.traits.has_tensor_cores() || !is_stored_so || p.in % kCoreSpan != 0) return false;
+  if (!context.traits.has_tensor_cores() || !is_stored_so || p.in % kWideSpan != 0) return false;
   uint32_t blocks = 0;
   for (uint32_t i = 0; i < p.weights; ++i) blocks += divide_up(p.weight[i].out, kWideOutputs);
   return context.rows() > kWideRows / 2 && divide_up(context.rows(), kWideRows) * blocks >= context.traits.multiprocessors;
@@ -56,7 +94,6 @@ bool is_wide(const CommandContext& context, const LinearWeightParams& weight) {
 Tiling tiling_of(const CommandContext& context, const LinearWeightParams& weight, bool does_prologue) {
   const auto& p = context.params<LinearParams>();
   const uint32_t rows = context.rows();
-  if (runs_on_cores(context.traits, p, weight)) return core_tiling(rows, does_prologue);
   if (does_prologue) return {"linear", "linear_row_", 1, kRowSimdgroups * kOutputsOfOne, kRowThreads};
   if (is_tiled(p) && is_wide(context, weight)) return {"linear_wide", "linear_wide_", kWideRows, kWideOutputs, 128};
   if (is_tiled(p)) return {"linear_tile", "linear_tile_", 32, 64, 128};
@@ -64,15 +101,6 @@ Tiling tiling_of(const CommandContext& context, const LinearWeightParams& weight
   if (rows <= 4) return {"linear", "linear_rows4_", 4, kRowSimdgroups * kOutputsOfOne, kRowThreads};
   return {"linear", "linear_rows8_", 8, kRowSimdgroups * kOutputsOfEight, kRowThreads};
 }
-
-/** Rows that were prepared by a dispatch of their own: where they lie. */
-struct PreparedRows {
-  bool is_scratch;  ///< else x, or h in the arena
-  size_t offset;
-  size_t size_bytes;
-  uint32_t operand;  ///< 0 = x, 3 = h
-  uint32_t stride;
-};
 
 /** Brings the rows that are multiplied together, by the kernel of gather_rows. */
 PreparedRows gather(CommandContext& context) {
@@ -111,17 +139,6 @@ PreparedRows prepare(CommandContext& context) {
   return rows;
 }
 
-/** Binds the rows that are multiplied. */
-void bind_rows(const PreparedRows& rows, DispatchBuilder* dispatch) {
-  if (rows.is_scratch) {
-    dispatch->scratch(kFirstOperand, rows.offset, rows.size_bytes, false);
-  } else if (rows.operand == 0) {
-    dispatch->operand(0);
-  } else {
-    dispatch->read(rows.operand, kFirstOperand);
-  }
-}
-
 /** The rows as a weight with a clip takes them, by the kernel of elementwise. */
 PreparedRows clamp_rows(CommandContext& context, const PreparedRows& rows, const LinearWeightParams& weight) {
   if (weight.has_clip == 0) return rows;
@@ -150,50 +167,10 @@ bool is_alike(const LinearWeightParams& a, const LinearWeightParams& b) {
   return is_stored_alike(a, b) && has_same_input(a, b);
 }
 
-/** Weights of one command that one dispatch multiplies, by their index. */
-struct WeightGroup {
-  uint32_t count = 0;
-  uint32_t index[3] = {};
-};
-
-/** The command's parameters, with the weights of a group alone. */
-LinearParams select_weights(const LinearParams& p, const WeightGroup& group) {
-  LinearParams selected = p;
-  selected.weights = group.count;
-  for (uint32_t i = 0; i < group.count; ++i) selected.weight[i] = p.weight[group.index[i]];
-  return selected;
-}
-
-/** Binds the weights of a group and their outputs. */
-void bind_weights(const CommandContext& context, const LinearParams& selected, const WeightGroup& group, uint32_t outputs,
-                  DispatchBuilder* dispatch) {
-  const auto& p = context.params<LinearParams>();
-  for (uint32_t i = 0; i < 3; ++i) {
-    const uint32_t slot = kFirstWeight + 3 * i;
-    for (uint32_t part = 0; part < 3; ++part) {
-      if (i >= group.count) dispatch->nothing(slot + part + kFirstOperand);
-      else dispatch->operand(kFirstWeight + 3 * group.index[i] + part, slot + part + kFirstOperand, slot + part);
-    }
-    if (i >= outputs) dispatch->nothing(kFirstOutput + i);
-    else {
-      const uint32_t output = outputs == 1 && selected.epilogue != kLinearStore ? 0 : group.index[i];
-      dispatch->operand(kFirstWeight + 3 * p.weights + output, kFirstOutput + i, 15 + i);
-    }
-    if (i >= group.count) continue;
-    const LinearWeightParams& weight = selected.weight[i];
-    const size_t row_bytes = weight_row_bytes(weight.format, weight.bits, p.in);
-    dispatch->launch().alignment[i] = row_alignment(context.command, kFirstWeight + 3 * group.index[i], row_bytes);
-  }
-  if (selected.epilogue == kLinearGeglu) {
-    // Both streams of a pair are loaded the same way.
-    Launch& launch = dispatch->launch();
-    launch.alignment[0] = std::min(launch.alignment[0], launch.alignment[1]);
-  }
-}
-
 /** One dispatch for weights that are stored alike. */
 void multiply(CommandContext& context, const WeightGroup& group, bool does_prologue, const PreparedRows& rows) {
   const auto& p = context.params<LinearParams>();
+  if (!does_prologue && runs_on_cores(context, group.index[0])) return multiply_by_cores(context, group, &rows);
   LinearParams selected = select_weights(p, group);
   const LinearWeightParams& first = selected.weight[0];
   const uint32_t count = context.rows();
@@ -218,9 +195,6 @@ void multiply(CommandContext& context, const WeightGroup& group, bool does_prolo
   launch.x_alignment = activation_alignment(offset, rows.stride);
   dispatch.step(kStepArgument, StepArray::kOutputRow);
   if (does_prologue) dispatch.shared_row(p.in, chunk_columns(first.format));
-  // Threadgroups that prepare a row make several blocks with it.
-  const bool is_cored = does_prologue && runs_on_cores(context.traits, p, first);
-  if (is_cored) blocks = std::min(blocks, 2 * context.traits.multiprocessors);
   dispatch.grid(blocks, divide_up(count, tiling.rows), 1, tiling.threads);
 }
 
@@ -269,12 +243,6 @@ void multiply_unlike_pair(CommandContext& context, const PreparedRows& rows) {
 
 }  // namespace
 
-bool runs_on_cores(const GpuTraits& traits, const LinearParams& p, const LinearWeightParams& weight) {
-  if (!traits.has_tensor_cores() || p.is_fast == 0 || p.has_few_rows == 0 || p.in % kCoreSpan != 0) return false;
-  if (weight.format != kWeightAffine) return weight.format == kWeightBf16;
-  return weight.bits % 2 == 0 && weight.group % kCoreSpan == 0;
-}
-
 Status plan_linear(CommandContext& context) {
   const auto& p = context.params<LinearParams>();
   const bool has_prologue = p.has_residual != 0 || p.has_norm != 0;
@@ -284,10 +252,14 @@ Status plan_linear(CommandContext& context) {
   const bool is_unlike_pair = p.epilogue == kLinearGeglu && !is_alike(p.weight[0], p.weight[1]);
   bool is_uniform = true;
   for (uint32_t i = 0; i < p.weights; ++i) is_uniform = is_uniform && is_alike(p.weight[0], p.weight[i]) && p.weight[i].has_clip == 0;
+  if (is_uniform && runs_on_cores(context, 0) && packs_with_prologue(context)) {
+    WeightGroup all;
+    for (uint32_t i = 0; i < p.weights; ++i) all.index[all.count++] = i;
+    multiply_by_cores(context, all, nullptr);
+    return Status::good();
+  }
   // Every threadgroup of every dispatch would store h: one dispatch may do it, several need it done before.
-  const uint32_t shared_bytes = runs_on_cores(context.traits, p, p.weight[0]) ? kCoreSharedBytes : 0;
-  const bool fits = p.in * sizeof(float) + shared_bytes <= kMaxSharedRowBytes;
-  const bool does_prologue = has_prologue && context.rows() == 1 && is_uniform && fits && !is_tiled(p);
+  const bool does_prologue = has_prologue && context.rows() == 1 && is_uniform && !is_tiled(p);
   const PreparedRows rows = does_prologue ? PreparedRows{false, 0, 0, 0, p.x_stride} : prepare(context);
   if (is_unlike_pair) {
     multiply_unlike_pair(context, rows);

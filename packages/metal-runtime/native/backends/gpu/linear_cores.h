@@ -5,7 +5,44 @@
 
 namespace markbase::gpu {
 
-/** True when the tensor cores of a GPU multiply few rows with a weight of a linear: kernels/nvidia/linear_cores.metal. */
+/** Rows that were prepared by a dispatch of their own: where they lie. */
+struct PreparedRows {
+  bool is_scratch;  ///< else x, or h in the arena
+  size_t offset;
+  size_t size_bytes;
+  uint32_t operand;  ///< 0 = x, 3 = h
+  uint32_t stride;
+};
+
+/** Weights of one command that one dispatch multiplies, by their index. */
+struct WeightGroup {
+  uint32_t count = 0;
+  uint32_t index[3] = {};
+};
+
+/** Operand index of the first weight. */
+inline constexpr uint32_t kFirstWeight = 6;
+
+/** Binds the rows that are multiplied. */
+void bind_rows(const PreparedRows& rows, DispatchBuilder* dispatch);
+
+/** The command's parameters, with the weights of a group alone. */
+LinearParams select_weights(const LinearParams& p, const WeightGroup& group);
+
+/** Binds the weights of a group and their outputs. */
+void bind_weights(const CommandContext& context, const LinearParams& selected, const WeightGroup& group, uint32_t outputs,
+                  DispatchBuilder* dispatch);
+
+/** True when the tensor cores of a GPU multiply few rows with a weight of a linear, wherever it lies: kernels/nvidia/linear_cores.metal. */
 bool runs_on_cores(const GpuTraits& traits, const LinearParams& p, const LinearWeightParams& weight);
+
+/** The same of weight `index` of the command, where it lies. */
+bool runs_on_cores(const CommandContext& context, uint32_t index);
+
+/** True when the prologue of the command, if it has one, can be a part of its products on tensor cores. */
+bool packs_with_prologue(const CommandContext& context);
+
+/** Multiplies with weights that are stored alike. `rows`: prepared ones; without them, the prologue is a part of the work. */
+void multiply_by_cores(CommandContext& context, const WeightGroup& group, const PreparedRows* rows);
 
 }  // namespace markbase::gpu

@@ -1,0 +1,173 @@
+#pragma once
+
+/**
+ * Rows as the tensor cores take them: pairs of bf16, and the sum of every 64 columns, of the rounded numbers. The including file has
+ * metal_stdlib, launch.h, linear_params.h, scalar_type.h, metal_storage.h and metal_math.h.
+ *
+ * A row has in / 64 spans of four times eight words: lane l of a product takes the words of its quarter, l % 4. Where the weights are
+ * codes of four bits, columns c and c + 4 of every eight make a pair, as their codes lie in a word; else neighbours do.
+ */
+
+#pragma METAL fp contract(off)
+
+/** Columns of a span. */
+constant constexpr uint kSpan = 64;
+
+/** Fours of columns that a thread loads at once; rows with a norm have at most kRowThreads of them for each. */
+constant constexpr uint kQuadsAhead = 6;
+
+/** Four numbers of bf16. */
+inline float4 bf16_quad(uint2 words) {
+  return as_type<float4>(uint4(words.x << 16, words.x & 0xffff0000u, words.y << 16, words.y & 0xffff0000u));
+}
+
+/** A packed row in threadgroup memory: in / 2 words, and behind them the sums. */
+struct SharedPack {
+  threadgroup uint* words;
+  uint in;
+
+  void store(uint quad, uint2 pair) const { ((threadgroup uint2*)words)[quad] = pair; }
+  void store_total(uint span, float total) const { ((threadgroup float*)words)[in / 2 + span] = total; }
+  void load(uint span, uint quarter, uint, thread uint (&out)[8]) const {
+    threadgroup const uint4* at = (threadgroup const uint4*)words + (span * 4 + quarter) * 2;
+    const uint4 low = at[0], high = at[1];
+    out[0] = low.x, out[1] = low.y, out[2] = low.z, out[3] = low.w;
+    out[4] = high.x, out[5] = high.y, out[6] = high.z, out[7] = high.w;
+  }
+  /** Of two rows: there is one, which stands for both. */
+  float2 totals(uint span, uint, uint) const {
+    const float total = ((threadgroup const float*)words)[in / 2 + span];
+    return float2(total, total);
+  }
+};
+
+/** Packed rows in device memory: `rows` of them, a multiple of eight, and behind them the sums, [in / 64, rows]. */
+struct DevicePack {
+  device uint* words;
+  uint in;
+  uint rows;
+
+  void store(uint row, uint quad, uint2 pair) const { ((device uint2*)words)[ulong(row) * (in / 4) + quad] = pair; }
+  void store_total(uint row, uint span, float total) const { sums()[ulong(span) * rows + row] = total; }
+  device float* sums() const { return (device float*)words + ulong(rows) * (in / 2); }
+  void load(uint span, uint quarter, uint row, thread uint (&out)[8]) const {
+    device const uint4* at = (device const uint4*)words + ulong(row) * (in / 8) + (span * 4 + quarter) * 2;
+    const uint4 low = at[0], high = at[1];
+    out[0] = low.x, out[1] = low.y, out[2] = low.z, out[3] = low.w;
+    out[4] = high.x, out[5] = high.y, out[6] = high.z, out[7] = high.w;
+  }
+  /** Of rows row + 2 pair and the next one. */
+  float2 totals(uint span, uint pair, uint row) const {
+    return *(device const float2*)(sums() + ulong(span) * rows + row + 2 * pair);
+  }
+};
+
+/** A row of DevicePack, to write. */
+struct DevicePackRow {
+  DevicePack pack;
+  uint row;
+  void store(uint quad, uint2 pair) const { pack.store(row, quad, pair); }
+  void store_total(uint span, float total) const { pack.store_total(row, span, total); }
+};
+
+/** Stores four neighbours of a row, zeros behind its end. All lanes of a simdgroup call it, with quads in their order. */
+template <bool interleaves, typename Out>
+inline void store_quad(Out out, uint quad, uint quads, float4 value) {
+  uint low = nvidia::bf16_pair(value.x, value.y), high = nvidia::bf16_pair(value.z, value.w);
+  const float4 rounded = bf16_quad(uint2(low, high));
+  float total = (rounded.x + rounded.y) + (rounded.z + rounded.w);
+  for (ushort step = 1; step < 16; step *= 2) total += simd_shuffle_xor(total, step);
+  if (interleaves) {
+    const bool is_second = quad % 2 != 0;
+    const uint got = simd_shuffle_xor(is_second ? low : high, ushort(1));
+    const uint first = is_second ? got : low, second = is_second ? high : got;
+    low = (first & 0xffffu) | second << 16;
+    high = first >> 16 | (second & 0xffff0000u);
+  }
+  if (quad >= quads) return;
+  out.store(quad, uint2(low, high));
+  if (quad % 16 == 0) out.store_total(quad / 16, total);
+}
+
+/** Sum of squares of a thread's fours. */
+inline float squares_of(thread const float4* values) {
+  float squares = 0.0f;
+#pragma unroll
+  for (uint j = 0; j < kQuadsAhead; ++j) {
+    squares = fma(values[j].x, values[j].x, squares);
+    squares = fma(values[j].y, values[j].y, squares);
+    squares = fma(values[j].z, values[j].z, squares);
+    squares = fma(values[j].w, values[j].w, squares);
+  }
+  return squares;
+}
+
+/** What the prologue of a linear reads and writes, of one row. */
+struct PackSource {
+  device const float* x;
+  device const float* residual;
+  device const uchar* residual_gain;
+  device float* h;
+  device const uchar* norm_gain;
+  bool stores_h;
+};
+
+/**
+ * Packs a row as it is multiplied: h = (residual + rms_norm(x) residual_gain) residual_scale, which goes to `h` when `stores_h`;
+ * then its norm. Gains are of bf16. All kRowThreads threads call it; a barrier must follow before the row is read.
+ */
+template <bool interleaves, typename Out>
+inline void pack_row(constant LinearParams& p, PackSource source, Out out, threadgroup float* partial, uint thread_index) {
+  const uint quads = p.in / 4;
+  if (p.has_residual == 0 && p.has_norm == 0) {
+    for (uint begin = 0; begin < quads; begin += kQuadsAhead * kRowThreads) {
+      float4 values[kQuadsAhead];
+#pragma unroll
+      for (uint j = 0; j < kQuadsAhead; ++j) {
+        const uint quad = begin + j * kRowThreads + thread_index;
+        values[j] = float4(0.0f);
+        if (quad < quads) values[j] = ((device const float4*)source.x)[quad];
+      }
+#pragma unroll
+      for (uint j = 0; j < kQuadsAhead; ++j) {
+        const uint quad = begin + j * kRowThreads + thread_index;
+        if (begin + j * kRowThreads < quads) store_quad<interleaves>(out, quad, quads, values[j]);
+      }
+    }
+    return;
+  }
+  const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
+  float4 values[kQuadsAhead], residuals[kQuadsAhead];
+  uint2 gains[kQuadsAhead], residual_gains[kQuadsAhead];
+#pragma unroll
+  for (uint j = 0; j < kQuadsAhead; ++j) {
+    const uint quad = j * kRowThreads + thread_index;
+    values[j] = residuals[j] = float4(0.0f);
+    gains[j] = residual_gains[j] = uint2(0);
+    if (quad >= quads) continue;
+    values[j] = ((device const float4*)source.x)[quad];
+    if (p.has_residual != 0) {
+      residuals[j] = ((device const float4*)source.residual)[quad];
+      residual_gains[j] = ((device const uint2*)source.residual_gain)[quad];
+    }
+    if (p.has_norm != 0) gains[j] = ((device const uint2*)source.norm_gain)[quad];
+  }
+  if (p.has_residual != 0) {
+    const float factor = norm_factor(sum_over_threads(squares_of(values), partial, simdgroup, lane), p.in, p.eps);
+#pragma unroll
+    for (uint j = 0; j < kQuadsAhead; ++j) {
+      values[j] = (residuals[j] + values[j] * factor * bf16_quad(residual_gains[j])) * p.residual_scale;
+      const uint quad = j * kRowThreads + thread_index;
+      if (source.stores_h && quad < quads) ((device float4*)source.h)[quad] = values[j];
+    }
+  }
+  if (p.has_norm != 0) {
+    const float factor = norm_factor(sum_over_threads(squares_of(values), partial, simdgroup, lane), p.in, p.eps);
+#pragma unroll
+    for (uint j = 0; j < kQuadsAhead; ++j) values[j] = values[j] * factor * bf16_quad(gains[j]);
+  }
+#pragma unroll
+  for (uint j = 0; j < kQuadsAhead; ++j) {
+    if (j * kRowThreads < quads) store_quad<interleaves>(out, j * kRowThreads + thread_index, quads, values[j]);
+  }
+}
