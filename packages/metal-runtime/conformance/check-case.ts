@@ -47,13 +47,18 @@ export async function checkCase(
   const options = { precision: 'fast', rowCount: test.fastRowCount } as const;
   const { results: fast } = await run(options);
   expect(findDifference(fast, expected(test), test.fastTolerance), 'fast').toBeNull();
+  // What runs on tensor cores rounds its rows where it stands: fused and chunked, `fast` is as close there, not the same.
+  const findFastChange = (results: Results) =>
+    device.info.kind === 'cuda'
+      ? findDifference(results, expected(test), test.fastTolerance as typeof test.tolerance)
+      : findChangedBits(results, fast);
   const { results: fastPlain } = await run({ ...options, fusions: false });
-  expect(findChangedBits(fast, fastPlain), 'fast, fused').toBeNull();
+  expect(findFastChange(fastPlain), 'fast, fused').toBeNull();
   if (!test.fastRowCount) return;
   const chunk = Math.max(0, ...chunksOf(test));
   if (chunk > 0) {
     const { results } = await run({ ...options, chunk });
-    expect(findChangedBits(results, fast), `fast, steps of ${chunk}`).toBeNull();
+    expect(findFastChange(results), `fast, steps of ${chunk}`).toBeNull();
   }
   for (const { other, rows } of test.equivalents ?? []) {
     const { results } = await runCase(device, other, options);

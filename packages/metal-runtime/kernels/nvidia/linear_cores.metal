@@ -6,8 +6,8 @@
  * bf16 exactly (those of 4 bits as 128 + code); the sums of a group get its scale, and its bias times the sum of the row, in
  * float32. The rows are rounded to bf16 (packed_rows.h).
  *
- * The eight simdgroups of a threadgroup share the columns, some spans of 64 at a time, and add up in their order: a row gives the
- * same bits whatever rows are beside it. Weights are loaded one chunk ahead, the first one before the step's inputs are there.
+ * The eight simdgroups of a threadgroup share the columns, some spans of 64 at a time, and the shares are added in the order of the
+ * columns: a row gives the same bits whatever rows are beside it. Weights are loaded one chunk ahead, the first one before the step's inputs are there.
  * Scales and biases are of bf16, rows of weights begin at multiples of 16 bytes: between loads there are no branches. Kernels
  * named `whole` load the scales of a chunk at once: groups have 64 columns, and rows a multiple of 256.
  */
@@ -106,9 +106,8 @@ struct Chunk {
   ChunkScalars<chunk_spans<format, tiles>(), whole> scales[2 * tiles], biases[2 * tiles];
 
   /** Spans from `begin` on; behind the last one, the last one again. */
-  void load(thread const WeightRow (&weight)[2 * tiles], WeightLayout layout, uint begin, uint lane) {
+  void load(thread const WeightRow (&weight)[2 * tiles], uint begin, uint last, uint group, uint lane) {
     constexpr int words = lane_words<format>();
-    const uint last = layout.in / kSpan - 1;
 #pragma unroll
     for (uint a = 0; a < chunk_spans<format, tiles>(); ++a) {
       const uint place = (whole ? begin + a : min(begin + a, last)) * 4 + lane % 4;
@@ -118,8 +117,8 @@ struct Chunk {
     if (format > 8) return;
 #pragma unroll
     for (int i = 0; i < 2 * tiles; ++i) {
-      scales[i].load(weight[i].scales, begin, last, layout.group);
-      biases[i].load(weight[i].biases, begin, last, layout.group);
+      scales[i].load(weight[i].scales, begin, last, group);
+      biases[i].load(weight[i].biases, begin, last, group);
     }
   }
 
@@ -206,28 +205,16 @@ struct BoundWeights {
   device const uchar *w0, *s0, *b0, *w1, *s1, *b1, *w2, *s2, *b2;
   device float *y0, *y1, *y2;
 
-  /** Row `row` of weight `index`; behind the last one, the last one again, which is not stored. */
-  template <int format>
-  WeightRow row(constant LinearParams& p, constant Launch& launch, WeightLayout layout, uint index, uint row) const {
+  /** Row `row` of weight `index`. */
+  WeightRow row(constant Launch& launch, uint index, uint row, uint row_bytes, uint scale_bytes) const {
     const uint shift = 6 + 3 * index;
     device const uchar* weight = index == 0 ? w0 : index == 1 ? w1 : w2;
     device const uchar* scales = index == 0 ? s0 : index == 1 ? s1 : s2;
     device const uchar* biases = index == 0 ? b0 : index == 1 ? b1 : b2;
-    return weight_row<format>(weight + launch.shift[shift], scales + launch.shift[shift + 1], biases + launch.shift[shift + 2],
-                              layout, min(row, p.weight[index].out - 1));
+    return {weight + launch.shift[shift] + ulong(row) * row_bytes, scales + launch.shift[shift + 1] + ulong(row) * scale_bytes,
+            biases + launch.shift[shift + 2] + ulong(row) * scale_bytes};
   }
   device float* output(uint index) const { return index == 0 ? y0 : index == 1 ? y1 : y2; }
-
-  /** The two weight rows of a lane in every tile of a block. */
-  template <int format, int tiles>
-  void rows(constant LinearParams& p, constant Launch& launch, CoreBlock block, uint lane, thread WeightRow (&out)[2 * tiles]) const {
-    const WeightLayout layout = {p.in, p.weight[block.weight].group, kScalarBf16, 16};
-    for (uint i = 0; i < 2 * tiles; ++i) {
-      const uint row = lane / 4 + i % 2 * 8;
-      const uint output = block.first + i / 2 * block.outputs + row % block.outputs;
-      out[i] = this->row<format>(p, launch, layout, block.is_pair ? row / 8 : block.weight, output);
-    }
-  }
 };
 
 /** A simdgroup's share of the products of a tile: [16, 8 blocks], or of one row [16]. */
@@ -255,8 +242,10 @@ inline float add_shares(threadgroup const float* shares, uint at) {
 template <uint rows>
 inline void store_shares(constant LinearParams& p, CoreBlock block, uint tile, threadgroup const float* shares,
                          device const float* operand, device float* y, uint first_row, uint row_count, uint thread_index) {
-  for (uint i = thread_index; i < block.outputs * rows; i += kRowThreads) {
-    const uint r = i / block.outputs, n = i % block.outputs;
+  // Eight or sixteen outputs.
+  const uint shift = block.is_pair ? 3 : 4;
+  for (uint i = thread_index; i < (rows << shift); i += kRowThreads) {
+    const uint r = i >> shift, n = i & (block.outputs - 1);
     const uint row = first_row + r, output = block.first + tile * block.outputs + n;
     if (row >= row_count || output >= p.weight[block.weight].out) continue;
     const float product = add_shares<rows>(shares, n * rows + r);
@@ -269,24 +258,30 @@ inline void store_shares(constant LinearParams& p, CoreBlock block, uint tile, t
 template <int format, int tiles, bool whole>
 struct BlockWalk {
   uint block_count, index, step;
-  uint lane, first_span;
+  uint lane, slot;  ///< slot: which of the simdgroups' shares of the columns is next; they take turns, as shares differ in length
+  uint spans, group, row_bytes, scale_bytes;
   CoreBlock block;
   WeightRow weights[2 * tiles];
   Chunk<format, tiles, whole> ahead;
+
+  uint first_span() const { return slot * chunk_spans<format, tiles>(); }
 };
 
+/** Begins the block with number `index`, if there is one: its rows, and the loads of the first chunk. */
 template <int format, int tiles, bool whole>
 inline void enter_block(constant LinearParams& p, constant Launch& launch, BoundWeights bound, uint index,
                         thread BlockWalk<format, tiles, whole>& walk) {
+  if (index >= walk.block_count) return;
   walk.block = core_block(p, index, tiles);
-  bound.rows<format, tiles>(p, launch, walk.block, walk.lane, walk.weights);
-}
-
-/** Begins to load the chunk from span `begin` on. */
-template <int format, int tiles, bool whole>
-inline void load_ahead(constant LinearParams& p, uint begin, thread BlockWalk<format, tiles, whole>& walk) {
-  const WeightLayout layout = {p.in, p.weight[walk.block.weight].group, kScalarBf16, 16};
-  walk.ahead.load(walk.weights, layout, begin, walk.lane);
+  walk.slot = (walk.slot + 1) % kRowSimdgroups;
+#pragma unroll
+  for (uint i = 0; i < 2 * tiles; ++i) {
+    const uint weight = walk.block.is_pair ? i % 2 : walk.block.weight;
+    const uint output = walk.block.first + i / 2 * walk.block.outputs + walk.lane / 4 + (walk.block.is_pair ? 0 : i % 2 * 8);
+    // Outputs behind the last one are the last one again, and are not stored.
+    walk.weights[i] = bound.row(launch, weight, min(output, p.weight[weight].out - 1), walk.row_bytes, walk.scale_bytes);
+  }
+  if (walk.first_span() < walk.spans) walk.ahead.load(walk.weights, walk.first_span(), walk.spans - 1, walk.group, walk.lane);
 }
 
 /** Begins to load the first chunk. */
@@ -297,10 +292,12 @@ inline void begin_walk(constant LinearParams& p, constant Launch& launch, BoundW
   walk.index = index;
   walk.step = step;
   walk.lane = thread_index % kLanes;
-  walk.first_span = thread_index / kLanes * chunk_spans<format, tiles>();
-  if (index >= walk.block_count) return;
+  walk.slot = thread_index / kLanes;
+  walk.spans = p.in / kSpan;
+  walk.group = whole ? kSpan : p.weight[0].group;
+  walk.row_bytes = p.in / 8 * (format <= 8 ? format : 16);
+  walk.scale_bytes = format <= 8 ? p.in / walk.group * 2 : 0;
   enter_block(p, launch, bound, index, walk);
-  if (walk.first_span < p.in / kSpan) load_ahead(p, walk.first_span, walk);
 }
 
 /** Multiplies the rows of `x` from first_row on. `shares`: two times [8, 16, rows]. */
@@ -309,29 +306,30 @@ inline void multiply_blocks(constant LinearParams& p, constant Launch& launch, B
                             uint first_row, uint row_count, threadgroup float* shares, uint thread_index,
                             thread BlockWalk<format, tiles, whole>& walk) {
   constexpr uint rows = is_row ? 1 : 8 * blocks, stride = kRowSimdgroups * chunk_spans<format, tiles>();
-  const uint simdgroup = thread_index / kLanes, spans = p.in / kSpan;
   bool is_odd = false;
   for (; walk.index < walk.block_count; walk.index += walk.step) {
     const CoreBlock current = walk.block;
-    const uint next_index = walk.index + walk.step;
+    const uint slot = walk.slot;
+    bool is_entered = false;
     float sums[tiles][blocks][4] = {};
-    for (uint begin = walk.first_span; begin < spans; begin += stride) {
+    for (uint begin = walk.first_span(); begin < walk.spans; begin += stride) {
       const Chunk<format, tiles, whole> chunk = walk.ahead;
-      uint next = begin + stride;
-      if (next >= spans && next_index < walk.block_count) {
-        enter_block(p, launch, bound, next_index, walk);
-        next = walk.first_span;
+      if (begin + stride < walk.spans) {
+        walk.ahead.load(walk.weights, begin + stride, walk.spans - 1, walk.group, walk.lane);
+      } else {
+        enter_block(p, launch, bound, walk.index + walk.step, walk);
+        is_entered = true;
       }
-      if (next < spans) load_ahead(p, next, walk);
-      chunk.template multiply<blocks>(x, begin, spans, first_row, walk.lane, sums);
+      chunk.template multiply<blocks>(x, begin, walk.spans, first_row, walk.lane, sums);
+      if (is_entered) break;
     }
     // A simdgroup without columns did not meet the next block yet.
-    if (walk.first_span >= spans && next_index < walk.block_count) enter_block(p, launch, bound, next_index, walk);
+    if (!is_entered) enter_block(p, launch, bound, walk.index + walk.step, walk);
 #pragma unroll
     for (uint i = 0; i < tiles; ++i) {
       threadgroup float* own = shares + (is_odd ? kRowSimdgroups * kTile * rows : 0);
       is_odd = !is_odd;
-      place_shares<blocks, is_row>(sums[i], own + simdgroup * kTile * rows, walk.lane);
+      place_shares<blocks, is_row>(sums[i], own + slot * kTile * rows, walk.lane);
       // Who stores these still reads them while the next ones are placed beside them.
       threadgroup_barrier(mem_flags::mem_threadgroup);
       store_shares<rows>(p, current, i, own, operand, bound.output(current.weight), first_row, row_count, thread_index);
