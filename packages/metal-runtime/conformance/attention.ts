@@ -43,6 +43,7 @@ interface AttentionCase {
   readonly projected?: number;
   readonly chunks?: readonly number[];
   readonly equivalents?: ConformanceCase['equivalents'];
+  readonly fastRowCount?: ConformanceCase['fastRowCount'];
 }
 
 interface Row {
@@ -213,7 +214,7 @@ function attentionCase(options: AttentionCase): ConformanceCase {
       isPrepared && dtype === 'BF16' ? { absolute: 1e-2, relative: 0 } : { absolute: 1e-5, relative: 1e-5 },
     // Queries, weights and, of float32 caches, keys and values are rounded to 8 bits of precision.
     fastTolerance: { absolute: 5e-2, relative: 3e-2 },
-    fastRowCount: 'many',
+    fastRowCount: options.fastRowCount ?? 'many',
     chunks: options.chunks ?? (block ? [] : undefined),
     equivalents: options.equivalents,
   };
@@ -276,6 +277,33 @@ function manyRows(): ConformanceCase {
     ],
   });
 }
+
+const other = (first: number, count: number, slot: number): Sequence => ({
+  seed: 10 + slot,
+  slot,
+  first,
+  count,
+});
+const WIDE: readonly (readonly [
+  title: string,
+  heads: number,
+  kvHeads: number,
+  width: number,
+  window: number | null,
+  capacity: number,
+  sequences: readonly Sequence[],
+  mode: (typeof MODES)[number] | 'plain',
+  chunks: readonly number[],
+])[] = [
+  ['wide heads, first positions', 8, 1, 256, null, 64, [one(0, 3)], 'prepared', [1]],
+  ['wide heads', 8, 1, 256, null, 512, [one(300, 4)], 'shared', [1]],
+  ['wide heads', 4, 2, 512, 70, 101, [one(1000, 6)], 'keyIsValue', [1, 2]],
+  ['wide heads, 16 on one', 16, 1, 256, 33, 40, [one(62, 5)], 'prepared', [1, 3]],
+  ['wide heads, a window of one', 2, 1, 512, 1, 32, [one(31, 3)], 'prepared', [1]],
+  ['wide heads, long context', 2, 2, 256, null, 2304, [one(2174, 4), other(0, 4, 1)], 'prepared', [2]],
+  ['wide heads, long context', 1, 1, 512, null, 4500, [one(4400, 2), other(700, 2, 1)], 'plain', [2]],
+  ['wide heads, long window', 2, 1, 256, 2300, 2310, [one(9000, 3)], 'shared', [1]],
+];
 
 const MODES = ['prepared', 'keyIsValue', 'shared'] as const;
 
@@ -378,6 +406,23 @@ export const attention: ConformanceFamily = {
         dtype: 'F32',
         projected,
         sequences: [one(first, 4)],
+      }),
+    ),
+    // Wide heads of few rows: one span and several, a ring that wraps around, windows that begin anywhere, and more spans
+    // than one threadgroup folds, of rows beside others that see little.
+    ...WIDE.map(([title, heads, kvHeads, width, window, capacity, sequences, mode, chunks]) =>
+      attentionCase({
+        title,
+        heads,
+        kvHeads,
+        width,
+        window,
+        capacity,
+        dtype: 'BF16',
+        sequences,
+        mode,
+        chunks,
+        fastRowCount: 'few',
       }),
     ),
     attentionCase({

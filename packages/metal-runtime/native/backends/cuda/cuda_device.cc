@@ -148,13 +148,17 @@ Status CudaDevice::upload(const void* data, size_t size, const std::string& labe
 Status CudaDevice::allocate(size_t size, const std::string& label, BufferPtr* out) {
   std::shared_ptr<Region> region;
   if (Status status = memory_->allocate(size, label, &region); !status.ok()) return status;
-  const ContextScope scope(*context_);
-  CUresult result = driver().fill_bytes(region->address(), 0, region->size_bytes(), setup_stream_.handle());
-  // The memory may be given back and loaded into right after this.
-  if (result == CUDA_SUCCESS) result = driver().stream_synchronize(setup_stream_.handle());
-  if (result != CUDA_SUCCESS) return driver().error(result, label);
+  if (Status status = clear(region->address(), region->size_bytes(), label); !status.ok()) return status;
   *out = std::make_shared<CudaBuffer>(std::move(region), size);
   return Status::good();
+}
+
+Status CudaDevice::clear(CUdeviceptr address, size_t size, const std::string& label) {
+  const ContextScope scope(*context_);
+  CUresult result = driver().fill_bytes(address, 0, size, setup_stream_.handle());
+  // The memory may be given back and loaded into right after this.
+  if (result == CUDA_SUCCESS) result = driver().stream_synchronize(setup_stream_.handle());
+  return result == CUDA_SUCCESS ? Status::good() : driver().error(result, label);
 }
 
 Status CudaDevice::require_memory(uint64_t size, const std::string& label) const { return memory_->require(size, label); }

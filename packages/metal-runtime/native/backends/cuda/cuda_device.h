@@ -37,6 +37,8 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   const Driver& driver() const { return context_->driver(); }
   CUstream stream() const { return stream_.handle(); }
   MemoryPool& memory() { return *memory_; }
+  /** Fills memory with zeros, before it returns. */
+  Status clear(CUdeviceptr address, size_t size, const std::string& label);
   KernelLibrary& kernels() { return *kernels_; }
   const gpu::GpuTraits& traits() const { return traits_; }
   gpu::StepGate& gate() { return gate_; }

@@ -128,7 +128,15 @@ Status CudaProgram::plan_for(const StepShape& shape, std::shared_ptr<const Bound
 Status CudaProgram::ensure_scratch(size_t bytes) {
   if (scratch_ && scratch_->size_bytes() >= bytes) return Status::good();
   // Steps that run keep the memory that they were launched with.
-  return device_->memory().allocate(bytes, "program " + description_.label + ": scratch", &scratch_);
+  const std::string label = "program " + description_.label + ": scratch";
+  std::shared_ptr<Region> scratch;
+  if (Status status = device_->memory().allocate(bytes, label, &scratch); !status.ok()) return status;
+  if (device_->traits().has_tensor_cores()) {
+    const size_t counters = std::min(bytes, gpu::kCounterBytes);
+    if (Status status = device_->clear(scratch->address(), counters, label); !status.ok()) return status;
+  }
+  scratch_ = std::move(scratch);
+  return Status::good();
 }
 
 bool CudaProgram::has_weights() const {

@@ -3,6 +3,7 @@
 #include "attention_params.h"
 #include "scalar_type.h"
 
+#include "attention_few.h"
 #include "attention_spans.h"
 #include "attention_tile.h"
 #include "step_planner.h"
@@ -39,6 +40,10 @@ Status plan_attention_spans(CommandContext& context, AttentionSpans* spans) {
   const uint32_t rows = context.rows();
   if (p.width > 512) return unsupported(context.command, "heads of at most 512 elements");
   if (p.cache_type == kScalarF16) return unsupported(context.command, "caches of float32 or bf16");
+  if (runs_attention_few(context)) {
+    plan_attention_few(context);
+    return Status::good();
+  }
   const std::string cache = p.cache_type == kScalarF32 ? "f32" : "bf16";
   const bool is_wide = p.width > 256;
   const uint32_t group_heads = p.heads / p.kv_heads;

@@ -24,9 +24,16 @@ inline constexpr uint32_t kMaxSharedRowBytes = 30 * 1024;
 
 inline uint32_t divide_up(uint32_t a, uint32_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
+/**
+ * Bytes at the beginning of the scratch memory, where a GPU has counters: zero before and after every dispatch. On NVIDIA GPUs
+ * alone, whose threadgroups count who is done last.
+ */
+inline constexpr size_t kCounterBytes = 16 * 1024;
+
 /** Scratch of one command; the next one may overwrite it. */
 class Scratch {
  public:
+  explicit Scratch(size_t counter_bytes = 0) : next_(counter_bytes) {}
   /** Bytes from the beginning of the scratch memory. */
   size_t take(size_t bytes) {
     const size_t offset = next_;
@@ -36,7 +43,7 @@ class Scratch {
   size_t size_bytes() const { return next_; }
 
  private:
-  size_t next_ = 0;
+  size_t next_;
 };
 
 /** What plans need to know of a GPU. */

@@ -84,7 +84,12 @@ Status plan_step(const ProgramDescription& program, const StepShape& shape, cons
     const Command& command = program.commands[i];
     const auto planner = planners().find(command.kernel.family);
     if (planner == planners().end()) return unsupported(command, "its family is unknown");
-    CommandContext context{.command = command, .index = i, .shape = shape, .traits = traits, .out = &out->dispatches};
+    CommandContext context{.command = command,
+                           .index = i,
+                           .shape = shape,
+                           .traits = traits,
+                           .scratch = Scratch(traits.has_tensor_cores() ? kCounterBytes : 0),
+                           .out = &out->dispatches};
     if (context.rows() == 0) continue;
     size_t merged = 0;
     if (Status status = plan_merged(program, i, context, &merged); !status.ok()) return status;

@@ -1,0 +1,148 @@
+#pragma once
+
+/**
+ * How attention_few cuts the positions of a row, and how results of spans are folded. The including file has metal_stdlib,
+ * attention_params.h, launch.h, metal_math.h and metal_attention.h.
+ *
+ * Positions come in chunks at absolute multiples of kChunk. How many chunks a span has follows from how many the row sees, and
+ * every span is folded in the same order, whoever does it: the bits of a row do not depend on its neighbours.
+ */
+
+#pragma METAL fp contract(off)
+
+/** Positions that a threadgroup takes at once; kFewChunk of attention_few.h of the host. */
+constant constexpr uint kChunk = 32;
+
+/** Most spans that the threadgroup which is done last folds by itself; kDirectSpans of the host. */
+constant constexpr uint kDirectSpans = 17;
+
+/** Rows that see more chunks than this many times kDirectSpans have more spans; kDirectChunks of the host. */
+constant constexpr uint kDirectChunks = 4;
+
+/** Most spans of a row; kMostFewSpans of the host. */
+constant constexpr uint kMostFewSpans = 128;
+
+/** Query heads of a threadgroup; kFewHeads of the host. */
+constant constexpr uint kFewHeads = 8;
+
+/** Parts of the spans that are summed apart: span s belongs to part s % kFoldParts. */
+constant constexpr uint kFoldParts = 4;
+
+struct Chunks {
+  uint first;
+  uint count;
+  uint span;  ///< chunks of a span
+
+  uint spans() const { return (count + span - 1) / span; }
+};
+
+/** `most`: spans of a row that sees much. */
+inline Chunks chunks_of(Visible seen, uint most) {
+  const uint first = seen.low / kChunk;
+  const uint count = (seen.high - 1) / kChunk - first + 1;
+  const uint spans = count <= kDirectSpans * kDirectChunks ? kDirectSpans : most;
+  return {first, count, (count + spans - 1) / spans};
+}
+
+/** Results of spans in scratch memory: values [row, head, place, width], and behind them (maximum, sum) of each. */
+struct SpanPlaces {
+  device float* values;
+  device float2* totals;
+  uint width;
+
+  device float* value(ulong place, uint column) const { return values + place * width + column; }
+};
+
+inline SpanPlaces span_places(device float* spans, uint width, ulong places) {
+  return {spans, (device float2*)(spans + places * width), width};
+}
+
+/** What spans [0, count) of a row and head count in the result: one simdgroup finds it. */
+inline void find_factors(device const float2* totals, uint count, threadgroup float* factors, uint lane) {
+  constexpr uint kTurns = kMostFewSpans / kLanes;
+  float2 total[kTurns];
+#pragma unroll
+  for (uint i = 0; i < kTurns; ++i) {
+    const uint span = lane + i * kLanes;
+    total[i] = span < count ? totals[span] : float2(kLowest, 0.0f);
+  }
+  float maximum = total[0].x;
+#pragma unroll
+  for (uint i = 1; i < kTurns; ++i) maximum = max(maximum, total[i].x);
+  maximum = simd_max(maximum);
+  float sum = 0.0f;
+#pragma unroll
+  for (uint i = 0; i < kTurns; ++i) {
+    total[i].x = exponential(total[i].x - maximum);
+    sum = fma(total[i].x, total[i].y, sum);
+  }
+  const float factor = 1.0f / simd_sum(sum);
+#pragma unroll
+  for (uint i = 0; i < kTurns; ++i) {
+    const uint span = lane + i * kLanes;
+    if (span < count) factors[span] = total[i].x * factor;
+  }
+}
+
+/** Four columns of span `span`; of the last one behind the last one. */
+inline float4 span_quad(device const float4* values, uint stride, uint count, uint span) {
+  return values[ulong(min(span, count - 1)) * stride];
+}
+
+/** What a span behind the last one counts is nothing. */
+inline float4 span_factor(threadgroup const float* factors, uint count, uint span) {
+  return float4(span < count ? factors[min(span, count - 1)] : 0.0f);
+}
+
+/** Four columns of spans part, part + kFoldParts and so on; `values`: those of span 0, `stride` quads apart. */
+inline float4 fold_part(device const float4* values, uint stride, threadgroup const float* factors, uint count, uint part) {
+  constexpr uint kAtOnce = 16;
+  float4 sum = float4(0.0f);
+  for (uint first = part; first < count; first += kAtOnce * kFoldParts) {
+    float4 quad[kAtOnce];
+#pragma unroll
+    for (uint i = 0; i < kAtOnce; ++i) quad[i] = span_quad(values, stride, count, first + i * kFoldParts);
+#pragma unroll
+    for (uint i = 0; i < kAtOnce; ++i) sum = fma(span_factor(factors, count, first + i * kFoldParts), quad[i], sum);
+  }
+  return sum;
+}
+
+/** A row's heads whose spans a threadgroup folds. */
+struct FoldedHeads {
+  device const float* values;  ///< of the first head
+  threadgroup const float* factors;
+  device float* out;
+  uint heads;
+  uint places;  ///< of spans, a head
+  uint count;   ///< of spans
+};
+
+/** Folds up to `turns` * kFoldParts spans; a thread loads those of `items` quads of columns at once. */
+template <uint width, uint threads, uint turns, uint items>
+inline void fold_heads(FoldedHeads folded, uint thread_index) {
+  constexpr uint quads = width / 4, slots = turns * kFoldParts;
+  const uint end = folded.heads * quads;
+  for (uint first = thread_index; first < end; first += items * threads) {
+    float4 quad[items * slots];
+#pragma unroll
+    for (uint m = 0; m < items; ++m) {
+      const uint i = min(first + m * threads, end - 1);
+      device const float4* from = (device const float4*)folded.values + ulong(i / quads) * folded.places * quads + i % quads;
+#pragma unroll
+      for (uint s = 0; s < slots; ++s) quad[m * slots + s] = span_quad(from, quads, folded.count, s);
+    }
+#pragma unroll
+    for (uint m = 0; m < items; ++m) {
+      const uint i = first + m * threads;
+      threadgroup const float* factors = folded.factors + min(i, end - 1) / quads * kDirectSpans;
+      float4 part[kFoldParts];
+#pragma unroll
+      for (uint s = 0; s < slots; ++s) {
+        const float4 before = s < kFoldParts ? float4(0.0f) : part[s % kFoldParts];
+        part[s % kFoldParts] = fma(span_factor(factors, folded.count, s), quad[m * slots + s], before);
+      }
+      if (i < end) ((device float4*)folded.out)[i] = (part[0] + part[1]) + (part[2] + part[3]);
+    }
+  }
+}
