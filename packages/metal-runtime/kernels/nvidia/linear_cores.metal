@@ -65,17 +65,9 @@ constexpr float code_offset() {
 /** The words of a lane, at a multiple of their number, up to 16 bytes. */
 template <int words>
 inline void load_lane(device const uchar* at, thread uint* out) {
-  if (words % 4 == 0) {
-    for (int i = 0; i < words / 4; ++i) {
-      const uint4 four = ((device const uint4*)at)[i];
-      out[4 * i] = four.x, out[4 * i + 1] = four.y, out[4 * i + 2] = four.z, out[4 * i + 3] = four.w;
-    }
-  } else if (words == 2) {
-    const uint2 two = *(device const uint2*)at;
-    out[0] = two.x, out[1] = two.y;
-  } else {
-    for (int i = 0; i < words; ++i) out[i] = ((device const uint*)at)[i];
-  }
+  constexpr int step = words % 4 == 0 ? 4 : words == 2 ? 2 : 1;
+#pragma unroll
+  for (int i = 0; i < words; i += step) nvidia::load_weights<step>(at + 4 * i, out + i);
 }
 
 /** Scales or biases of the spans of a chunk: of `whole` rows two in a word, else one. */
@@ -84,11 +76,8 @@ struct ChunkScalars {
   uint words[spans];
 
   void load(device const uchar* base, uint begin, uint last, uint group) {
-    if (whole && spans == 4) {
-      const uint2 two = *(device const uint2*)(base + 2 * begin);
-      words[0] = two.x, words[1] = two.y;
-    } else if (whole && spans == 2) {
-      words[0] = *(device const uint*)(base + 2 * begin);
+    if (whole) {
+      nvidia::load_weights<(spans + 1) / 2>(base + 2 * begin, words);
     } else {
       for (uint a = 0; a < spans; ++a) words[a] = ((device const ushort*)base)[min(begin + a, last) * kSpan / group];
     }
@@ -106,13 +95,15 @@ struct Chunk {
   ChunkScalars<chunk_spans<format, tiles>(), whole> scales[2 * tiles], biases[2 * tiles];
 
   /** Spans from `begin` on; behind the last one, the last one again. */
-  void load(thread const WeightRow (&weight)[2 * tiles], uint begin, uint last, uint group, uint lane) {
+  void load(thread const WeightRow (&weight)[2 * tiles], uint begin, uint last, uint group) {
     constexpr int words = lane_words<format>();
 #pragma unroll
-    for (uint a = 0; a < chunk_spans<format, tiles>(); ++a) {
-      const uint place = (whole ? begin + a : min(begin + a, last)) * 4 + lane % 4;
+    for (int i = 0; i < 2 * tiles; ++i) {
+      device const uchar* first = weight[i].data + begin * (words * 16);
 #pragma unroll
-      for (int i = 0; i < 2 * tiles; ++i) load_lane<words>(weight[i].data + place * (words * 4), codes[a][i]);
+      for (uint a = 0; a < chunk_spans<format, tiles>(); ++a) {
+        load_lane<words>(first + (whole ? a : min(a, last - begin)) * (words * 16), codes[a][i]);
+      }
     }
     if (format > 8) return;
 #pragma unroll
@@ -126,16 +117,17 @@ struct Chunk {
   template <int blocks, typename X>
   void multiply(X x, uint begin, uint spans, uint first_row, uint lane, thread float (&sums)[tiles][blocks][4]) const {
     constexpr bool is_affine = format <= 8;
+    const auto cursor = x.cursor(begin, first_row, lane);
 #pragma unroll
     for (uint a = 0; a < chunk_spans<format, tiles>(); ++a) {
       const bool exists = whole || begin + a < spans;
-      const uint span = whole ? begin + a : min(begin + a, spans - 1);
+      const uint offset = whole ? a : min(a, spans - 1 - begin);
       uint pairs[blocks][8];
       float2 totals[blocks];
 #pragma unroll
       for (int b = 0; b < blocks; ++b) {
-        x.load(span, lane % 4, first_row + 8 * b + lane / 4, pairs[b]);
-        if (is_affine) totals[b] = x.totals(span, lane % 4, first_row + 8 * b);
+        cursor.load(offset, b, pairs[b]);
+        if (is_affine) totals[b] = cursor.totals(offset, b);
       }
 #pragma unroll
       for (int i = 0; i < tiles; ++i) {
@@ -280,8 +272,9 @@ inline void enter_block(constant LinearParams& p, constant Launch& launch, Bound
     const uint output = walk.block.first + i / 2 * walk.block.outputs + walk.lane / 4 + (walk.block.is_pair ? 0 : i % 2 * 8);
     // Outputs behind the last one are the last one again, and are not stored.
     walk.weights[i] = bound.row(launch, weight, min(output, p.weight[weight].out - 1), walk.row_bytes, walk.scale_bytes);
+    walk.weights[i].data += walk.lane % 4 * (lane_words<format>() * 4);
   }
-  if (walk.first_span() < walk.spans) walk.ahead.load(walk.weights, walk.first_span(), walk.spans - 1, walk.group, walk.lane);
+  if (walk.first_span() < walk.spans) walk.ahead.load(walk.weights, walk.first_span(), walk.spans - 1, walk.group);
 }
 
 /** Begins to load the first chunk. */
@@ -310,21 +303,25 @@ inline void multiply_blocks(constant LinearParams& p, constant Launch& launch, B
   for (; walk.index < walk.block_count; walk.index += walk.step) {
     const CoreBlock current = walk.block;
     const uint slot = walk.slot;
-    bool is_entered = false;
     float sums[tiles][blocks][4] = {};
-    for (uint begin = walk.first_span(); begin < walk.spans; begin += stride) {
-      const Chunk<format, tiles, whole> chunk = walk.ahead;
-      if (begin + stride < walk.spans) {
-        walk.ahead.load(walk.weights, begin + stride, walk.spans - 1, walk.group, walk.lane);
-      } else {
-        enter_block(p, launch, bound, walk.index + walk.step, walk);
-        is_entered = true;
+    uint begin = walk.first_span();
+    // Two chunks take turns, so that none is moved.
+    Chunk<format, tiles, whole> other;
+    while (begin + stride < walk.spans) {
+      other.load(walk.weights, begin + stride, walk.spans - 1, walk.group);
+      walk.ahead.template multiply<blocks>(x, begin, walk.spans, first_row, walk.lane, sums);
+      begin += stride;
+      if (begin + stride >= walk.spans) {
+        walk.ahead = other;
+        break;
       }
-      chunk.template multiply<blocks>(x, begin, walk.spans, first_row, walk.lane, sums);
-      if (is_entered) break;
+      walk.ahead.load(walk.weights, begin + stride, walk.spans - 1, walk.group);
+      other.template multiply<blocks>(x, begin, walk.spans, first_row, walk.lane, sums);
+      begin += stride;
     }
-    // A simdgroup without columns did not meet the next block yet.
-    if (!is_entered) enter_block(p, launch, bound, walk.index + walk.step, walk);
+    const Chunk<format, tiles, whole> last = walk.ahead;
+    enter_block(p, launch, bound, walk.index + walk.step, walk);
+    if (begin < walk.spans) last.template multiply<blocks>(x, begin, walk.spans, first_row, walk.lane, sums);
 #pragma unroll
     for (uint i = 0; i < tiles; ++i) {
       threadgroup float* own = shares + (is_odd ? kRowSimdgroups * kTile * rows : 0);

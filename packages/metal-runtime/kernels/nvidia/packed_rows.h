@@ -28,16 +28,23 @@ struct SharedPack {
 
   void store(uint quad, uint2 pair) const { ((threadgroup uint2*)words)[quad] = pair; }
   void store_total(uint span, float total) const { ((threadgroup float*)words)[in / 2 + span] = total; }
-  void load(uint span, uint quarter, uint, thread uint (&out)[8]) const {
-    threadgroup const uint4* at = (threadgroup const uint4*)words + (span * 4 + quarter) * 2;
-    const uint4 low = at[0], high = at[1];
-    out[0] = low.x, out[1] = low.y, out[2] = low.z, out[3] = low.w;
-    out[4] = high.x, out[5] = high.y, out[6] = high.z, out[7] = high.w;
-  }
-  /** Of two rows: there is one, which stands for both. */
-  float2 totals(uint span, uint, uint) const {
-    const float total = ((threadgroup const float*)words)[in / 2 + span];
-    return float2(total, total);
+
+  /** Where a lane reads from a span on. */
+  struct Cursor {
+    threadgroup const uint4* words;
+    threadgroup const float* sums;
+
+    /** The words of span `offset` from there on. */
+    void load(uint offset, uint, thread uint (&out)[8]) const {
+      const uint4 low = words[offset * 8], high = words[offset * 8 + 1];
+      out[0] = low.x, out[1] = low.y, out[2] = low.z, out[3] = low.w;
+      out[4] = high.x, out[5] = high.y, out[6] = high.z, out[7] = high.w;
+    }
+    /** Of two rows: there is one, which stands for both. */
+    float2 totals(uint offset, uint) const { return float2(sums[offset], sums[offset]); }
+  };
+  Cursor cursor(uint span, uint, uint lane) const {
+    return {(threadgroup const uint4*)words + (span * 4 + lane % 4) * 2, (threadgroup const float*)words + in / 2 + span};
   }
 };
 
@@ -50,15 +57,26 @@ struct DevicePack {
   void store(uint row, uint quad, uint2 pair) const { ((device uint2*)words)[ulong(row) * (in / 4) + quad] = pair; }
   void store_total(uint row, uint span, float total) const { sums()[ulong(span) * rows + row] = total; }
   device float* sums() const { return (device float*)words + ulong(rows) * (in / 2); }
-  void load(uint span, uint quarter, uint row, thread uint (&out)[8]) const {
-    device const uint4* at = (device const uint4*)words + ulong(row) * (in / 8) + (span * 4 + quarter) * 2;
-    const uint4 low = at[0], high = at[1];
-    out[0] = low.x, out[1] = low.y, out[2] = low.z, out[3] = low.w;
-    out[4] = high.x, out[5] = high.y, out[6] = high.z, out[7] = high.w;
-  }
-  /** Of rows row + 2 pair and the next one. */
-  float2 totals(uint span, uint pair, uint row) const {
-    return *(device const float2*)(sums() + ulong(span) * rows + row + 2 * pair);
+
+  /** Where a lane reads from a span on: its row of every eight, and the sums of two rows. */
+  struct Cursor {
+    device const uint4* words;
+    device const float* sums;
+    uint block_words;
+    uint rows;
+
+    /** The words of span `offset` from there on, of block `block` of eight rows. */
+    void load(uint offset, uint block, thread uint (&out)[8]) const {
+      device const uint4* at = words + block * block_words + offset * 8;
+      const uint4 low = at[0], high = at[1];
+      out[0] = low.x, out[1] = low.y, out[2] = low.z, out[3] = low.w;
+      out[4] = high.x, out[5] = high.y, out[6] = high.z, out[7] = high.w;
+    }
+    float2 totals(uint offset, uint block) const { return *(device const float2*)(sums + offset * rows + 8 * block); }
+  };
+  Cursor cursor(uint span, uint first_row, uint lane) const {
+    return {(device const uint4*)words + ulong(first_row + lane / 4) * (in / 8) + (span * 4 + lane % 4) * 2,
+            sums() + ulong(span) * rows + first_row + lane % 4 * 2, in, rows};
   }
 };
 

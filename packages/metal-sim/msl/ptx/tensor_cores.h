@@ -14,6 +14,19 @@ inline void wait_for_inputs() {
 #endif
 }
 
+/** Words of a weight, which nobody writes in a step: one load, cached apart from what steps make. `words`: 1, 2 or 4. */
+template <int words>
+inline void load_weights(const void* at, unsigned* out) {
+  const auto from = (__attribute__((address_space(1))) const void*)at;
+  if (words == 4) {
+    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3]) : "l"(from));
+  } else if (words == 2) {
+    asm("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(out[0]), "=r"(out[1]) : "l"(from));
+  } else {
+    asm("ld.global.nc.u32 %0, [%1];" : "=r"(out[0]) : "l"(from));
+  }
+}
+
 /** Two numbers rounded to bf16, the first one in the lower half. */
 inline unsigned bf16_pair(float first, float second) {
   unsigned pair;

@@ -15,6 +15,9 @@ namespace {
 /** Major compute capability from which on kernels are compiled to wait for those before them. */
 constexpr int kFirstProgrammatic = 9;
 
+/** Rows of a step whose launches begin before those before them end. */
+constexpr uint32_t kMostChainedRows = 32;
+
 /** Arguments that are values: the parameters of the family, and Launch. */
 constexpr uint32_t kParamsArgument = 0;
 constexpr uint32_t kLaunchArgument = 1;
@@ -106,8 +109,11 @@ Status StepGraph::create(const std::vector<Dispatch>& dispatches, const std::vec
 Status StepGraph::add_nodes(CUgraph graph, const std::vector<Dispatch>& dispatches,
                             const std::vector<const Kernel*>& kernels, const LaunchContext& launch) const {
   const Driver& driver = context_->driver();
-  // Kernels for these wait by themselves, each for the one before it: what they do not wait for begins ahead of time.
-  const bool is_chain = driver.graph_add_dependencies && context_->attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= kFirstProgrammatic;
+  // Kernels for these wait by themselves, each for the one before it: what they do not wait for begins ahead of time. With many rows
+  // that costs more than it gains: threadgroups that wait keep others from multiprocessors.
+  const bool has_few_rows = std::all_of(dispatches.begin(), dispatches.end(),
+                                        [](const Dispatch& dispatch) { return dispatch.launch.rows <= kMostChainedRows; });
+  const bool is_chain = has_few_rows && driver.graph_add_dependencies && context_->attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= kFirstProgrammatic;
   const std::vector<std::vector<size_t>> dependencies =
       is_chain ? std::vector<std::vector<size_t>>(dispatches.size()) : gpu::find_dependencies(dispatches);
   std::vector<CUgraphNode> nodes(dispatches.size(), nullptr);
