@@ -221,6 +221,10 @@ const WIDE_PAIR = [q(249, 150, 128, 4), q(250, 150, 128, 4)];
 const PAIR = [q(85, 130, 1536, 4), q(86, 130, 1536, 4)];
 const SMALL = plainMatrix(87, 67, 256, 'BF16');
 
+const TALL_PAIR = [q(251, 75, 192, 4), q(252, 75, 192, 4)];
+const TALL_UNLIKE = [q(253, 70, 256, 4), q(254, 70, 256, 8)];
+const DEEP_PAIR = [q(255, 30, 1536, 4), q(256, 30, 1536, 4)];
+
 /** One product, scaled, normalised in groups and added: the per-layer projection, which a backend may do at once. */
 function groupedNormCase(
   title: string,
@@ -306,6 +310,24 @@ export const linear: ConformanceFamily = {
       linearCase(`wide q${bits}`, 35, q(240 + i, 150, 128, bits)),
     ),
     linearCase('wide bf16', 35, plainMatrix(245, 150, 128, 'BF16')),
+    // More rows than the smallest tile of many rows has, and than the largest one; an odd number of groups; columns that
+    // threadgroups share.
+    ...[33, 65, 129].flatMap((rows) => [
+      ...([2, 4, 6, 8] as const).map((bits, i) =>
+        linearCase(`tall q${bits}`, rows, q(260 + i, 200, 192, bits)),
+      ),
+      linearCase('tall q4g128', rows, q(264, 130, 384, 4, 128)),
+      linearCase('tall bf16', rows, plainMatrix(265, 150, 192, 'BF16')),
+      fusedCase({ title: 'tall, three weights', rows, weights: WIDE, epilogue: 'store', hasResidual: true }),
+      fusedCase({ title: 'tall', rows, weights: TALL_PAIR, epilogue: 'geglu', hasResidual: true }),
+      fusedCase({ title: 'tall, unlike', rows, weights: TALL_UNLIKE, epilogue: 'geglu' }),
+      fusedCase({ title: 'tall', rows, weights: [q(266, 140, 128, 6)], epilogue: 'softcap' }),
+    ]),
+    linearCase('deep q4', 33, q(267, 50, 2048, 4)),
+    linearCase('deep q6', 33, q(268, 50, 1600, 6)),
+    fusedCase({ title: 'deep', rows: 33, weights: DEEP_PAIR, epilogue: 'geglu' }),
+    fusedCase({ title: 'deep', rows: 33, weights: [q(269, 50, 1536, 8)], epilogue: 'gegluMul' }),
+    clippedCase(33, [q(270, 50, 1536, 4), q(271, 35, 1536, 4), q(272, 20, 1536, 4)], false),
     // Widths of the large towers, which no group divides.
     linearCase('bf16', 13, plainMatrix(215, 70, 4304, 'BF16')),
     linearCase('f16', 13, plainMatrix(216, 70, 1155, 'F16')),

@@ -12,7 +12,8 @@ struct Launch {
   uint32_t rows;          ///< rows of the command's row set
   uint32_t parts;         ///< of pool_rows: rows of the step; of attention_few: spans of a row that sees much
   uint32_t has_prologue;  ///< 1: the dispatch normalises its rows itself
-  uint32_t is_split;      ///< attention stores the results of spans for a dispatch that folds them: places of a head; 0: it does not
+  uint32_t is_split;      ///< attention stores the results of spans for a dispatch that folds them: places of a head; linear_wide the
+                          ///< products of shares of the columns for one that adds them: shares; 0: they do not
   uint32_t alignment[3];  ///< bytes that the address of every row of a weight is a multiple of: 2, 4, 8 or 16
   uint32_t x_stride;      ///< elements between two rows of what a linear multiplies: x, or rows that were prepared
   uint32_t x_alignment;   ///< bytes that the address of every such row is a multiple of, up to 16

@@ -61,6 +61,20 @@ inline void load_transposed_lanes(void* const* slots) {
   }
 }
 
+/** Lanes 0 to 15 name rows of the left half of a 16 × 16 matrix, the others rows of the right half. */
+inline void load_matrix_lanes(void* const* slots) {
+  unsigned rows[kSimdWidth][4] = {};
+  for (unsigned i = 0; i < kSimdWidth; ++i) {
+    if (slots[i]) __builtin_memcpy(rows[i], static_cast<const MatrixLoad*>(slots[i])->row, sizeof rows[i]);
+  }
+  for (unsigned lane = 0; lane < kSimdWidth; ++lane) {
+    if (!slots[lane]) continue;
+    for (unsigned part = 0; part < 4; ++part) {
+      static_cast<const MatrixLoad*>(slots[lane])->pairs[part] = rows[8 * part + lane / 4][lane % 4];
+    }
+  }
+}
+
 }  // namespace msl
 
 namespace nvidia {
@@ -99,6 +113,44 @@ inline void load_transposed(unsigned (&pairs)[2], const bfloat* row, MSL_LINE) {
   msl::MatrixLoad slot{row, pairs};
   msl::meet_lanes(&slot, msl::load_transposed_lanes, "load_transposed", line);
 }
+
+/**
+ * A 16 × 16 matrix of 16-bit elements in threadgroup memory, as multiply_accumulate takes rows. Lane i names columns 8 (i / 16) ..
+ * of row i % 16, at a multiple of 16 bytes.
+ */
+inline void load_matrix(unsigned (&pairs)[4], const uchar* row, MSL_LINE) {
+  msl::MatrixLoad slot{row, pairs};
+  msl::meet_lanes(&slot, msl::load_matrix_lanes, "load_matrix", line);
+}
+
+/** a b + c of two numbers of bf16 each, rounded once. */
+inline unsigned fma_pair(unsigned a, unsigned b, unsigned c) {
+  const auto fma = [&](unsigned k) {
+    return __builtin_fmaf(msl::element_of(a, k), msl::element_of(b, k), msl::element_of(c, k));
+  };
+  return bf16_pair(fma(0), fma(1));
+}
+
+/** Four bytes of a (0 to 3) and b (4 to 7): byte i is the one that the i-th hexadecimal digit of `selector` names. */
+inline unsigned select_bytes(unsigned a, unsigned b, unsigned selector) {
+  unsigned bytes = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    const unsigned from = selector >> 4 * i & 7;
+    bytes |= ((from < 4 ? a : b) >> from % 4 * 8 & 0xff) << 8 * i;
+  }
+  return bytes;
+}
+
+/** Copies from device to threadgroup memory, both at multiples of as many bytes; complete after wait_copies and a barrier. */
+inline void copy_16(uchar* to, const uchar* from) { __builtin_memcpy(to, from, 16); }
+inline void copy_4(uchar* to, const uchar* from) { __builtin_memcpy(to, from, 4); }
+
+/** Ends a batch of copies of this thread. */
+inline void end_copies() {}
+
+/** Waits until at most `batches` of this thread are not complete. */
+template <int batches>
+inline void wait_copies() {}
 
 }  // namespace nvidia
 

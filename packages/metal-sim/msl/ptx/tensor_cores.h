@@ -51,4 +51,54 @@ inline void load_transposed(unsigned (&pairs)[2], const bfloat* row) {
                : "=r"(pairs[0]), "=r"(pairs[1]) : "r"(address) : "memory");
 }
 
+/** The shared address of threadgroup memory. */
+inline unsigned shared_address(const void* at) {
+  return static_cast<unsigned>(reinterpret_cast<unsigned long>((__attribute__((address_space(3))) const void*)at));
+}
+
+/** The global address of device memory. */
+inline unsigned long global_address(const void* at) {
+  return reinterpret_cast<unsigned long>((__attribute__((address_space(1))) const void*)at);
+}
+
+/**
+ * A 16 × 16 matrix of 16-bit elements in threadgroup memory, as multiply_accumulate takes rows. Lane i names columns 8 (i / 16) ..
+ * of row i % 16, at a multiple of 16 bytes.
+ */
+inline void load_matrix(unsigned (&pairs)[4], const uchar* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(pairs[0]), "=r"(pairs[1]), "=r"(pairs[2]), "=r"(pairs[3]) : "r"(shared_address(row)) : "memory");
+}
+
+/** a b + c of two numbers of bf16 each, rounded once. */
+inline unsigned fma_pair(unsigned a, unsigned b, unsigned c) {
+  unsigned pair;
+  asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(pair) : "r"(a), "r"(b), "r"(c));
+  return pair;
+}
+
+/** Four bytes of a (0 to 3) and b (4 to 7): byte i is the one that the i-th hexadecimal digit of `selector` names. */
+inline unsigned select_bytes(unsigned a, unsigned b, unsigned selector) {
+  unsigned bytes;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(a), "r"(b), "r"(selector));
+  return bytes;
+}
+
+/** Copies from device to threadgroup memory, both at multiples of as many bytes; complete after wait_copies and a barrier. */
+inline void copy_16(uchar* to, const uchar* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(shared_address(to)), "l"(global_address(from)) : "memory");
+}
+inline void copy_4(uchar* to, const uchar* from) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" : : "r"(shared_address(to)), "l"(global_address(from)) : "memory");
+}
+
+/** Ends a batch of copies of this thread. */
+inline void end_copies() { asm volatile("cp.async.commit_group;" : : : "memory"); }
+
+/** Waits until at most `batches` of this thread are not complete. */
+template <int batches>
+inline void wait_copies() {
+  asm volatile("cp.async.wait_group %0;" : : "n"(batches) : "memory");
+}
+
 }  // namespace nvidia

@@ -113,7 +113,7 @@ CUDA_SIM_EXPORT Result cuDeviceGetName(char* name, int length, int) {
 CUDA_SIM_EXPORT Result cuDeviceGetAttribute(int* value, int attribute, int) {
   switch (attribute) {
     // Few multiprocessors: small grids fill them, as large ones do on a GPU.
-    case 16: *value = 2; return kSuccess;
+    case 16: *value = static_cast<int>(setting("CUDA_SIM_MULTIPROCESSORS", 2)); return kSuccess;
     case 75: *value = capability() / 10; return kSuccess;
     case 76: *value = capability() % 10; return kSuccess;
     case 97: *value = 227 * 1024; return kSuccess;

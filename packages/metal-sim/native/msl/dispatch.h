@@ -34,6 +34,9 @@ struct ArgumentLoads {
   uint64_t bytes;
 };
 
+/** Threadgroup memory that every Apple GPU has. */
+inline constexpr size_t kMaxThreadgroupBytes = 32 * 1024;
+
 /** One launch of a kernel. */
 struct Dispatch {
   std::shared_ptr<Library> library;
@@ -41,6 +44,7 @@ struct Dispatch {
   std::vector<ConstantValue> constants;
   std::array<BoundMemory, kMaxArguments> buffers{};
   std::array<size_t, kMaxArguments> threadgroup_bytes{};
+  size_t most_threadgroup_bytes = kMaxThreadgroupBytes;  ///< of arguments and variables
   unsigned threads_per_group[3] = {1, 1, 1};
   unsigned threads_per_grid[3] = {1, 1, 1};  ///< edge groups are smaller when it is no multiple
   /** What kernels may reach beside `buffers`: resources made resident through their addresses. */
@@ -68,7 +72,6 @@ struct RunOptions {
  */
 RunOptions options_from_environment();
 
-inline constexpr size_t kMaxThreadgroupBytes = 32 * 1024;
 inline constexpr unsigned kMaxThreadsPerGroup = 1024;
 
 /** Runs a dispatch to its end on the calling thread; one at a time in a process. */

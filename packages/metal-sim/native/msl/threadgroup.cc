@@ -219,10 +219,10 @@ char* GroupRunner::group_memory(unsigned id, size_t size, const char* name, unsi
   if (variable.generation == generation_) return variable.memory.begin();
   const size_t rounded = (size + 15) / 16 * 16;
   threadgroup_bytes_ += rounded;
-  if (threadgroup_bytes_ > kMaxThreadgroupBytes) {
+  if (threadgroup_bytes_ > dispatch_.most_threadgroup_bytes) {
     const std::string message = std::string(name) + " brings threadgroup memory to " +
                                 std::to_string(threadgroup_bytes_) + " bytes, expected at most " +
-                                std::to_string(kMaxThreadgroupBytes);
+                                std::to_string(dispatch_.most_threadgroup_bytes);
     fault_ = make_fault(FaultKind::kThreadgroupMemory, message, running_, line);
     return nullptr;
   }

@@ -21,6 +21,9 @@ constexpr uint32_t kMostDirectParts = 4;
 /** Threadgroups that keep any GPU busy: beyond them, splitting positions gains nothing. */
 constexpr uint32_t kEnoughGroups = 512;
 
+/** Rows that tensor cores would work on alone: with so few, kernels for a row are quicker in programs of many rows too. */
+constexpr uint32_t kFewRows = 8;
+
 /** Most scratch for the results of spans. */
 constexpr size_t kMaxSplitBytes = size_t{64} << 20;
 
@@ -53,7 +56,8 @@ Status plan_attention_spans(CommandContext& context, AttentionSpans* spans) {
   while (heads > 1 && rows * p.kv_heads * divide_up(group_heads, heads) < 8) heads /= 2;
   const uint32_t tiles = p.kv_heads * divide_up(group_heads, heads);
 
-  const bool prepares_first = p.has_prepare != 0 && (rows > 1 || is_tiled(p));
+  const bool runs_on_tiles = is_tiled(p) && (!context.traits.has_tensor_cores() || rows > kFewRows);
+  const bool prepares_first = p.has_prepare != 0 && (rows > 1 || runs_on_tiles);
   size_t prepared = 0;
   const size_t prepared_bytes = size_t{rows} * p.heads * p.width * sizeof(float);
   if (prepares_first) {
@@ -66,7 +70,7 @@ Status plan_attention_spans(CommandContext& context, AttentionSpans* spans) {
     dispatch.grid(p.heads + (p.has_kv != 0 ? 2 * p.kv_heads : 0), rows, 1, kLanes);
   }
 
-  if (is_tiled(p)) {
+  if (runs_on_tiles) {
     DispatchBuilder dispatch(context, "attention_tile", attention_tile_kernel(p));
     if (prepares_first) {
       dispatch.scratch(kFirstOperand, prepared, prepared_bytes, false);

@@ -90,7 +90,11 @@ DispatchBuilder& DispatchBuilder::grid(uint32_t x, uint32_t y, uint32_t z, uint3
 }
 
 DispatchBuilder& DispatchBuilder::shared_row(uint32_t width, uint32_t chunk) {
-  dispatch_.threadgroup_bytes = divide_up(width, chunk) * chunk * sizeof(float);
+  return shared_bytes(divide_up(width, chunk) * chunk * sizeof(float));
+}
+
+DispatchBuilder& DispatchBuilder::shared_bytes(uint32_t bytes) {
+  dispatch_.threadgroup_bytes = bytes;
   return *this;
 }
 

@@ -116,6 +116,7 @@ class DispatchBuilder {
   DispatchBuilder& step(uint32_t argument, StepArray array);
   DispatchBuilder& grid(uint32_t x, uint32_t y, uint32_t z, uint32_t threads);
   DispatchBuilder& shared_row(uint32_t width, uint32_t chunk);
+  DispatchBuilder& shared_bytes(uint32_t bytes);
 
  private:
   CommandContext& context_;

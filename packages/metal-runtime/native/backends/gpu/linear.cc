@@ -3,6 +3,8 @@
 #include "elementwise_params.h"
 #include "gather_rows_params.h"
 #include "linear_cores.h"
+#include "linear_wide.h"
+#include "linear_wide_tiles.h"
 #include "step_planner.h"
 #include "weight_formats.h"
 
@@ -31,19 +33,23 @@ LinearParams select_weights(const LinearParams& p, const WeightGroup& group) {
   return selected;
 }
 
-void bind_weights(const CommandContext& context, const LinearParams& selected, const WeightGroup& group, uint32_t outputs,
-                  DispatchBuilder* dispatch) {
+void bind_outputs(const CommandContext& context, const LinearParams& selected, const WeightGroup& group, DispatchBuilder* dispatch) {
+  const auto& p = context.params<LinearParams>();
+  const uint32_t outputs = selected.epilogue != kLinearStore ? 1 : group.count;
+  for (uint32_t i = 0; i < 3; ++i) {
+    const uint32_t output = outputs == 1 && selected.epilogue != kLinearStore ? 0 : group.index[i];
+    if (i >= outputs) dispatch->nothing(kFirstOutput + i);
+    else dispatch->operand(kFirstWeight + 3 * p.weights + output, kFirstOutput + i, 15 + i);
+  }
+}
+
+void bind_weights(const CommandContext& context, const LinearParams& selected, const WeightGroup& group, DispatchBuilder* dispatch) {
   const auto& p = context.params<LinearParams>();
   for (uint32_t i = 0; i < 3; ++i) {
     const uint32_t slot = kFirstWeight + 3 * i;
     for (uint32_t part = 0; part < 3; ++part) {
       if (i >= group.count) dispatch->nothing(slot + part + kFirstOperand);
       else dispatch->operand(kFirstWeight + 3 * group.index[i] + part, slot + part + kFirstOperand, slot + part);
-    }
-    if (i >= outputs) dispatch->nothing(kFirstOutput + i);
-    else {
-      const uint32_t output = outputs == 1 && selected.epilogue != kLinearStore ? 0 : group.index[i];
-      dispatch->operand(kFirstWeight + 3 * p.weights + output, kFirstOutput + i, 15 + i);
     }
     if (i >= group.count) continue;
     const LinearWeightParams& weight = selected.weight[i];
@@ -75,27 +81,10 @@ struct Tiling {
 /** True when all steps of the program run on tiles, however few rows one has: a row's bits do not depend on its neighbours. */
 bool is_tiled(const LinearParams& p) { return p.is_fast != 0 && p.has_few_rows == 0; }
 
-/** Columns that linear_wide takes at once. */
-constexpr uint32_t kWideSpan = 64;
-/** Tiles of linear_wide. */
-constexpr uint32_t kWideRows = 64;
-constexpr uint32_t kWideOutputs = 128;
-
-/** True when wide tiles are enough for all multiprocessors, and the weight is stored as they take it. */
-bool is_wide(const CommandContext& context, const LinearWeightParams& weight) {
-  const auto& p = context.params<LinearParams>();
-  const bool is_stored_so = weight.format == kWeightAffine || weight.format == kWeightBf16;
-  if (!context.traits.has_tensor_cores() || !is_stored_so || p.in % kWideSpan != 0) return false;
-  uint32_t blocks = 0;
-  for (uint32_t i = 0; i < p.weights; ++i) blocks += divide_up(p.weight[i].out, kWideOutputs);
-  return context.rows() > kWideRows / 2 && divide_up(context.rows(), kWideRows) * blocks >= context.traits.multiprocessors;
-}
-
 Tiling tiling_of(const CommandContext& context, const LinearWeightParams& weight, bool does_prologue) {
   const auto& p = context.params<LinearParams>();
   const uint32_t rows = context.rows();
   if (does_prologue) return {"linear", "linear_row_", 1, kRowSimdgroups * kOutputsOfOne, kRowThreads};
-  if (is_tiled(p) && is_wide(context, weight)) return {"linear_wide", "linear_wide_", kWideRows, kWideOutputs, 128};
   if (is_tiled(p)) return {"linear_tile", "linear_tile_", 32, 64, 128};
   if (rows == 1) return {"linear", "linear_rows1_", 1, kRowSimdgroups * kOutputsOfOne, kRowThreads};
   if (rows <= 4) return {"linear", "linear_rows4_", 4, kRowSimdgroups * kOutputsOfOne, kRowThreads};
@@ -139,6 +128,41 @@ PreparedRows prepare(CommandContext& context) {
   return rows;
 }
 
+/** Memory for rows as linear_wide takes them. */
+PreparedRows take_wide_rows(CommandContext& context) {
+  const auto& p = context.params<LinearParams>();
+  const size_t bytes = size_t{padded_wide_rows(context.rows())} * p.in * sizeof(uint16_t);
+  return {true, context.scratch.take(bytes), bytes, 0, p.in, true};
+}
+
+/** Runs the prologue of several rows, whose end is a norm, for linear_wide. */
+PreparedRows prepare_wide(CommandContext& context) {
+  const auto& p = context.params<LinearParams>();
+  const PreparedRows rows = take_wide_rows(context);
+  DispatchBuilder dispatch(context, "linear_rows", "linear_rows_prepared");
+  dispatch.operands(0, 5).scratch(kPreparedArgument, rows.offset, rows.size_bytes, true);
+  dispatch.step(kStepArgument, StepArray::kOutputRow).shared_row(p.in, 8).grid(context.rows(), 1, 1, kRowThreads);
+  return rows;
+}
+
+/** Bytes that the address of every row is a multiple of. */
+uint32_t row_alignment_of(const CommandContext& context, const PreparedRows& rows) {
+  return activation_alignment(rows.is_scratch ? 0 : operand_offset(context.command, rows.operand), rows.stride);
+}
+
+/** The rows as linear_wide takes them, by a dispatch of their own unless they are so; of 16 neighbours a thread. */
+PreparedRows widen_rows(CommandContext& context, const PreparedRows& rows) {
+  if (rows.is_wide) return rows;
+  const auto& p = context.params<LinearParams>();
+  const PreparedRows wide = take_wide_rows(context);
+  DispatchBuilder dispatch(context, "linear_rows", "linear_rows");
+  bind_rows(rows, &dispatch);
+  dispatch.launch().x_stride = rows.stride;
+  dispatch.scratch(kPreparedArgument, wide.offset, wide.size_bytes, true);
+  dispatch.grid(divide_up(p.in / 16, kRowThreads), context.rows(), 1, kRowThreads);
+  return wide;
+}
+
 /** The rows as a weight with a clip takes them, by the kernel of elementwise. */
 PreparedRows clamp_rows(CommandContext& context, const PreparedRows& rows, const LinearWeightParams& weight) {
   if (weight.has_clip == 0) return rows;
@@ -167,11 +191,62 @@ bool is_alike(const LinearWeightParams& a, const LinearWeightParams& b) {
   return is_stored_alike(a, b) && has_same_input(a, b);
 }
 
-/** One dispatch for weights that are stored alike. */
+/** True when linear_wide multiplies these rows with a group of weights. */
+bool is_wide_group(const CommandContext& context, const WeightGroup& group, const PreparedRows& rows) {
+  const auto& p = context.params<LinearParams>();
+  bool is_whole = row_alignment_of(context, rows) >= 16 && context.rows() > kMostCoreRows;
+  for (uint32_t i = 0; i < group.count; ++i) {
+    is_whole = is_whole && is_wide(context, p.weight[group.index[i]], kFirstWeight + 3 * group.index[i]);
+  }
+  return is_whole;
+}
+
+/** The dispatches of linear_wide for a group of weights. `bind`: binds the outputs. */
+template <typename Bind>
+void multiply_wide(CommandContext& context, const LinearParams& selected, const WeightGroup& group, const PreparedRows& rows,
+                   const Bind& bind) {
+  const LinearWeightParams& first = selected.weight[0];
+  const WideTiling tiling = wide_tiling(context, selected);
+  const uint32_t bits = first.format == kWeightAffine ? first.bits : 16;
+  const size_t bytes = size_t{tiling.shares} * context.rows() * tiling.blocks * tiling.outputs * sizeof(float);
+  const bool is_split = tiling.shares > 1;
+  const size_t offset = is_split ? context.scratch.take(bytes) : 0;
+  {
+    DispatchBuilder dispatch(context, "linear_wide", "linear_wide" + tiling.name() + kernel_format(first.format, first.bits));
+    dispatch.params(selected);
+    bind_rows(rows, &dispatch);
+    dispatch.operand(5);
+    bind_weights(context, selected, group, &dispatch);
+    if (is_split) {
+      for (uint32_t i = 0; i < 3; ++i) dispatch.nothing(kFirstOutput + i);
+      dispatch.scratch(kScratchArgument, offset, bytes, true);
+      dispatch.launch().is_split = tiling.shares;
+    } else {
+      bind(&dispatch);
+      dispatch.nothing(kScratchArgument);
+    }
+    dispatch.shared_bytes(wide_shared_bytes(tiling.rows, tiling.outputs, bits));
+    dispatch.grid(tiling.blocks, divide_up(context.rows(), tiling.rows), tiling.shares, MARKBASE_WIDE_THREADS);
+  }
+  if (!is_split) return;
+  DispatchBuilder add(context, "linear_wide", "linear_wide_add" + std::to_string(tiling.outputs));
+  add.params(selected).operand(5).scratch(kScratchArgument, offset, bytes, false);
+  bind(&add);
+  add.launch().is_split = tiling.shares;
+  const uint32_t outputs = selected.epilogue == kLinearGeglu ? tiling.outputs / 2 : tiling.outputs;
+  add.grid(tiling.blocks, divide_up(context.rows(), kRowThreads / outputs), 1, kRowThreads);
+}
+
+/** What multiplies with weights that are stored alike. */
 void multiply(CommandContext& context, const WeightGroup& group, bool does_prologue, const PreparedRows& rows) {
   const auto& p = context.params<LinearParams>();
   if (!does_prologue && runs_on_cores(context, group.index[0])) return multiply_by_cores(context, group, &rows);
   LinearParams selected = select_weights(p, group);
+  if (is_wide_group(context, group, rows)) {
+    multiply_wide(context, selected, group, widen_rows(context, rows),
+                  [&](DispatchBuilder* dispatch) { bind_outputs(context, selected, group, dispatch); });
+    return;
+  }
   const LinearWeightParams& first = selected.weight[0];
   const uint32_t count = context.rows();
   const Tiling tiling = tiling_of(context, first, does_prologue);
@@ -188,14 +263,26 @@ void multiply(CommandContext& context, const WeightGroup& group, bool does_prolo
     else dispatch.nothing(operand + kFirstOperand);
   }
   dispatch.operand(5);
-  bind_weights(context, selected, group, is_pair || p.epilogue != kLinearStore ? 1 : group.count, &dispatch);
+  bind_weights(context, selected, group, &dispatch);
+  bind_outputs(context, selected, group, &dispatch);
   Launch& launch = dispatch.launch();
   launch.x_stride = rows.stride;
-  const size_t offset = rows.is_scratch ? 0 : operand_offset(context.command, rows.operand);
-  launch.x_alignment = activation_alignment(offset, rows.stride);
+  launch.x_alignment = row_alignment_of(context, rows);
   dispatch.step(kStepArgument, StepArray::kOutputRow);
   if (does_prologue) dispatch.shared_row(p.in, chunk_columns(first.format));
   dispatch.grid(blocks, divide_up(count, tiling.rows), 1, tiling.threads);
+}
+
+/** Runs the prologue of several rows, and makes them what all weights take where that is the same. */
+PreparedRows prepare_rows(CommandContext& context) {
+  const auto& p = context.params<LinearParams>();
+  bool is_wide_for_all = context.rows() > kMostCoreRows;
+  for (uint32_t i = 0; i < p.weights; ++i) {
+    is_wide_for_all = is_wide_for_all && p.weight[i].has_clip == 0 && is_wide(context, p.weight[i], kFirstWeight + 3 * i);
+  }
+  if (is_wide_for_all && p.has_norm != 0) return prepare_wide(context);
+  const PreparedRows rows = prepare(context);
+  return is_wide_for_all && row_alignment_of(context, rows) >= 16 ? widen_rows(context, rows) : rows;
 }
 
 /** geglu of two weights that are stored differently: two products, then the formula. */
@@ -212,24 +299,25 @@ void multiply_unlike_pair(CommandContext& context, const PreparedRows& rows) {
     single.weight[0] = p.weight[i];
     single.weight[0].y_stride = out;
     const PreparedRows own_rows = clamp_rows(context, rows, p.weight[i]);
+    const WeightGroup group = {1, {i}};
+    const auto bind = [&](DispatchBuilder* dispatch) {
+      dispatch->scratch(kFirstOutput, products[i], bytes, true).nothing(kFirstOutput + 1).nothing(kFirstOutput + 2);
+    };
+    if (is_wide_group(context, group, own_rows)) {
+      multiply_wide(context, single, group, widen_rows(context, own_rows), bind);
+      continue;
+    }
     const Tiling tiling = tiling_of(context, p.weight[i], false);
     DispatchBuilder dispatch(context, tiling.source, tiling.kernel + kernel_format(p.weight[i].format, p.weight[i].bits));
     dispatch.params(single);
     bind_rows(own_rows, &dispatch);
     for (uint32_t argument = kFirstOperand + 1; argument < kFirstOperand + kFirstWeight; ++argument) dispatch.nothing(argument);
-    for (uint32_t part = 0; part < 9; ++part) {
-      const uint32_t slot = kFirstWeight + part;
-      if (part < 3) dispatch.operand(kFirstWeight + 3 * i + part, slot + kFirstOperand, slot);
-      else dispatch.nothing(slot + kFirstOperand);
-    }
-    dispatch.scratch(kFirstOutput, products[i], bytes, true).nothing(kFirstOutput + 1).nothing(kFirstOutput + 2);
+    bind_weights(context, single, group, &dispatch);
+    bind(&dispatch);
     dispatch.step(kStepArgument, StepArray::kOutputRow);
     Launch& launch = dispatch.launch();
-    launch.alignment[0] = row_alignment(context.command, kFirstWeight + 3 * i,
-                                        weight_row_bytes(p.weight[i].format, p.weight[i].bits, p.in));
     launch.x_stride = own_rows.stride;
-    launch.x_alignment = activation_alignment(
-        own_rows.is_scratch ? 0 : operand_offset(context.command, own_rows.operand), own_rows.stride);
+    launch.x_alignment = row_alignment_of(context, own_rows);
     dispatch.grid(divide_up(out, tiling.outputs), divide_up(context.rows(), tiling.rows), 1, tiling.threads);
   }
   const ElementwiseParams geglu = {kElementwiseGeglu, p.row_set, out, out, out, p.weight[0].y_stride, 0, 0};
@@ -260,7 +348,7 @@ Status plan_linear(CommandContext& context) {
   }
   // Every threadgroup of every dispatch would store h: one dispatch may do it, several need it done before.
   const bool does_prologue = has_prologue && context.rows() == 1 && is_uniform && !is_tiled(p);
-  const PreparedRows rows = does_prologue ? PreparedRows{false, 0, 0, 0, p.x_stride} : prepare(context);
+  const PreparedRows rows = does_prologue ? PreparedRows{false, 0, 0, 0, p.x_stride} : prepare_rows(context);
   if (is_unlike_pair) {
     multiply_unlike_pair(context, rows);
     return Status::good();

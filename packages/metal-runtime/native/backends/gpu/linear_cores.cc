@@ -71,8 +71,9 @@ void bind_source(const CommandContext& context, const PreparedRows* rows, Dispat
 
 }  // namespace
 
-bool runs_on_cores(const GpuTraits& traits, const LinearParams& p, const LinearWeightParams& weight) {
-  if (!traits.has_tensor_cores() || p.is_fast == 0 || p.has_few_rows == 0 || p.in % kSpan != 0) return false;
+bool runs_on_cores(const GpuTraits& traits, const LinearParams& p, const LinearWeightParams& weight, uint32_t rows) {
+  if (!traits.has_tensor_cores() || p.is_fast == 0 || p.in % kSpan != 0) return false;
+  if (p.has_few_rows == 0 && rows > kMostCoreRows) return false;
   if (weight.format != kWeightAffine) return weight.format == kWeightBf16;
   return weight.bits % 2 == 0 && weight.group % kSpan == 0 && weight.scale_type == kScalarBf16;
 }
@@ -80,7 +81,7 @@ bool runs_on_cores(const GpuTraits& traits, const LinearParams& p, const LinearW
 bool runs_on_cores(const CommandContext& context, uint32_t index) {
   const auto& p = context.params<LinearParams>();
   const LinearWeightParams& weight = p.weight[index];
-  if (!runs_on_cores(context.traits, p, weight)) return false;
+  if (!runs_on_cores(context.traits, p, weight, context.rows())) return false;
   const uint32_t operand = kFirstWeight + 3 * index;
   if (row_alignment(context.command, operand, weight_row_bytes(weight.format, weight.bits, p.in)) < 16) return false;
   if (weight.format != kWeightAffine) return true;
@@ -106,7 +107,6 @@ void multiply_by_cores(CommandContext& context, const WeightGroup& group, const 
   const std::string prefix = is_whole(p, first) ? "linear_whole" : "linear_cores";
   const std::string format = kernel_format(first.format, first.bits);
   const uint32_t count = context.rows();
-  const uint32_t outputs = p.epilogue != kLinearStore ? 1 : group.count;
   const size_t row_bytes = packed_row_bytes(p.in);
 
   if (count == 1 && row_bytes <= kMaxPackedBytes) {
@@ -114,7 +114,8 @@ void multiply_by_cores(CommandContext& context, const WeightGroup& group, const 
     dispatch.params(selected);
     bind_source(context, rows, &dispatch);
     dispatch.operand(5);
-    bind_weights(context, selected, group, outputs, &dispatch);
+    bind_weights(context, selected, group, &dispatch);
+    bind_outputs(context, selected, group, &dispatch);
     dispatch.step(kStepArgument, StepArray::kOutputRow).shared_row(static_cast<uint32_t>(row_bytes / sizeof(float)), 1);
     const uint32_t blocks = count_blocks(selected, 1), most = 4 * context.traits.multiprocessors;
     // Threadgroups that pack a row for themselves make several blocks with it.
@@ -138,7 +139,8 @@ void multiply_by_cores(CommandContext& context, const WeightGroup& group, const 
   dispatch.params(selected).scratch(kFirstOperand, offset, bytes, false);
   for (uint32_t operand = 1; operand < 5; ++operand) dispatch.nothing(operand + kFirstOperand);
   dispatch.operand(5);
-  bind_weights(context, selected, group, outputs, &dispatch);
+  bind_weights(context, selected, group, &dispatch);
+    bind_outputs(context, selected, group, &dispatch);
   dispatch.step(kStepArgument, StepArray::kOutputRow);
   dispatch.grid(count_blocks(selected, shape.tiles), row_blocks, 1, kRowThreads);
 }

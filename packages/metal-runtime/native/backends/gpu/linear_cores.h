@@ -12,6 +12,7 @@ struct PreparedRows {
   size_t size_bytes;
   uint32_t operand;  ///< 0 = x, 3 = h
   uint32_t stride;
+  bool is_wide = false;  ///< as linear_wide takes them
 };
 
 /** Weights of one command that one dispatch multiplies, by their index. */
@@ -29,12 +30,17 @@ void bind_rows(const PreparedRows& rows, DispatchBuilder* dispatch);
 /** The command's parameters, with the weights of a group alone. */
 LinearParams select_weights(const LinearParams& p, const WeightGroup& group);
 
-/** Binds the weights of a group and their outputs. */
-void bind_weights(const CommandContext& context, const LinearParams& selected, const WeightGroup& group, uint32_t outputs,
-                  DispatchBuilder* dispatch);
+/** Binds the weights of a group. */
+void bind_weights(const CommandContext& context, const LinearParams& selected, const WeightGroup& group, DispatchBuilder* dispatch);
+
+/** Binds the outputs of a group. */
+void bind_outputs(const CommandContext& context, const LinearParams& selected, const WeightGroup& group, DispatchBuilder* dispatch);
+
+/** Rows of a command that are few in programs of many rows too: the last row of a prompt, or those of some prompts. */
+inline constexpr uint32_t kMostCoreRows = 32;
 
 /** True when the tensor cores of a GPU multiply few rows with a weight of a linear, wherever it lies: kernels/nvidia/linear_cores.metal. */
-bool runs_on_cores(const GpuTraits& traits, const LinearParams& p, const LinearWeightParams& weight);
+bool runs_on_cores(const GpuTraits& traits, const LinearParams& p, const LinearWeightParams& weight, uint32_t rows);
 
 /** The same of weight `index` of the command, where it lies. */
 bool runs_on_cores(const CommandContext& context, uint32_t index);

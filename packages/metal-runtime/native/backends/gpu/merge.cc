@@ -126,7 +126,7 @@ Status plan_linear_norm(const ProgramDescription& program, size_t index, Command
   const auto& linear = context.params<LinearParams>();
   const auto& scale = scaled.params_as<ElementwiseParams>();
   const auto& norm = normed.params_as<RmsNormParams>();
-  if (!is_plain(linear) || linear.gathers != 0 || runs_on_cores(context.traits, linear, linear.weight[0])) return Status::good();
+  if (!is_plain(linear) || linear.gathers != 0 || runs_on_cores(context.traits, linear, linear.weight[0], 1)) return Status::good();
   if (scale.op != kElementwiseScale || norm.groups * norm.width != linear.weight[0].out) return Status::good();
   if (norm.groups < 8 || norm.width > kSimdgroupWidth) return Status::good();
   const Binding& product = context.command.bindings[kLinearOutput];
@@ -163,7 +163,7 @@ Status plan_attention_linear(const ProgramDescription& program, size_t index, Co
   const LinearWeightParams& weight = linear.weight[0];
   // Tiles and tensor cores add in another order, and all steps of their program run on them.
   const bool is_tiled = linear.is_fast != 0 && linear.has_few_rows == 0;
-  if (!is_plain(linear) || is_tiled || runs_on_cores(context.traits, linear, weight)) return Status::good();
+  if (!is_plain(linear) || is_tiled || runs_on_cores(context.traits, linear, weight, 1)) return Status::good();
   if (linear.in != attention.heads * attention.width) return Status::good();
   const size_t factor_bytes = size_t{MARKBASE_ATTENTION_LINEAR_HEADS} * (2 * kMostSpans + 1) * sizeof(float);
   if (attention.heads > MARKBASE_ATTENTION_LINEAR_HEADS || linear.in * sizeof(float) + factor_bytes > kMaxSharedRowBytes) {

@@ -1,0 +1,69 @@
+/**
+ * linear_rows: the rows of a linear as linear_wide takes them: bf16, in spans of 64 columns whose order is that in which the tensor
+ * cores meet the codes. A lane of theirs has 16 neighbours of a span, in pairs that lie four apart.
+ *
+ * linear_rows_prepared does the prologue too, with the functions of linear_prologue.
+ */
+#include <metal_stdlib>
+using namespace metal;
+
+#include "launch.h"
+#include "linear_params.h"
+#include "scalar_type.h"
+#include "metal_storage.h"
+#include "metal_math.h"
+#include "metal_matrix.h"
+#include "metal_norm.h"
+#include "metal_prologue.h"
+
+constant constexpr uint kSpan = 64;
+/** Neighbours that a thread of linear_rows takes. */
+constant constexpr uint kOwn = 16;
+
+/** The first column of pair `i` of a row; the other one is four behind it. */
+inline uint column_of_pair(uint i) { return i / 32 * kSpan + i % 4 * kOwn + i % 32 / 16 * 8 + i / 8 % 2 * 2 + i / 4 % 2; }
+
+kernel void linear_rows(constant LinearParams& p [[buffer(0)]],
+                        constant Launch& launch [[buffer(1)]],
+                        device const float* x [[buffer(2)]],
+                        device uint* prepared [[buffer(22)]],
+                        uint2 at [[threadgroup_position_in_grid]],
+                        uint thread_index [[thread_index_in_threadgroup]]) {
+  const uint own = at.x * kRowThreads + thread_index;
+  if (own >= p.in / kOwn) return;
+  device const float4* source = (device const float4*)(x + ulong(at.y) * launch.x_stride) + own * (kOwn / 4);
+  const float4 quads[4] = {source[0], source[1], source[2], source[3]};
+  // Pairs 4 (2 m + i) of the span, and as many behind as the lane's number.
+  device uint* to = prepared + (ulong(at.y) * p.in + own / 4 * kSpan) / 2 + own % 4;
+#pragma unroll
+  for (uint half_of = 0; half_of < 2; ++half_of) {
+    const float4 low = quads[2 * half_of], high = quads[2 * half_of + 1];
+    to[16 * half_of] = nvidia::bf16_pair(low.x, high.x);
+    to[16 * half_of + 4] = nvidia::bf16_pair(low.y, high.y);
+    to[16 * half_of + 8] = nvidia::bf16_pair(low.z, high.z);
+    to[16 * half_of + 12] = nvidia::bf16_pair(low.w, high.w);
+  }
+}
+
+kernel void linear_rows_prepared(constant LinearParams& p [[buffer(0)]],
+                                 constant Launch& launch [[buffer(1)]],
+                                 device const float* x [[buffer(2)]],
+                                 device const float* residual [[buffer(3)]],
+                                 device const uchar* residual_gain [[buffer(4)]],
+                                 device float* h [[buffer(5)]],
+                                 device const uchar* norm_gain [[buffer(6)]],
+                                 device uint* prepared [[buffer(22)]],
+                                 device const int* output_row [[buffer(24)]],
+                                 threadgroup float* shared_row [[threadgroup(0)]],
+                                 uint row [[threadgroup_position_in_grid]],
+                                 uint thread_index [[thread_index_in_threadgroup]]) {
+  threadgroup float partial[kRowSimdgroups];
+  const SharedRow<8> source = {shared_row, SharedRow<8>::chunks_of(p.in)};
+  const ulong from = p.gathers != 0 ? output_row[row] : row;
+  prepare_row(p, launch.shift[2], launch.shift[4], x + from * p.x_stride, residual + from * p.residual_stride, residual_gain,
+              h + ulong(row) * p.h_stride, true, norm_gain, source, partial, thread_index);
+  for (uint i = thread_index; i < p.in / 2; i += kRowThreads) {
+    const uint column = column_of_pair(i);
+    prepared[ulong(row) * p.in / 2 + i] = nvidia::bf16_pair(source.at(column), source.at(column + 4));
+  }
+}
