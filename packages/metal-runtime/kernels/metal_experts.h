@@ -15,7 +15,7 @@ constant constexpr uint kUnitColumns = 128;
 constant constexpr uint kUnitWords = kUnitColumns / 8;
 /** Columns of a scale and a bias: the only group of codes that these kernels take. */
 constant constexpr uint kGroupColumns = 64;
-/** Words that each of kRowThreads threads makes of a row: rows have up to 4096 columns. */
+/** Words that each of kRowThreads threads makes of a row: rows have up to 3072 columns. */
 constant constexpr uint kOwnWords = 2;
 /** Most experts that route_by_rank chooses among, and most that a row can choose. */
 constant constexpr uint kRankedExperts = 256;
@@ -32,6 +32,9 @@ struct PreparedRows {
 inline PreparedRows prepared_rows(device uint4* memory, uint count, uint in) {
   return {memory, (device float*)(memory + ulong(count) * units_of(in) * kUnitWords)};
 }
+
+/** Keeps a word, or makes zeros of it: a condition would become a branch around the loads behind it. */
+inline uint4 mask_if(bool keeps) { return uint4(keeps ? 0xffffffffu : 0u); }
 
 /** Pairs of eight columns. */
 inline uint4 pair_columns(float4 low, float4 high) {
@@ -61,11 +64,9 @@ struct OwnWords {
     device const float4* quads = (device const float4*)x;
 #pragma unroll
     for (uint k = 0; k < kOwnWords; ++k) {
-      const uint word = thread_index + k * kRowThreads, from = min(word, in / 8 - 1);
-      const bool exists = word < in / 8;
-      const float4 first = quads[2 * from], second = quads[2 * from + 1];
-      low[k] = exists ? first : float4(0.0f);
-      high[k] = exists ? second : float4(0.0f);
+      const uint from = min(thread_index + k * kRowThreads, in / 8 - 1);
+      low[k] = quads[2 * from];
+      high[k] = quads[2 * from + 1];
     }
     if (!has_norm) return;
 #pragma unroll
@@ -90,7 +91,7 @@ struct OwnWords {
 #pragma unroll
     for (uint k = 0; k < kOwnWords; ++k) {
       const uint word = thread_index + k * kRowThreads;
-      const uint4 pairs = pair_columns(low[k], high[k]);
+      const uint4 pairs = pair_columns(low[k], high[k]) & mask_if(word < in / 8);
       const float total = total_of_group(pairs);
       if (word >= units_of(in) * kUnitWords) continue;
       words[word] = pairs;

@@ -21,7 +21,7 @@ using namespace metal;
 constant constexpr uint kTile = 16;
 /** Units of 128 columns of which a simdgroup has all loads under way together: of a row that all simdgroups share, of a slice. */
 constant constexpr uint kSharedUnits = 3;
-constant constexpr uint kSliceUnits = 6;
+constant constexpr uint kSliceUnits = 4;
 /** Words that a lane makes of the columns of a slice that are multiplied together. */
 constant constexpr uint kSliceWords = kSliceUnits * kUnitWords / kLanes;
 
@@ -64,14 +64,16 @@ struct StoredUnits {
    */
   void multiply(threadgroup const uint4* row, threadgroup const float* totals, uint count, uint lane, thread float (&sums)[2]) const {
     const uint part = lane % 4;
+    const uint4 own = mask_if(lane / 4 == part);
 #pragma unroll
     for (uint u = 0; u < units; ++u) {
+      // One unit after the other: registers are for the codes.
+      simdgroup_barrier(mem_flags::mem_threadgroup);
       const uint from = min(u, count - 1);
       float products[4] = {0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll
       for (uint w = 0; w < 4; ++w) {
-        const uint4 whole = row[from * kUnitWords + part * 4 + w];
-        const uint4 pairs = lane / 4 == part ? whole : uint4(0u);
+        const uint4 pairs = row[from * kUnitWords + part * 4 + w] & own;
 #pragma unroll
         for (uint m = 0; m < 2; ++m) {
           const uint low = codes[u][0][w] >> (8 * m), high = codes[u][1][w] >> (8 * m);
@@ -84,9 +86,9 @@ struct StoredUnits {
       const float total = totals[from * 2 + part % 2];
 #pragma unroll
       for (uint i = 0; i < 2; ++i) {
-        const float own = from_bf16(ushort(numbers[u][i]));
-        const float other = simd_shuffle_xor(own, 2);
-        const float scale = part < 2 ? own : other, bias = part < 2 ? other : own;
+        const float number = from_bf16(ushort(numbers[u][i]));
+        const float other = simd_shuffle_xor(number, 2);
+        const float scale = part < 2 ? number : other, bias = part < 2 ? other : number;
         const float sum = fma(scale, products[2 * i] + products[2 * i + 1], fma(fma(scale, -128.0f, bias), total, sums[i]));
         sums[i] = u < count ? sum : sums[i];
       }
@@ -112,6 +114,7 @@ inline void place_sums(thread const float (&sums)[2], threadgroup float* to, uin
       device const uchar *w1 [[buffer(11)]], device const uchar *s1 [[buffer(12)]],                              \
       device const uchar *b1 [[buffer(13)]], device float *y [[buffer(14)]],                                     \
       device uint4 *prepared [[buffer(22)]], uint2 at [[threadgroup_position_in_grid]],                          \
+      uint2 groups [[threadgroups_per_grid]],                                                                     \
       uint thread_index [[thread_index_in_threadgroup]]
 
 /** The row of an expert's matrix that makes output `output` of weight `index`; behind the last one, the last one again. */
@@ -119,55 +122,74 @@ inline ulong stored_row(constant MoeLinearParams& p, uint index, uint expert, ui
   return ulong(expert) * p.weight[index].rows_per_expert + p.weight[index].first_row + min(output, p.out - 1);
 }
 
+/** The weights of a moe_linear, as the kernels are bound to them. */
+struct BoundExperts {
+  device const uchar *w0, *s0, *b0, *w1, *s1, *b1;
+
+  /** What a lane loads of the two weight rows that it has of a block: 16 outputs, or 8 of gate and up. */
+  void load(constant MoeLinearParams& p, constant Launch& launch, uint expert, uint block, uint unit, uint lane,
+            thread StoredUnits<kSharedUnits>& stored) const {
+    const bool is_pair = p.weights == 2;
+    const uint output = block * (is_pair ? kTile / 2 : kTile) + lane / 4;
+    const ExpertRow low(w0, s0 + launch.shift[7], b0 + launch.shift[8], p.in, stored_row(p, 0, expert, output), lane);
+    const ExpertRow high(is_pair ? w1 : w0, is_pair ? s1 + launch.shift[10] : s0 + launch.shift[7],
+                         is_pair ? b1 + launch.shift[11] : b0 + launch.shift[8], p.in,
+                         stored_row(p, is_pair ? 1 : 0, expert, output + (is_pair ? 0 : 8)), lane);
+    stored.load(low, high, p.in, unit, lane);
+  }
+};
+
+#define MARKBASE_BOUND_EXPERTS {w0, s0, b0, w1, s1, b1}
+
 /**
- * A block of outputs of one choice: 16, or 8 of gate and up. Simdgroups share the columns, and add up in their order. Loads have
- * to be under way before the row is there: `load_row` brings it to threadgroup memory, with a barrier at the end.
+ * Every block_step-th block of outputs of one choice. Simdgroups share the columns, and add up in their order; the loads of the
+ * next block are under way while one is multiplied. Those of the first are before the row is there: `bring_row` brings it to
+ * threadgroup memory, with a barrier at the end. `products`: [2, 8, 16].
  */
-template <typename LoadRow>
-inline void multiply_choice(constant MoeLinearParams& p, constant Launch& launch, device const uchar* w0, device const uchar* s0, device const uchar* b0,
-                            device const uchar* w1, device const uchar* s1, device const uchar* b1, uint expert, uint block,
-                            device float* y, threadgroup const uint4* words, threadgroup const float* totals,
-                            threadgroup float* products, uint thread_index, LoadRow load_row) {
+template <typename BringRow>
+inline void multiply_choice(constant MoeLinearParams& p, constant Launch& launch, BoundExperts bound, uint expert, uint first_block,
+                            uint block_step, device float* y, threadgroup const uint4* words, threadgroup const float* totals,
+                            threadgroup float* products, uint thread_index, BringRow bring_row) {
   const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
   const bool is_pair = p.weights == 2;
-  const uint outputs = is_pair ? kTile / 2 : kTile, first = block * outputs;
-  s0 += launch.shift[7];
-  b0 += launch.shift[8];
-  s1 += launch.shift[10];
-  b1 += launch.shift[11];
-  const ExpertRow low(w0, s0, b0, p.in, stored_row(p, 0, expert, first + lane / 4), lane);
-  const ExpertRow high(is_pair ? w1 : w0, is_pair ? s1 : s0, is_pair ? b1 : b0, p.in,
-                       stored_row(p, is_pair ? 1 : 0, expert, first + lane / 4 + (is_pair ? 0 : 8)), lane);
+  const uint outputs = is_pair ? kTile / 2 : kTile, blocks = (p.out + outputs - 1) / outputs;
   const uint units = units_of(p.in), own = (units + kRowSimdgroups - 1) / kRowSimdgroups;
-  const uint begin = min(simdgroup * own, units), end = min(begin + own, units);
-  StoredUnits<kSharedUnits> stored;
-  stored.load(low, high, p.in, begin, lane);
-  load_row();
-  float sums[2] = {0.0f, 0.0f};
-  for (uint unit = begin; unit < end; unit += kSharedUnits) {
-    if (unit != begin) stored.load(low, high, p.in, unit, lane);
-    stored.multiply(words + unit * kUnitWords, totals + unit * 2, end - unit, lane, sums);
+  const uint begin = min(simdgroup * own, units), count = min(own, units - begin);
+  StoredUnits<kSharedUnits> next;
+  bound.load(p, launch, expert, first_block, begin, lane, next);
+  bring_row();
+  uint turn = 0;
+  for (uint block = first_block; block < blocks; block += block_step) {
+    const StoredUnits<kSharedUnits> stored = next;
+    if (block + block_step < blocks) bound.load(p, launch, expert, block + block_step, begin, lane, next);
+    float sums[2] = {0.0f, 0.0f};
+    if (count > 0) stored.multiply(words + begin * kUnitWords, totals + begin * 2, count, lane, sums);
+    threadgroup float* own_products = products + turn * kRowSimdgroups * kTile;
+    place_sums(sums, own_products + simdgroup * kTile, lane);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    const uint output = block * outputs + thread_index;
+    if (thread_index < outputs && output < p.out) {
+      float product = 0.0f, up = 0.0f;
+      for (uint s = 0; s < kRowSimdgroups; ++s) {
+        product += own_products[s * kTile + thread_index];
+        up += own_products[s * kTile + thread_index % 8 + 8];
+      }
+      y[output] = is_pair ? gelu_tanh(product) * up : product;
+    }
+    turn ^= 1;
   }
-  place_sums(sums, products + simdgroup * kTile, lane);
-  threadgroup_barrier(mem_flags::mem_threadgroup);
-  if (thread_index >= outputs || first + thread_index >= p.out) return;
-  float product = 0.0f, up = 0.0f;
-  for (uint s = 0; s < kRowSimdgroups; ++s) {
-    product += products[s * kTile + thread_index];
-    up += products[s * kTile + thread_index % 8 + 8];
-  }
-  y[first + thread_index] = is_pair ? gelu_tanh(product) * up : product;
 }
 
 /** One row, which every threadgroup prepares, and whose experts it chooses, for itself: choices × blocks of outputs. */
 kernel void moe_cores_row(MARKBASE_EXPERT_ARGUMENTS, threadgroup float* memory [[threadgroup(0)]]) {
-  threadgroup float partial[kRowSimdgroups], products[kRowSimdgroups * kTile];
+  threadgroup float partial[kRowSimdgroups], products[2 * kRowSimdgroups * kTile];
   threadgroup uint4 keys[kRankedExperts / 4];
   threadgroup uint chosen[kRankedChosen];
   threadgroup float chosen_logits[kRankedChosen];
   threadgroup uint4* words = (threadgroup uint4*)memory;
   threadgroup float* totals = (threadgroup float*)(words + units_of(p.in) * kUnitWords);
   const RankedChoice choice = {keys, chosen, chosen_logits};
+  const BoundExperts bound = MARKBASE_BOUND_EXPERTS;
   const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
   OwnWords own;
   own.load(x, p.in, norm_gain, p.has_norm != 0, thread_index);
@@ -185,12 +207,10 @@ kernel void moe_cores_row(MARKBASE_EXPERT_ARGUMENTS, threadgroup float* memory [
   if (p.has_norm != 0) own.normalise(factor_of_row(squares, partial, p.in, p.eps));
   own.store(words, totals, p.in, thread_index);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const bool is_first = p.has_routing != 0 && at.x == 0 && at.y == 0;
-  multiply_choice(p, launch, w0, s0, b0, w1, s1, b1, chosen[at.x], at.y, y + at.x * p.out, words, totals, products, thread_index, [&] {
-    // The first threadgroup stores the choice for the commands that follow.
-    if (!is_first || simdgroup != kRowSimdgroups - 1) return;
-    choice.store(p.top_k, expert_scales + launch.shift[3], p.scale_type, p.logit_scale, experts, shares, lane);
-  });
+  multiply_choice(p, launch, bound, chosen[at.x], at.y, groups.y, y + at.x * p.out, words, totals, products, thread_index, [] {});
+  // The first threadgroup stores the choice for the commands that follow.
+  if (p.has_routing == 0 || at.x != 0 || at.y != 0 || simdgroup != kRowSimdgroups - 1) return;
+  choice.store(p.top_k, expert_scales + launch.shift[3], p.scale_type, p.logit_scale, experts, shares, lane);
 }
 
 /** Prepares rows, or slices of rows, and chooses their experts: slices × rows. */
@@ -226,7 +246,8 @@ kernel void moe_cores_prepare(MARKBASE_EXPERT_ARGUMENTS) {
 
 /** Rows that were prepared: choices of all rows × blocks of outputs. */
 kernel void moe_cores_rows(MARKBASE_EXPERT_ARGUMENTS, threadgroup float* memory [[threadgroup(0)]]) {
-  threadgroup float products[kRowSimdgroups * kTile];
+  threadgroup float products[2 * kRowSimdgroups * kTile];
+  const BoundExperts bound = MARKBASE_BOUND_EXPERTS;
   const uint units = units_of(p.in), word_count = units * kUnitWords;
   threadgroup uint4* words = (threadgroup uint4*)memory;
   threadgroup float* totals = (threadgroup float*)(words + word_count);
@@ -238,7 +259,7 @@ kernel void moe_cores_rows(MARKBASE_EXPERT_ARGUMENTS, threadgroup float* memory 
   for (uint k = 0; k < kOwnWords; ++k) own[k] = rows.words[row * word_count + min(thread_index + k * kRowThreads, word_count - 1)];
   const float own_total = rows.totals[row * units * 2 + min(thread_index, units * 2 - 1)];
   const uint expert = uint(experts[row * p.experts_stride + choice]);
-  multiply_choice(p, launch, w0, s0, b0, w1, s1, b1, expert, at.y, y + row * p.y_stride + choice * p.out, words, totals, products,
+  multiply_choice(p, launch, bound, expert, at.y, groups.y, y + row * p.y_stride + choice * p.out, words, totals, products,
                   thread_index, [&] {
 #pragma unroll
                     for (uint k = 0; k < kOwnWords; ++k) {
@@ -281,14 +302,11 @@ kernel void moe_cores_slices(MARKBASE_EXPERT_ARGUMENTS) {
 #pragma unroll
       for (uint k = 0; k < kSliceWords; ++k) {
         const uint word = lane + k * kLanes;
-        const bool exists = unit * kUnitWords + word < p.in / 8;
-        const uint4 pairs = pair_columns(quads[k][0], quads[k][1]);
-        const uint4 kept = exists ? pairs : uint4(0u);
-        const float total = total_of_group(kept);
-        words[simdgroup][word] = kept;
+        const uint4 pairs = pair_columns(quads[k][0], quads[k][1]) & mask_if(unit * kUnitWords + word < p.in / 8);
+        const float total = total_of_group(pairs);
+        words[simdgroup][word] = pairs;
         if (lane % 8 == 0) totals[simdgroup][word / 8] = total;
       }
-      simdgroup_barrier(mem_flags::mem_threadgroup);
       stored.multiply(words[simdgroup], totals[simdgroup], min(units - unit, kSliceUnits), lane, sums);
       simdgroup_barrier(mem_flags::mem_threadgroup);
     }

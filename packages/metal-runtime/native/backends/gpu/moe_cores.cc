@@ -13,7 +13,7 @@ constexpr uint32_t kExperts = 4;         ///< operand
 constexpr uint32_t kShares = 5;
 constexpr uint32_t kGroupColumns = 64;   ///< see metal_experts.h
 constexpr uint32_t kUnitColumns = 128;
-constexpr uint32_t kMaxColumns = 4096;
+constexpr uint32_t kMaxColumns = 3072;    ///< three units for each simdgroup
 constexpr uint32_t kMaxExperts = 256;
 constexpr uint32_t kMaxChosen = 32;
 constexpr uint32_t kTileRows = 16;       ///< weight rows of a threadgroup of moe_cores
@@ -72,6 +72,13 @@ ScratchRegion prepare(CommandContext& context, const ExpertProducts& job) {
   return prepared;
 }
 
+/** Threadgroups of a choice: as many as run side by side, with the same number of blocks each. */
+uint32_t groups_of_choice(const CommandContext& context, const MoeLinearParams& p) {
+  const uint32_t blocks = divide_up(p.out, kTileRows / p.weights);
+  const uint32_t most = std::max(1u, 2 * context.traits.multiprocessors / (context.rows() * p.top_k));
+  return divide_up(blocks, divide_up(blocks, most));
+}
+
 /** One row, which needs no dispatch before. */
 void multiply_row(CommandContext& context, const ExpertProducts& job) {
   const MoeLinearParams& p = job.p;
@@ -80,7 +87,7 @@ void multiply_row(CommandContext& context, const ExpertProducts& job) {
   bind_weights(job, &dispatch);
   bind_output(context, job, &dispatch);
   dispatch.nothing(kScratchArgument).shared_row(prepared_bytes(p) / sizeof(float), 1);
-  dispatch.grid(p.top_k, divide_up(p.out, kTileRows / p.weights), 1, kRowThreads);
+  dispatch.grid(p.top_k, groups_of_choice(context, p), 1, kRowThreads);
 }
 
 void multiply_rows(CommandContext& context, const ExpertProducts& job) {
@@ -92,7 +99,7 @@ void multiply_rows(CommandContext& context, const ExpertProducts& job) {
   bind_output(context, job, &dispatch);
   dispatch.scratch(kScratchArgument, prepared.offset, prepared.bytes, false);
   dispatch.shared_row(prepared_bytes(p) / sizeof(float), 1);
-  dispatch.grid(context.rows() * p.top_k, divide_up(p.out, kTileRows / p.weights), 1, kRowThreads);
+  dispatch.grid(context.rows() * p.top_k, groups_of_choice(context, p), 1, kRowThreads);
 }
 
 /** Slices of few rows, which simdgroups round for themselves. */
