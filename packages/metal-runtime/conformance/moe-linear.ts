@@ -214,6 +214,22 @@ const FUSED = {
   down: { ...DOWN, store: (rows: number, columns: number) => plainMatrix(236, rows, columns, 'F16') },
 };
 const SPLIT = { gate: { ...Q4, out: 64 }, up: { ...Q4, out: 64, store: affine(237, 4) }, down: DOWN };
+/** Eight of many experts. */
+const MANY = {
+  experts: 48,
+  topK: 8,
+  gate: { experts: 48, out: 64, columns: 192, store: affine(300, 4) },
+  up: { experts: 48, out: 64, columns: 192, store: affine(301, 4) },
+  down: { experts: 48, out: 40, columns: 64, store: affine(302, 4) },
+};
+/** Widths of a real model. */
+const REAL = {
+  experts: 4,
+  topK: 2,
+  gate: { experts: 4, out: 704, columns: 2816, store: affine(303, 4) },
+  up: { experts: 4, out: 704, columns: 2816, store: affine(304, 4) },
+  down: { experts: 4, out: 56, columns: 704, store: affine(305, 4) },
+};
 /** Gate and up want their rows in different forms. */
 const MIXED = {
   ...SPLIT,
@@ -320,6 +336,14 @@ export const moeLinear: ConformanceFamily = {
     ),
     productCase({ title: 'q4 tiles', rows: 35, ...ROUTE, storage: Q4, skew: 'one', fastRowCount: 'many' }),
     blockCase({ title: 'block', rows: 9, ...ROUTE, ...SPLIT, skew: 'tied', fastRowCount: 'many' }),
+    // Many experts: some without a row, most with few. Widths with half a unit of 128 columns, and more than one of a simdgroup.
+    ...[1, 3, 4, 8, 9, 16, 17, 33].flatMap((rows) => [
+      blockCase({ title: 'block of many', rows, ...MANY, fastRowCount: 'few' }),
+      blockCase({ title: 'block of many', rows, ...MANY, skew: 'one', fastRowCount: 'many' }),
+    ]),
+    blockCase({ title: 'block of a real width', rows: 1, ...REAL }),
+    blockCase({ title: 'block of a real width', rows: 5, ...REAL, fastRowCount: 'few' }),
+    blockCase({ title: 'block of a real width', rows: 33, ...REAL, fastRowCount: 'many' }),
     blockCase({ title: 'block of fused floats', rows: 9, ...ROUTE, ...FUSED }),
     blockCase({ title: 'block of mixed widths', rows: 9, ...ROUTE, ...MIXED }),
     blockCase({ title: 'block of mixed widths', rows: 1, ...ROUTE, ...MIXED, margin: 16 }),

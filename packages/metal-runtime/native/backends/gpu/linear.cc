@@ -81,7 +81,7 @@ struct Tiling {
 /** True when all steps of the program run on tiles, however few rows one has: a row's bits do not depend on its neighbours. */
 bool is_tiled(const LinearParams& p) { return p.is_fast != 0 && p.has_few_rows == 0; }
 
-Tiling tiling_of(const CommandContext& context, const LinearWeightParams& weight, bool does_prologue) {
+Tiling tiling_of(const CommandContext& context, bool does_prologue) {
   const auto& p = context.params<LinearParams>();
   const uint32_t rows = context.rows();
   if (does_prologue) return {"linear", "linear_row_", 1, kRowSimdgroups * kOutputsOfOne, kRowThreads};
@@ -249,7 +249,7 @@ void multiply(CommandContext& context, const WeightGroup& group, bool does_prolo
   }
   const LinearWeightParams& first = selected.weight[0];
   const uint32_t count = context.rows();
-  const Tiling tiling = tiling_of(context, first, does_prologue);
+  const Tiling tiling = tiling_of(context, does_prologue);
   const bool is_pair = p.epilogue == kLinearGeglu;
   const uint32_t block = is_pair ? tiling.outputs / 2 : tiling.outputs;
   uint32_t blocks = 0;
@@ -307,7 +307,7 @@ void multiply_unlike_pair(CommandContext& context, const PreparedRows& rows) {
       multiply_wide(context, single, group, widen_rows(context, own_rows), bind);
       continue;
     }
-    const Tiling tiling = tiling_of(context, p.weight[i], false);
+    const Tiling tiling = tiling_of(context, false);
     DispatchBuilder dispatch(context, tiling.source, tiling.kernel + kernel_format(p.weight[i].format, p.weight[i].bits));
     dispatch.params(single);
     bind_rows(own_rows, &dispatch);

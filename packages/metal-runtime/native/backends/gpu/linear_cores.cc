@@ -140,7 +140,7 @@ void multiply_by_cores(CommandContext& context, const WeightGroup& group, const 
   for (uint32_t operand = 1; operand < 5; ++operand) dispatch.nothing(operand + kFirstOperand);
   dispatch.operand(5);
   bind_weights(context, selected, group, &dispatch);
-    bind_outputs(context, selected, group, &dispatch);
+  bind_outputs(context, selected, group, &dispatch);
   dispatch.step(kStepArgument, StepArray::kOutputRow);
   dispatch.grid(count_blocks(selected, shape.tiles), row_blocks, 1, kRowThreads);
 }

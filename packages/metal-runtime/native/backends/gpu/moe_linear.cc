@@ -2,6 +2,7 @@
 
 #include "elementwise_params.h"
 #include "moe_combine_params.h"
+#include "moe_cores.h"
 #include "moe_route_params.h"
 #include "rms_norm_params.h"
 #include "step_planner.h"
@@ -175,8 +176,21 @@ void multiply_unlike_pair(CommandContext& context, const Source& rows) {
   const size_t gate = context.scratch.take(bytes), up = context.scratch.take(bytes);
   const Groups groups = is_sorted(context) ? group(context) : Groups{};
   const char* kind = is_sorted(context) ? "tiles" : "rows";
-  multiply(context, kind, {0, 1}, rows, {true, gate, bytes}, groups);
-  multiply(context, kind, {1, 1}, rows, {true, up, bytes}, groups);
+  for (uint32_t i = 0; i < 2; ++i) {
+    const size_t products = i == 0 ? gate : up;
+    // Each as it would be alone: a fusion does not change bits.
+    if (!runs_on_expert_cores(context, i, 1)) {
+      multiply(context, kind, {i, 1}, rows, {true, products, bytes}, groups);
+      continue;
+    }
+    ExpertProducts job = {p, i, {products, bytes}};
+    job.p.weights = 1;
+    job.p.weight[0] = p.weight[i];
+    job.p.epilogue = kMoeLinearStore;
+    job.p.y_stride = width;
+    job.p.has_routing = 0;
+    multiply_on_cores(context, job);
+  }
   const ElementwiseParams geglu = {kElementwiseGeglu, p.row_set, width, width, width, p.y_stride, 0, 0};
   DispatchBuilder(context, "elementwise", "elementwise")
       .params(geglu)
@@ -198,7 +212,14 @@ void multiply_tiles(CommandContext& context, const Source& rows) {
   const size_t bytes = size_t{context.rows()} * width * sizeof(float);
   const size_t products = context.scratch.take(bytes);
   multiply(context, "tiles", {0, 1}, rows, {true, products, bytes}, groups);
-  const MoeCombineParams params = {p.row_set, p.top_k, p.out, width, p.shares_stride, p.y_stride};
+  combine_products(context, products, bytes);
+}
+
+}  // namespace
+
+void combine_products(CommandContext& context, size_t products, size_t bytes) {
+  const auto& p = context.params<MoeLinearParams>();
+  const MoeCombineParams params = {p.row_set, p.top_k, p.out, p.top_k * p.out, p.shares_stride, p.y_stride};
   constexpr uint32_t kShares = 5;
   DispatchBuilder(context, "moe_combine", "moe_combine")
       .params(params)
@@ -208,14 +229,16 @@ void multiply_tiles(CommandContext& context, const Source& rows) {
       .grid(divide_up(p.out, kRowThreads), context.rows(), 1, kRowThreads);
 }
 
-}  // namespace
-
 Status plan_moe_linear(CommandContext& context) {
   const auto& p = context.params<MoeLinearParams>();
   if (p.experts > kMaxExperts || p.top_k > kMaxChosen) {
     return unsupported(context.command, "at most 128 of 1024 experts");
   }
   const bool is_unlike_pair = p.weights == 2 && !is_stored_alike(p.weight[0], p.weight[1]);
+  if (!is_unlike_pair && runs_on_expert_cores(context, 0, p.weights)) {
+    multiply_on_cores(context, {p, 0});
+    return Status::good();
+  }
   const bool is_combining = p.epilogue == kMoeLinearCombine;
   const bool does_prologue = context.rows() == 1 && !is_tiled(p) && p.has_slices == 0 && !is_combining && !is_unlike_pair &&
                              (p.has_norm != 0 || p.has_routing != 0) && p.in * sizeof(float) <= kMaxSharedRowBytes;
