@@ -47,8 +47,8 @@ inline void code_pairs(thread const uint* words, int m, thread uint& first, thre
     second = words[2 * m + 1];
   } else if (format == 4) {
     const uint word = words[m / 2] >> (m % 2 * 8);
-    first = (word & 0x000f000fu) | 0x43004300u;
-    second = (word >> 4 & 0x000f000fu) | 0x43004300u;
+    first = nvidia::masked_or(word, 0x000f000fu, 0x43004300u);
+    second = nvidia::masked_or(word >> 4, 0x000f000fu, 0x43004300u);
   } else {
     constexpr int bits = format <= 8 ? format : 8;
     first = nvidia::bf16_pair(code_at<bits>(words, 4 * m), code_at<bits>(words, 4 * m + 1));
@@ -246,9 +246,13 @@ inline void store_shares(constant LinearParams& p, CoreBlock block, uint tile, t
   }
 }
 
-/** Where a threadgroup is among the blocks that fall to it, with the chunk that comes next. */
-template <int format, int tiles, bool whole>
+/**
+ * Where a threadgroup is among the blocks that fall to it, with the chunk that comes next. `alone`: every simdgroup has blocks of its
+ * own, with all columns; else the simdgroups of a threadgroup share those of a block.
+ */
+template <int format, int tiles, bool whole, bool alone>
 struct BlockWalk {
+  static constexpr uint kStride = (alone ? 1 : kRowSimdgroups) * chunk_spans<format, tiles>();
   uint block_count, index, step;
   uint lane, slot;  ///< slot: which of the simdgroups' shares of the columns is next; they take turns, as shares differ in length
   uint spans, group, row_bytes, scale_bytes;
@@ -260,12 +264,12 @@ struct BlockWalk {
 };
 
 /** Begins the block with number `index`, if there is one: its rows, and the loads of the first chunk. */
-template <int format, int tiles, bool whole>
+template <int format, int tiles, bool whole, bool alone>
 inline void enter_block(constant LinearParams& p, constant Launch& launch, BoundWeights bound, uint index,
-                        thread BlockWalk<format, tiles, whole>& walk) {
+                        thread BlockWalk<format, tiles, whole, alone>& walk) {
   if (index >= walk.block_count) return;
   walk.block = core_block(p, index, tiles);
-  walk.slot = (walk.slot + 1) % kRowSimdgroups;
+  if (!alone) walk.slot = (walk.slot + 1) % kRowSimdgroups;
 #pragma unroll
   for (uint i = 0; i < 2 * tiles; ++i) {
     const uint weight = walk.block.is_pair ? i % 2 : walk.block.weight;
@@ -278,50 +282,58 @@ inline void enter_block(constant LinearParams& p, constant Launch& launch, Bound
 }
 
 /** Begins to load the first chunk. */
-template <int format, int tiles, bool whole>
+template <int format, int tiles, bool whole, bool alone>
 inline void begin_walk(constant LinearParams& p, constant Launch& launch, BoundWeights bound, uint index, uint step, uint thread_index,
-                       thread BlockWalk<format, tiles, whole>& walk) {
+                       thread BlockWalk<format, tiles, whole, alone>& walk) {
   walk.block_count = count_blocks(p, tiles);
-  walk.index = index;
-  walk.step = step;
+  walk.index = alone ? index * kRowSimdgroups + thread_index / kLanes : index;
+  walk.step = alone ? step * kRowSimdgroups : step;
   walk.lane = thread_index % kLanes;
-  walk.slot = thread_index / kLanes;
+  walk.slot = alone ? 0 : thread_index / kLanes;
   walk.spans = p.in / kSpan;
   walk.group = whole ? kSpan : p.weight[0].group;
   walk.row_bytes = p.in / 8 * (format <= 8 ? format : 16);
   walk.scale_bytes = format <= 8 ? p.in / walk.group * 2 : 0;
-  enter_block(p, launch, bound, index, walk);
+  enter_block(p, launch, bound, walk.index, walk);
 }
 
-/** Multiplies the rows of `x` from first_row on. `shares`: two times [8, 16, rows]. */
+/** sums = the products of the block where `walk` is, over the simdgroup's columns; then `walk` is at the next one. */
+template <int blocks, int format, int tiles, bool whole, bool alone, typename X>
+inline void multiply_block(constant LinearParams& p, constant Launch& launch, BoundWeights bound, X x, uint first_row,
+                           thread BlockWalk<format, tiles, whole, alone>& walk, thread float (&sums)[tiles][blocks][4]) {
+  constexpr uint stride = BlockWalk<format, tiles, whole, alone>::kStride;
+  uint begin = walk.first_span();
+  // Two chunks take turns, so that none is moved.
+  Chunk<format, tiles, whole> other;
+  while (begin + stride < walk.spans) {
+    other.load(walk.weights, begin + stride, walk.spans - 1, walk.group);
+    walk.ahead.template multiply<blocks>(x, begin, walk.spans, first_row, walk.lane, sums);
+    begin += stride;
+    if (begin + stride >= walk.spans) {
+      walk.ahead = other;
+      break;
+    }
+    walk.ahead.load(walk.weights, begin + stride, walk.spans - 1, walk.group);
+    other.template multiply<blocks>(x, begin, walk.spans, first_row, walk.lane, sums);
+    begin += stride;
+  }
+  const Chunk<format, tiles, whole> last = walk.ahead;
+  enter_block(p, launch, bound, walk.index + walk.step, walk);
+  if (begin < walk.spans) last.template multiply<blocks>(x, begin, walk.spans, first_row, walk.lane, sums);
+}
+
+/** Multiplies the rows of `x` from first_row on, the simdgroups together. `shares`: two times [8, 16, rows]. */
 template <int blocks, bool is_row, int format, int tiles, bool whole, typename X>
-inline void multiply_blocks(constant LinearParams& p, constant Launch& launch, BoundWeights bound, device const float* operand, X x,
-                            uint first_row, uint row_count, threadgroup float* shares, uint thread_index,
-                            thread BlockWalk<format, tiles, whole>& walk) {
-  constexpr uint rows = is_row ? 1 : 8 * blocks, stride = kRowSimdgroups * chunk_spans<format, tiles>();
+inline void multiply_together(constant LinearParams& p, constant Launch& launch, BoundWeights bound, device const float* operand, X x,
+                              uint first_row, uint row_count, threadgroup float* shares, uint thread_index,
+                              thread BlockWalk<format, tiles, whole, false>& walk) {
+  constexpr uint rows = is_row ? 1 : 8 * blocks;
   bool is_odd = false;
   for (; walk.index < walk.block_count; walk.index += walk.step) {
     const CoreBlock current = walk.block;
     const uint slot = walk.slot;
     float sums[tiles][blocks][4] = {};
-    uint begin = walk.first_span();
-    // Two chunks take turns, so that none is moved.
-    Chunk<format, tiles, whole> other;
-    while (begin + stride < walk.spans) {
-      other.load(walk.weights, begin + stride, walk.spans - 1, walk.group);
-      walk.ahead.template multiply<blocks>(x, begin, walk.spans, first_row, walk.lane, sums);
-      begin += stride;
-      if (begin + stride >= walk.spans) {
-        walk.ahead = other;
-        break;
-      }
-      walk.ahead.load(walk.weights, begin + stride, walk.spans - 1, walk.group);
-      other.template multiply<blocks>(x, begin, walk.spans, first_row, walk.lane, sums);
-      begin += stride;
-    }
-    const Chunk<format, tiles, whole> last = walk.ahead;
-    enter_block(p, launch, bound, walk.index + walk.step, walk);
-    if (begin < walk.spans) last.template multiply<blocks>(x, begin, walk.spans, first_row, walk.lane, sums);
+    multiply_block<blocks>(p, launch, bound, x, first_row, walk, sums);
 #pragma unroll
     for (uint i = 0; i < tiles; ++i) {
       threadgroup float* own = shares + (is_odd ? kRowSimdgroups * kTile * rows : 0);
@@ -330,6 +342,24 @@ inline void multiply_blocks(constant LinearParams& p, constant Launch& launch, B
       // Who stores these still reads them while the next ones are placed beside them.
       threadgroup_barrier(mem_flags::mem_threadgroup);
       store_shares<rows>(p, current, i, own, operand, bound.output(current.weight), first_row, row_count, thread_index);
+    }
+  }
+}
+
+/** Multiplies one row, every simdgroup alone. */
+template <int format, bool whole, typename X>
+inline void multiply_alone(constant LinearParams& p, constant Launch& launch, BoundWeights bound, device const float* operand, X x,
+                           thread BlockWalk<format, 1, whole, true>& walk) {
+  for (; walk.index < walk.block_count; walk.index += walk.step) {
+    const CoreBlock current = walk.block;
+    float sums[1][1][4] = {};
+    multiply_block<1>(p, launch, bound, x, 0, walk, sums);
+    if (walk.lane % 4 != 0) continue;
+    for (uint half_tile = 0; half_tile < (current.is_pair ? 1 : 2); ++half_tile) {
+      const uint output = current.first + walk.lane / 4 + 8 * half_tile;
+      if (output >= p.weight[current.weight].out) continue;
+      const float product = half_tile == 0 ? sums[0][0][0] : sums[0][0][2];
+      bound.output(current.weight)[output] = finish_product(p, current.weight, product, sums[0][0][2], operand, 0, output);
     }
   }
 }
@@ -355,20 +385,20 @@ template <int format, int tiles, int blocks, bool whole>
 kernel void linear_cores(MARKBASE_CORES_ARGUMENTS) {
   threadgroup float shares[2 * kRowSimdgroups * kTile * 8 * blocks];
   const BoundWeights bound = MARKBASE_BOUND_WEIGHTS;
-  BlockWalk<format, tiles, whole> walk;
+  BlockWalk<format, tiles, whole, false> walk;
   begin_walk(p, launch, bound, at.x, groups.x, thread_index, walk);
   nvidia::wait_for_inputs();
   const DevicePack source = {(device uint*)x, p.in, groups.y * 8 * blocks};
-  multiply_blocks<blocks, false>(p, launch, bound, operand, source, at.y * 8 * blocks, launch.rows, shares, thread_index, walk);
+  multiply_together<blocks, false>(p, launch, bound, operand, source, at.y * 8 * blocks, launch.rows, shares, thread_index, walk);
 }
 
 /** One row, packed by every threadgroup for itself. `packed`: the row. */
-template <int format, bool whole>
+template <int format, bool whole, bool alone>
 kernel void linear_cores_row(MARKBASE_CORES_ARGUMENTS, threadgroup uint* packed [[threadgroup(0)]]) {
   threadgroup float partial[kRowSimdgroups];
-  threadgroup float shares[2 * kRowSimdgroups * kTile];
+  threadgroup float shares[alone ? 1 : 2 * kRowSimdgroups * kTile];
   const BoundWeights bound = MARKBASE_BOUND_WEIGHTS;
-  BlockWalk<format, 1, whole> walk;
+  BlockWalk<format, 1, whole, alone> walk;
   begin_walk(p, launch, bound, at.x, groups.x, thread_index, walk);
   nvidia::wait_for_inputs();
   const ulong row = p.gathers != 0 ? output_row[0] : 0;
@@ -377,7 +407,8 @@ kernel void linear_cores_row(MARKBASE_CORES_ARGUMENTS, threadgroup uint* packed 
                                norm_gain + launch.shift[4], at.x == 0};
   pack_row<format == 4>(p, prologue, source, partial, thread_index);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  multiply_blocks<1, true>(p, launch, bound, operand, source, 0, 1, shares, thread_index, walk);
+  if constexpr (alone) multiply_alone(p, launch, bound, operand, source, walk);
+  else multiply_together<1, true>(p, launch, bound, operand, source, 0, 1, shares, thread_index, walk);
 }
 
 /** Packs rows for linear_cores, one threadgroup a row, and zeros for rows that fill up the last eight. */
@@ -405,7 +436,10 @@ template [[host_name("linear_pack_q4")]] kernel decltype(linear_pack<true>) line
 template [[host_name("linear_pack")]] kernel decltype(linear_pack<false>) linear_pack<false>;
 
 #define MARKBASE_LINEAR_CORES(prefix, name, format, whole)                                                                  \
-  template [[host_name(prefix "_row_" #name)]] kernel decltype(linear_cores_row<format, whole>) linear_cores_row<format, whole>; \
+  template [[host_name(prefix "_row_" #name)]] kernel decltype(linear_cores_row<format, whole, false>)                     \
+      linear_cores_row<format, whole, false>;                                                                              \
+  template [[host_name(prefix "_each_" #name)]] kernel decltype(linear_cores_row<format, whole, true>)                     \
+      linear_cores_row<format, whole, true>;                                                                               \
   template [[host_name(prefix "8_" #name)]] kernel decltype(linear_cores<format, 1, 1, whole>) linear_cores<format, 1, 1, whole>; \
   template [[host_name(prefix "16_" #name)]] kernel decltype(linear_cores<format, 2, 2, whole>) linear_cores<format, 2, 2, whole>; \
   template [[host_name(prefix "32_" #name)]] kernel decltype(linear_cores<format, 2, 4, whole>) linear_cores<format, 2, 4, whole>;

@@ -134,9 +134,9 @@ inline void weight_pairs(thread const uint* words, int m, uint scale, uint bias,
     } else {
       // 128 + code is a number of bf16 with the code in its last bits.
       constexpr int bits = format < 8 ? format : 2;
-      const uint codes = format == 4 ? (words[m / 2] >> 4 * first) & 0x000f000fu
-                                     : whole_code<bits>(words, m / 2 * 8 + first) | whole_code<bits>(words, m / 2 * 8 + first + 4) << 16;
-      pairs[i] = nvidia::fma_pair(nvidia::fma_pair(codes | 0x43004300u, 0x3f803f80u, 0xc300c300u), scale, bias);
+      const uint number = format == 4 ? nvidia::masked_or(words[m / 2] >> 4 * first, 0x000f000fu, 0x43004300u)
+                                      : whole_code<bits>(words, m / 2 * 8 + first) | whole_code<bits>(words, m / 2 * 8 + first + 4) << 16 | 0x43004300u;
+      pairs[i] = nvidia::fma_pair(nvidia::fma_pair(number, 0x3f803f80u, 0xc300c300u), scale, bias);
     }
   }
 }

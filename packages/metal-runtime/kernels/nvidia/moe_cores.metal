@@ -77,8 +77,8 @@ struct StoredUnits {
 #pragma unroll
         for (uint m = 0; m < 2; ++m) {
           const uint low = codes[u][0][w] >> (8 * m), high = codes[u][1][w] >> (8 * m);
-          const uint rows[4] = {(low & 0x000f000fu) | 0x43004300u, (high & 0x000f000fu) | 0x43004300u,
-                                (low >> 4 & 0x000f000fu) | 0x43004300u, (high >> 4 & 0x000f000fu) | 0x43004300u};
+          const uint rows[4] = {nvidia::masked_or(low, 0x000f000fu, 0x43004300u), nvidia::masked_or(high, 0x000f000fu, 0x43004300u),
+                                nvidia::masked_or(low >> 4, 0x000f000fu, 0x43004300u), nvidia::masked_or(high >> 4, 0x000f000fu, 0x43004300u)};
           const uint outputs[2] = {pairs[2 * m], pairs[2 * m + 1]};
           nvidia::multiply_accumulate(products, rows, outputs);
         }

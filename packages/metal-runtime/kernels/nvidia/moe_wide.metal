@@ -152,8 +152,8 @@ inline void multiply_unit(thread const uint4* loaded, thread const uint* numbers
 #pragma unroll
       for (uint m = 0; m < 4; ++m) {
         const uint word = codes[g][i][m / 2] >> (m % 2 * 8);
-        rows[i / 2][m][i % 2] = (word & 0x000f000fu) | 0x43004300u;
-        rows[i / 2][m][i % 2 + 2] = (word >> 4 & 0x000f000fu) | 0x43004300u;
+        rows[i / 2][m][i % 2] = nvidia::masked_or(word, 0x000f000fu, 0x43004300u);
+        rows[i / 2][m][i % 2 + 2] = nvidia::masked_or(word >> 4, 0x000f000fu, 0x43004300u);
       }
     }
 #pragma unroll

@@ -91,6 +91,9 @@ inline void load_weights(const void* at, unsigned* out) {
   __builtin_memcpy(out, at, words * sizeof *out);
 }
 
+/** (word & mask) | bits. */
+inline unsigned masked_or(unsigned word, unsigned mask, unsigned bits) { return (word & mask) | bits; }
+
 /** Two numbers rounded to bf16, the first one in the lower half. */
 inline unsigned bf16_pair(float first, float second) {
   const bfloat pair[2] = {bfloat(first), bfloat(second)};

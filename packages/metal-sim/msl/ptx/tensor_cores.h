@@ -27,6 +27,13 @@ inline void load_weights(const void* at, unsigned* out) {
   }
 }
 
+/** (word & mask) | bits in one instruction: two constants in one place make two of it. */
+inline unsigned masked_or(unsigned word, unsigned mask, unsigned bits) {
+  unsigned result;
+  asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(result) : "r"(word), "r"(mask), "r"(bits));
+  return result;
+}
+
 /** Two numbers rounded to bf16, the first one in the lower half. */
 inline unsigned bf16_pair(float first, float second) {
   unsigned pair;

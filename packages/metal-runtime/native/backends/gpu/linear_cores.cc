@@ -40,6 +40,25 @@ CoreShape shape_of(uint32_t rows) {
   return {"32_", 32, 2};
 }
 
+/** How the simdgroups of linear_cores_row divide the blocks of outputs. */
+struct RowTeams {
+  bool is_alone;  ///< every simdgroup has blocks of its own; else those of a threadgroup share the columns of a block
+  uint32_t threadgroups;
+};
+
+/** Chunks of 256 columns that the beginning and end of a block cost, alone and together. */
+constexpr double kAloneCost = 0.25, kTogetherCost = 0.75;
+
+RowTeams teams_of(const CommandContext& context, uint32_t in, uint32_t blocks) {
+  const uint32_t resident = 2 * context.traits.multiprocessors;
+  const double chunks = divide_up(in, kWholeSpan);
+  const double alone = divide_up(blocks, resident * kRowSimdgroups) * (chunks + kAloneCost);
+  const double together = divide_up(blocks, resident) * (chunks / kRowSimdgroups + kTogetherCost);
+  if (alone < together) return {true, std::min(divide_up(blocks, kRowSimdgroups), resident)};
+  // Threadgroups that pack a row for themselves make several blocks with it, unless there are few.
+  return {false, blocks <= 2 * resident ? blocks : resident};
+}
+
 uint32_t count_blocks(const LinearParams& p, uint32_t tiles) {
   const bool is_pair = p.epilogue == kLinearGeglu;
   const uint32_t outputs = (is_pair ? kTile / 2 : kTile) * tiles;
@@ -110,16 +129,16 @@ void multiply_by_cores(CommandContext& context, const WeightGroup& group, const 
   const size_t row_bytes = packed_row_bytes(p.in);
 
   if (count == 1 && row_bytes <= kMaxPackedBytes) {
-    DispatchBuilder dispatch(context, "linear_cores", prefix + "_row_" + format);
+    const uint32_t blocks = count_blocks(selected, 1);
+    const RowTeams teams = teams_of(context, p.in, blocks);
+    DispatchBuilder dispatch(context, "linear_cores", prefix + (teams.is_alone ? "_each_" : "_row_") + format);
     dispatch.params(selected);
     bind_source(context, rows, &dispatch);
     dispatch.operand(5);
     bind_weights(context, selected, group, &dispatch);
     bind_outputs(context, selected, group, &dispatch);
     dispatch.step(kStepArgument, StepArray::kOutputRow).shared_row(static_cast<uint32_t>(row_bytes / sizeof(float)), 1);
-    const uint32_t blocks = count_blocks(selected, 1), most = 4 * context.traits.multiprocessors;
-    // Threadgroups that pack a row for themselves make several blocks with it.
-    dispatch.grid(blocks <= most ? blocks : most / 2, 1, 1, kRowThreads);
+    dispatch.grid(teams.threadgroups, 1, 1, kRowThreads);
     return;
   }
 
