@@ -346,20 +346,24 @@ inline void multiply_together(constant LinearParams& p, constant Launch& launch,
   }
 }
 
-/** Multiplies one row, every simdgroup alone. */
-template <int format, bool whole, typename X>
+/** Multiplies up to eight rows from first_row on, every simdgroup alone. */
+template <bool is_row, int format, bool whole, typename X>
 inline void multiply_alone(constant LinearParams& p, constant Launch& launch, BoundWeights bound, device const float* operand, X x,
-                           thread BlockWalk<format, 1, whole, true>& walk) {
+                           uint first_row, uint row_count, thread BlockWalk<format, 1, whole, true>& walk) {
   for (; walk.index < walk.block_count; walk.index += walk.step) {
     const CoreBlock current = walk.block;
+    const uint lane = walk.lane;
     float sums[1][1][4] = {};
-    multiply_block<1>(p, launch, bound, x, 0, walk, sums);
-    if (walk.lane % 4 != 0) continue;
-    for (uint half_tile = 0; half_tile < (current.is_pair ? 1 : 2); ++half_tile) {
-      const uint output = current.first + walk.lane / 4 + 8 * half_tile;
-      if (output >= p.weight[current.weight].out) continue;
-      const float product = half_tile == 0 ? sums[0][0][0] : sums[0][0][2];
-      bound.output(current.weight)[output] = finish_product(p, current.weight, product, sums[0][0][2], operand, 0, output);
+    multiply_block<1>(p, launch, bound, x, first_row, walk, sums);
+    device float* y = bound.output(current.weight);
+    const uint stride = p.weight[current.weight].y_stride, out = p.weight[current.weight].out;
+#pragma unroll
+    for (uint k = 0; k < 4; ++k) {
+      // A product has two rows in a lane, k % 2, and two weight rows, k / 2: of a pair, those are the gate's and up's.
+      const uint row = is_row ? lane % 4 * 2 + k % 2 : first_row + lane % 4 * 2 + k % 2;
+      const uint output = current.first + lane / 4 + k / 2 * 8;
+      if (row >= row_count || output >= out || (current.is_pair && k >= 2)) continue;
+      y[ulong(row) * stride + output] = finish_product(p, current.weight, sums[0][0][k], sums[0][0][k % 2 + 2], operand, row, output);
     }
   }
 }
@@ -381,15 +385,17 @@ inline void multiply_alone(constant LinearParams& p, constant Launch& launch, Bo
 #define MARKBASE_BOUND_WEIGHTS {w0, s0, b0, w1, s1, b1, w2, s2, b2, y0, y1, y2}
 
 /** Up to 8 `blocks` packed rows: blocks of outputs × blocks of rows. */
-template <int format, int tiles, int blocks, bool whole>
+template <int format, int tiles, int blocks, bool whole, bool alone>
 kernel void linear_cores(MARKBASE_CORES_ARGUMENTS) {
-  threadgroup float shares[2 * kRowSimdgroups * kTile * 8 * blocks];
+  threadgroup float shares[alone ? 1 : 2 * kRowSimdgroups * kTile * 8 * blocks];
   const BoundWeights bound = MARKBASE_BOUND_WEIGHTS;
-  BlockWalk<format, tiles, whole, false> walk;
+  BlockWalk<format, tiles, whole, alone> walk;
   begin_walk(p, launch, bound, at.x, groups.x, thread_index, walk);
   nvidia::wait_for_inputs();
   const DevicePack source = {(device uint*)x, p.in, groups.y * 8 * blocks};
-  multiply_together<blocks, false>(p, launch, bound, operand, source, at.y * 8 * blocks, launch.rows, shares, thread_index, walk);
+  const uint first_row = at.y * 8 * blocks;
+  if constexpr (alone) multiply_alone<false>(p, launch, bound, operand, source, first_row, launch.rows, walk);
+  else multiply_together<blocks, false>(p, launch, bound, operand, source, first_row, launch.rows, shares, thread_index, walk);
 }
 
 /** One row, packed by every threadgroup for itself. `packed`: the row. */
@@ -407,7 +413,7 @@ kernel void linear_cores_row(MARKBASE_CORES_ARGUMENTS, threadgroup uint* packed 
                                norm_gain + launch.shift[4], at.x == 0};
   pack_row<format == 4>(p, prologue, source, partial, thread_index);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  if constexpr (alone) multiply_alone(p, launch, bound, operand, source, walk);
+  if constexpr (alone) multiply_alone<true>(p, launch, bound, operand, source, 0, 1, walk);
   else multiply_together<1, true>(p, launch, bound, operand, source, 0, 1, shares, thread_index, walk);
 }
 
@@ -440,9 +446,14 @@ template [[host_name("linear_pack")]] kernel decltype(linear_pack<false>) linear
       linear_cores_row<format, whole, false>;                                                                              \
   template [[host_name(prefix "_each_" #name)]] kernel decltype(linear_cores_row<format, whole, true>)                     \
       linear_cores_row<format, whole, true>;                                                                               \
-  template [[host_name(prefix "8_" #name)]] kernel decltype(linear_cores<format, 1, 1, whole>) linear_cores<format, 1, 1, whole>; \
-  template [[host_name(prefix "16_" #name)]] kernel decltype(linear_cores<format, 2, 2, whole>) linear_cores<format, 2, 2, whole>; \
-  template [[host_name(prefix "32_" #name)]] kernel decltype(linear_cores<format, 2, 4, whole>) linear_cores<format, 2, 4, whole>;
+  template [[host_name(prefix "8_" #name)]] kernel decltype(linear_cores<format, 1, 1, whole, false>)                      \
+      linear_cores<format, 1, 1, whole, false>;                                                                            \
+  template [[host_name(prefix "_each8_" #name)]] kernel decltype(linear_cores<format, 1, 1, whole, true>)                  \
+      linear_cores<format, 1, 1, whole, true>;                                                                             \
+  template [[host_name(prefix "16_" #name)]] kernel decltype(linear_cores<format, 2, 2, whole, false>)                     \
+      linear_cores<format, 2, 2, whole, false>;                                                                            \
+  template [[host_name(prefix "32_" #name)]] kernel decltype(linear_cores<format, 2, 4, whole, false>)                     \
+      linear_cores<format, 2, 4, whole, false>;
 
 MARKBASE_LINEAR_CORES("linear_cores", q2, 2, false)
 MARKBASE_LINEAR_CORES("linear_cores", q4, 4, false)

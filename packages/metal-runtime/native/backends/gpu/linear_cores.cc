@@ -40,7 +40,7 @@ CoreShape shape_of(uint32_t rows) {
   return {"32_", 32, 2};
 }
 
-/** How the simdgroups of linear_cores_row divide the blocks of outputs. */
+/** How simdgroups of the kernels for up to eight rows divide the blocks of outputs. */
 struct RowTeams {
   bool is_alone;  ///< every simdgroup has blocks of its own; else those of a threadgroup share the columns of a block
   uint32_t threadgroups;
@@ -142,7 +142,13 @@ void multiply_by_cores(CommandContext& context, const WeightGroup& group, const 
     return;
   }
 
-  const CoreShape shape = shape_of(count);
+  CoreShape shape = shape_of(count);
+  uint32_t threadgroups = count_blocks(selected, shape.tiles);
+  if (shape.rows == 8) {
+    const RowTeams teams = teams_of(context, p.in, threadgroups);
+    if (teams.is_alone) shape.name = "_each8_";
+    threadgroups = teams.threadgroups;
+  }
   const uint32_t row_blocks = divide_up(count, shape.rows), packed_rows = row_blocks * shape.rows;
   const size_t bytes = packed_rows * row_bytes;
   const size_t offset = context.scratch.take(bytes);
@@ -161,7 +167,7 @@ void multiply_by_cores(CommandContext& context, const WeightGroup& group, const 
   bind_weights(context, selected, group, &dispatch);
   bind_outputs(context, selected, group, &dispatch);
   dispatch.step(kStepArgument, StepArray::kOutputRow);
-  dispatch.grid(count_blocks(selected, shape.tiles), row_blocks, 1, kRowThreads);
+  dispatch.grid(threadgroups, row_blocks, 1, kRowThreads);
 }
 
 }  // namespace markbase::gpu
