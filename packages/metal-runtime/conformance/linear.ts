@@ -322,7 +322,13 @@ export const linear: ConformanceFamily = {
     ...ROW_COUNTS.flatMap((rows) => [
       routerCase(rows, q(284, 21, 2816, 8), true),
       routerCase(rows, q(285, 20, 1056, 8, 32), false),
-      fusedCase({ title: 'q8', rows, weights: [q(286, 19, 1536, 8)], epilogue: 'softcap', hasResidual: true }),
+      fusedCase({
+        title: 'q8',
+        rows,
+        weights: [q(286, 19, 1536, 8)],
+        epilogue: 'softcap',
+        hasResidual: true,
+      }),
     ]),
     groupedNormCase('q4', 9, q(218, 9 * 48, 256, 4), true),
     groupedNormCase('bf16', 8, plainMatrix(219, 8 * 33, 96, 'BF16'), false),

@@ -17,22 +17,26 @@ using namespace metal;
 constant constexpr uint kHeld = 16;
 constant constexpr uint kTogether = 8;
 
-/** What a thread has of a vector: elements first, first + step, .... A step has all loads under way before the first sum. */
+/** What a thread has of a vector: elements first, first + step, .... All loads are under way before the first sum. */
 struct HeldElements {
   float values[kHeld], residuals[kHeld];
   ScalarBits gains[kHeld];
 
-  void load(constant RmsNormParams& p, device const float* x, device const float* residual, device const uchar* gain, uint first,
-            uint step) {
+  void load_gains(constant RmsNormParams& p, device const uchar* gain, uint first, uint step) {
+#pragma unroll
+    for (uint begin = 0; begin < kHeld; begin += kTogether) {
+      if (begin * step >= p.width) continue;
+#pragma unroll
+      for (uint k = begin; k < begin + kTogether; ++k) gains[k].load(gain, p.gain_type, min(first + k * step, p.width - 1));
+    }
+  }
+
+  void load(constant RmsNormParams& p, device const float* x, device const float* residual, uint first, uint step) {
 #pragma unroll
     for (uint begin = 0; begin < kHeld; begin += kTogether) {
       if (begin * step >= p.width) continue;
 #pragma unroll
       for (uint k = begin; k < begin + kTogether; ++k) values[k] = x[min(first + k * step, p.width - 1)];
-      if (p.has_gain != 0) {
-#pragma unroll
-        for (uint k = begin; k < begin + kTogether; ++k) gains[k].load(gain, p.gain_type, min(first + k * step, p.width - 1));
-      }
       if (p.has_residual != 0) {
 #pragma unroll
         for (uint k = begin; k < begin + kTogether; ++k) residuals[k] = residual[min(first + k * step, p.width - 1)];
@@ -81,12 +85,15 @@ kernel void rms_norm(constant RmsNormParams& p [[buffer(0)]],
   const uint step = p.width <= kSimdgroupWidth ? kLanes : kRowThreads;
   if (p.width <= kHeld * step) {
     HeldElements held;
-    held.load(p, from, residual + row * p.residual_stride + offset, gain + launch.shift[1], thread_index, step);
+    if (p.has_gain != 0) held.load_gains(p, gain + launch.shift[1], thread_index, step);
+    nvidia::wait_for_inputs();
+    held.load(p, from, residual + row * p.residual_stride + offset, thread_index, step);
     const float own = held.squares(p.width, thread_index, step);
     const float squares = step == kLanes ? simd_sum(own) : sum_over_threads(own, partial, thread_index / kLanes, thread_index % kLanes);
     held.store(p, norm_factor(squares, p.width, p.eps), to, thread_index, step);
     return;
   }
+  nvidia::wait_for_inputs();
 #endif
   const float factor = vector_factor(DeviceVector{from}, p.width, p.eps, partial, thread_index);
   for (uint i = thread_index; i < p.width; i += threads.x) {

@@ -3,7 +3,8 @@
  * output a simdgroup, a threadgroup prepares its row for itself. Everything that is read is under way before the first sum, the
  * weights before the step's inputs are there. Sums run in the order of linear_row and linear_rows: the same bits.
  *
- * Rows have from 1024 to 3072 columns, a multiple of 32; gains, scales and biases are of bf16; weight rows lie at multiples of 16 bytes.
+ * Rows have more than 1024 columns, up to 3072, a multiple of 32; gains, scales and biases are of bf16, weight rows lie at multiples of
+ * 16 bytes.
  */
 #include <metal_stdlib>
 using namespace metal;
