@@ -225,6 +225,32 @@ const TALL_PAIR = [q(251, 75, 192, 4), q(252, 75, 192, 4)];
 const TALL_UNLIKE = [q(253, 70, 256, 4), q(254, 70, 256, 8)];
 const DEEP_PAIR = [q(255, 30, 1536, 4), q(256, 30, 1536, 4)];
 
+/** A router of a mixture, whose products stay exact in `fast` too: with a norm, or plainly. */
+function routerCase(rows: number, weight: StoredMatrix, hasNorm: boolean): ConformanceCase {
+  const { columns } = weight;
+  const x = normalArray(78, rows * columns);
+  const normGain = gain(79, columns, 'BF16');
+  return {
+    name: `router${hasNorm ? ' with a norm' : ''} [${rows}, ${columns}] x [${weight.rows}]`,
+    rows: { count: rows },
+    inputs: { x: { rows: 'T', width: columns, data: x } },
+    record(ops, device) {
+      const input: Value<'T', 'D'> = ops.input('x', 'T', { axis: 'D', size: columns });
+      const row = hasNorm ? ops.rmsNorm(input, normGain.upload<'D'>(device), { eps: EPS }) : input;
+      ops.output('y', ops.linear(row, weight.upload<'F', 'D'>(device), { isExact: true }));
+    },
+    oracle() {
+      const normed = Float64Array.from(x);
+      for (let begin = 0; hasNorm && begin < x.length; begin += columns) {
+        normed.set(rmsNormOracle(x.subarray(begin, begin + columns), normGain.values, EPS), begin);
+      }
+      return { y: linearOracle(normed, weight) };
+    },
+    tolerance: TOLERANCE.tolerance,
+    fastTolerance: TOLERANCE.tolerance,
+  };
+}
+
 /** One product, scaled, normalised in groups and added: the per-layer projection, which a backend may do at once. */
 function groupedNormCase(
   title: string,
@@ -291,6 +317,18 @@ export const linear: ConformanceFamily = {
       clippedCase(rows, SHARED, false),
       clippedCase(rows, PAIR, true),
       clippedCase(rows, [SMALL], false),
+    ]),
+    // Weights of 8 bits with few outputs, whose products NVIDIA GPUs make in float32 with kernels of their own.
+    ...ROW_COUNTS.flatMap((rows) => [
+      routerCase(rows, q(284, 21, 2816, 8), true),
+      routerCase(rows, q(285, 20, 1056, 8, 32), false),
+      fusedCase({
+        title: 'q8',
+        rows,
+        weights: [q(286, 19, 1536, 8)],
+        epilogue: 'softcap',
+        hasResidual: true,
+      }),
     ]),
     groupedNormCase('q4', 9, q(218, 9 * 48, 256, 4), true),
     groupedNormCase('bf16', 8, plainMatrix(219, 8 * 33, 96, 'BF16'), false),

@@ -20,7 +20,17 @@ inline float embed_element(constant EmbedParams& p, EmbedTable table, uint id, i
   if (p.format != kWeightAffine) return load_scalar(table.weight, p.format, index) * p.scale;
   device const uchar* row = table.weight + ulong(id) * p.width * p.bits / 8;
   const ulong group = ulong(id) * (p.width / p.group) + column / p.group;
+#if defined(MARKBASE_NVIDIA)
+  const ulong first = ulong(column) * p.bits, last = (ulong(p.width) * p.bits + 7) / 8 - 1;
+  const uint low = row[first / 8], high = row[min(first / 8 + 1, last)];
+  ScalarBits scale, bias;
+  scale.load(table.scales, p.scale_type, group);
+  bias.load(table.biases, p.scale_type, group);
+  const float code = float(((low | high << 8) >> uint(first % 8)) & ((1u << p.bits) - 1u));
+  return (code * scale.number(p.scale_type) + bias.number(p.scale_type)) * p.scale;
+#else
   const float code = stored_code(row, p.bits, column);
   const float scaled = code * load_scalar(table.scales, p.scale_type, group);
   return (scaled + load_scalar(table.biases, p.scale_type, group)) * p.scale;
+#endif
 }

@@ -13,6 +13,29 @@ struct DeviceVector {
   float at(uint i) const { return values[i]; }
 };
 
+/** Sum of the squares of x[first], x[first + step], ..., in this order. */
+template <typename Vector>
+inline float strided_squares(Vector x, uint width, uint first, uint step) {
+  float squares = 0.0f;
+#if defined(MARKBASE_NVIDIA)
+  // Loads that are under way together.
+  constexpr uint kTogether = 12;
+  for (uint begin = first; begin < width; begin += kTogether * step) {
+    float values[kTogether];
+#pragma unroll
+    for (uint k = 0; k < kTogether; ++k) values[k] = x.at(min(begin + k * step, width - 1));
+#pragma unroll
+    for (uint k = 0; k < kTogether; ++k) squares = begin + k * step < width ? fma(values[k], values[k], squares) : squares;
+  }
+#else
+  for (uint i = first; i < width; i += step) {
+    const float value = x.at(i);
+    squares = fma(value, value, squares);
+  }
+#endif
+  return squares;
+}
+
 /**
  * norm_factor of a vector, for all threads of the threadgroup: sums run over one simdgroup up to kSimdgroupWidth elements,
  * which every simdgroup then does for itself, and over kRowThreads threads beyond. All threads call it.
@@ -20,17 +43,7 @@ struct DeviceVector {
 template <typename Vector>
 inline float vector_factor(Vector x, uint width, float eps, threadgroup float* partial, uint thread_index) {
   const uint lane = thread_index % kLanes;
-  float squares = 0.0f;
-  if (width <= kSimdgroupWidth) {
-    for (uint i = lane; i < width; i += kLanes) {
-      const float value = x.at(i);
-      squares = fma(value, value, squares);
-    }
-    return norm_factor(simd_sum(squares), width, eps);
-  }
-  for (uint i = thread_index; i < width; i += kRowThreads) {
-    const float value = x.at(i);
-    squares = fma(value, value, squares);
-  }
+  if (width <= kSimdgroupWidth) return norm_factor(simd_sum(strided_squares(x, width, lane, kLanes)), width, eps);
+  const float squares = strided_squares(x, width, thread_index, kRowThreads);
   return norm_factor(sum_over_threads(squares, partial, thread_index / kLanes, lane), width, eps);
 }

@@ -186,3 +186,69 @@ inline Cut select_best(Candidates from, Cut limit, ulong wanted, SelectMemory me
   threadgroup_barrier(mem_flags::mem_threadgroup);
   return {prefix, memory.found[1]};
 }
+
+/** Numbers that describe a chunk: maximum, its lowest id, sum of e^(logit - maximum). */
+constant constexpr uint kSummary = 3;
+
+/** What the chunks of a row say together. */
+struct RowSummary {
+  float maximum;
+  uint best;    ///< lowest id that has it; ~0: every id is excluded
+  float total;  ///< of e^(logit - maximum)
+};
+
+#if defined(MARKBASE_NVIDIA)
+/** Chunks of a lane: 64 hold the largest vocabulary. */
+constant constexpr uint kLaneChunks = 2;
+
+/** A chunk a lane, and the sums in the order of the chunks. */
+inline RowSummary summarise(device const float* summaries, uint chunks, uint lane) {
+  float maxima[kLaneChunks], ids[kLaneChunks], sums[kLaneChunks];
+#pragma unroll
+  for (uint k = 0; k < kLaneChunks; ++k) {
+    device const float* chunk = summaries + min(lane + k * kLanes, chunks - 1) * kSummary;
+    maxima[k] = chunk[0];
+    ids[k] = chunk[1];
+    sums[k] = chunk[2];
+  }
+  // Keeps the loads together.
+  simdgroup_barrier(mem_flags::mem_threadgroup);
+  uint most = 0;
+#pragma unroll
+  for (uint k = 0; k < kLaneChunks; ++k) most = max(most, maxima[k] > kLowest ? order_key(maxima[k]) : 0u);
+  most = simd_max(most);
+  if (most == 0) return {kLowest, ~0u, 0.0f};
+  uint winner = ~0u;
+#pragma unroll
+  for (uint k = 0; k < kLaneChunks; ++k) winner = min(winner, order_key(maxima[k]) == most ? lane + k * kLanes : ~0u);
+  winner = simd_min(winner);
+  RowSummary row = {kLowest, ~0u, 0.0f};
+#pragma unroll
+  for (uint k = 0; k < kLaneChunks; ++k) {
+    const float maximum = simd_shuffle(maxima[k], ushort(winner % kLanes)), id = simd_shuffle(ids[k], ushort(winner % kLanes));
+    row.maximum = winner / kLanes == k ? maximum : row.maximum;
+    row.best = winner / kLanes == k ? as_type<uint>(id) : row.best;
+  }
+#pragma unroll
+  for (uint k = 0; k < kLaneChunks; ++k) {
+    const bool counts = lane + k * kLanes < chunks && maxima[k] > kLowest;
+    const float term = counts ? sums[k] * exponential(maxima[k] - row.maximum) : 0.0f;
+#pragma unroll
+    for (uint i = 0; i < kLanes; ++i) row.total += simd_shuffle(term, ushort(i));
+  }
+  return row;
+}
+#else
+inline RowSummary summarise(device const float* summaries, uint chunks, uint) {
+  RowSummary row = {kLowest, ~0u, 0.0f};
+  for (uint i = 0; i < chunks; ++i) {
+    if (summaries[i * kSummary] <= row.maximum) continue;
+    row.maximum = summaries[i * kSummary];
+    row.best = as_type<uint>(summaries[i * kSummary + 1]);
+  }
+  for (uint i = 0; i < chunks; ++i) {
+    if (summaries[i * kSummary] > kLowest) row.total += summaries[i * kSummary + 2] * exponential(summaries[i * kSummary] - row.maximum);
+  }
+  return row;
+}
+#endif

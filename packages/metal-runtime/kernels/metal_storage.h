@@ -22,6 +22,25 @@ inline float load_scalar(device const uchar* base, uint type, ulong index) {
   return type == kScalarBf16 ? from_bf16(bits) : float(as_type<half>(bits));
 }
 
+#if defined(MARKBASE_NVIDIA)
+/** A stored scalar before it is a number: loads without branches, so that many are under way together. */
+struct ScalarBits {
+  ushort low, high;
+
+  void load(device const uchar* base, uint type, ulong index) {
+    device const ushort* at = (device const ushort*)base;
+    const bool is_wide = type == kScalarF32;
+    low = at[is_wide ? 2 * index : index];
+    high = at[is_wide ? 2 * index + 1 : index];
+  }
+  /** What load_scalar gives. */
+  float number(uint type) const {
+    const float wide = as_type<float>(uint(low) | uint(high) << 16), short_one = from_bf16(low), half_one = float(as_type<half>(low));
+    return type == kScalarF32 ? wide : type == kScalarBf16 ? short_one : half_one;
+  }
+};
+#endif
+
 /** `words` 32-bit words, in loads as wide as the alignment of their address allows. */
 template <int words>
 inline void load_words(device const uchar* at, uint alignment, thread uint* out) {

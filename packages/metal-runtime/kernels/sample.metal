@@ -21,16 +21,56 @@ constant constexpr uint kChunk = 4096;
 /** Most alternatives that are reported: kMaxTopLogprobs of native/device/step.h. */
 constant constexpr uint kAlternatives = 20;
 
-/** Numbers that describe a chunk: maximum, its lowest id, sum of e^(logit - maximum). */
-constant constexpr uint kSummary = 3;
-
 /** SampleRow::allowed_begin of a row without a mask: kNoMask of native/device/step.h. */
 constant constexpr uint kNoMask = 0xffffffffu;
+
+/** A row's wishes: on NVIDIA GPUs all of them are loaded at once. */
+#if defined(MARKBASE_NVIDIA)
+#define MARKBASE_SAMPLE_ROW const SampleRow
+#else
+#define MARKBASE_SAMPLE_ROW device const SampleRow&
+#endif
 
 /** Finite stand-ins for what is not: excluded ids have kLowest. */
 inline float bounded_logit(float logit) {
   if (is_nan(logit)) return kLowest;
   return clamp(logit, kLowest, -kLowest);
+}
+
+/** Brings the logits of a chunk into threadgroup memory; those that are excluded as kLowest. A barrier must follow. */
+inline void load_chunk(constant SampleKernelParams& p, device const float* logits, uint mask, device const uint* allowed, uint first,
+                       uint width, threadgroup float* chunk, uint thread_index) {
+#if defined(MARKBASE_NVIDIA)
+  // Loads that are under way together.
+  constexpr uint kOwn = kChunk / kRowThreads;
+  float values[kOwn];
+  uint words[kOwn];
+#pragma unroll
+  for (uint k = 0; k < kOwn; ++k) {
+    values[k] = logits[first + min(thread_index + k * kRowThreads, width - 1)];
+    words[k] = ~0u;
+  }
+  if (mask != kNoMask) {
+#pragma unroll
+    for (uint k = 0; k < kOwn; ++k) words[k] = allowed[mask + (first + min(thread_index + k * kRowThreads, width - 1)) / 32];
+  }
+  // Keeps the loads together.
+  simdgroup_barrier(mem_flags::mem_threadgroup);
+#pragma unroll
+  for (uint k = 0; k < kOwn; ++k) {
+    // Behind the end, the last one again.
+    const uint i = min(thread_index + k * kRowThreads, width - 1);
+    const float bounded = clamp(values[k], kLowest, -kLowest);
+    const bool counts = !is_nan(values[k]) && (words[k] >> ((first + i) % 32) & 1u) != 0;
+    chunk[i] = counts ? bounded : kLowest;
+  }
+#else
+  for (uint i = thread_index; i < width; i += kRowThreads) {
+    const uint id = first + i;
+    const bool is_allowed = mask == kNoMask || (allowed[mask + id / 32] >> (id % 32) & 1u) != 0;
+    chunk[i] = is_allowed ? bounded_logit(logits[id]) : kLowest;
+  }
+#endif
 }
 
 kernel void sample_penalise(constant SampleKernelParams& p [[buffer(0)]],
@@ -53,32 +93,36 @@ kernel void sample_penalise(constant SampleKernelParams& p [[buffer(0)]],
   const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
   const uint row = at.y, first = at.x * kChunk;
   const uint width = min(kChunk, p.vocabulary - first);
-  const uint mask = rows[row].allowed_begin;
-  for (uint i = thread_index; i < width; i += kRowThreads) {
-    const uint id = first + i;
-    const bool is_allowed = mask == kNoMask || (allowed[mask + id / 32] >> (id % 32) & 1u) != 0;
-    chunk[i] = is_allowed ? bounded_logit(logits[ulong(row) * p.logits_stride + id]) : kLowest;
-  }
+  MARKBASE_SAMPLE_ROW own = rows[row];
+#if defined(MARKBASE_NVIDIA)
+  // What every thread needs first of the lists, asked for beside the logits.
+  const int first_suppressed = p.suppressed == 0 ? 0 : suppressed[min(thread_index, p.suppressed - 1)];
+#endif
+  load_chunk(p, logits + ulong(row) * p.logits_stride, own.allowed_begin, allowed, first, width, chunk, thread_index);
   threadgroup_barrier(mem_flags::mem_threadgroup);
   for (uint i = thread_index; i < p.suppressed; i += kRowThreads) {
+#if defined(MARKBASE_NVIDIA)
+    const uint id = uint(i == thread_index ? first_suppressed : suppressed[i]) - first;
+#else
     const uint id = uint(suppressed[i]) - first;
+#endif
     if (id < width) chunk[id] = kLowest;
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  for (uint i = rows[row].bias_begin + thread_index; i < rows[row].bias_end; i += kRowThreads) {
+  for (uint i = own.bias_begin + thread_index; i < own.bias_end; i += kRowThreads) {
     const uint id = uint(bias_token[i]) - first;
     if (id < width && chunk[id] > kLowest) chunk[id] = bounded_logit(chunk[id] + bias_value[i]);
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  for (uint i = rows[row].history_begin + thread_index; i < rows[row].history_end; i += kRowThreads) {
+  for (uint i = own.history_begin + thread_index; i < own.history_end; i += kRowThreads) {
     const uint id = uint(history_token[i]) - first;
     if (id >= width || chunk[id] <= kLowest) continue;
-    const float penalty = rows[row].repetition_penalty;
+    const float penalty = own.repetition_penalty;
     float logit = chunk[id] > 0.0f ? chunk[id] / penalty : chunk[id] * penalty;
     const int count = history_count[i];
     if (count > 0) {
-      logit = logit - rows[row].presence_penalty;
-      logit = logit - rows[row].frequency_penalty * float(count);
+      logit = logit - own.presence_penalty;
+      logit = logit - own.frequency_penalty * float(count);
     }
     chunk[id] = bounded_logit(logit);
   }
@@ -178,21 +222,14 @@ kernel void sample_choose(constant SampleKernelParams& p [[buffer(0)]],
   device const float* own = summaries + ulong(row) * chunks * kSummary;
   device const float* row_logits = penalised + ulong(row) * p.vocabulary;
 
-  // 1. Maximum, its lowest id, and the logarithm of the sum of exponentials: every thread for itself, few numbers.
-  float maximum = kLowest;
-  uint best = ~0u;
-  for (uint i = 0; i < chunks; ++i) {
-    if (own[i * kSummary] <= maximum) continue;
-    maximum = own[i * kSummary];
-    best = as_type<uint>(own[i * kSummary + 1]);
-  }
-  float total = 0.0f;
-  for (uint i = 0; i < chunks; ++i) {
-    if (own[i * kSummary] > kLowest) total += own[i * kSummary + 2] * exponential(own[i * kSummary] - maximum);
-  }
-  const float log_total = logarithm(max(total, 1.0f));
+  // 1. Maximum, its lowest id, and the logarithm of the sum of exponentials: every thread, or simdgroup, for itself.
+  MARKBASE_SAMPLE_ROW wishes = rows[row];
+  const RowSummary summary = summarise(own, chunks, thread_index % kLanes);
+  const float maximum = summary.maximum;
+  const uint best = summary.best;
+  const float log_total = logarithm(max(summary.total, 1.0f));
   const float nothing = as_type<float>(0xff800000u);
-  const uint wanted = min(rows[row].top_logprobs, kAlternatives);
+  const uint wanted = min(wishes.top_logprobs, kAlternatives);
   if (best == ~0u) {
     if (thread_index == 0) {
       tokens[row] = -1;
@@ -226,7 +263,7 @@ kernel void sample_choose(constant SampleKernelParams& p [[buffer(0)]],
     }
   }
 
-  const float temperature = rows[row].temperature;
+  const float temperature = wishes.temperature;
   if (temperature <= 0.0f) {
     if (thread_index == 0) {
       tokens[row] = int(best);
@@ -237,8 +274,8 @@ kernel void sample_choose(constant SampleKernelParams& p [[buffer(0)]],
 
   // 3. The draw. What is kept of the best comes first, then the token at which the running sum passes the target.
   const Candidates from = {row_logits, p.vocabulary, maximum, temperature};
-  const uint top_k = rows[row].top_k;
-  const float top_p = rows[row].top_p, min_p = rows[row].min_p;
+  const uint top_k = wishes.top_k;
+  const float top_p = wishes.top_p, min_p = wishes.min_p;
   const bool has_top_k = top_k > 0 && top_k < p.vocabulary;
   Cut cut = everything;
   if (has_top_k) cut = select_best<false>(from, cut, top_k, memory, thread_index);
@@ -259,7 +296,7 @@ kernel void sample_choose(constant SampleKernelParams& p [[buffer(0)]],
     if (is_listed) list.weights[thread_index] = is_kept ? weight : 0;
     if (thread_index == 0) atomic_store_explicit(&winner, best, memory_order_relaxed);
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    const ulong target = drawn_target(rows[row].seed_low, rows[row].seed_high, rows[row].draw, kept);
+    const ulong target = drawn_target(wishes.seed_low, wishes.seed_high, wishes.draw, kept);
     ulong before = 0;
     for (uint i = 0; is_listed && i < list.size; ++i) {
       if (list.ids[i] < list.ids[thread_index]) before += list.weights[i];
@@ -288,7 +325,7 @@ kernel void sample_choose(constant SampleKernelParams& p [[buffer(0)]],
       if (from.weight(logit) >= min_p || id == best) sum += from.fixed(logit);
     }
     const ulong kept = total_of(sum, memory, thread_index);
-    const ulong target = drawn_target(rows[row].seed_low, rows[row].seed_high, rows[row].draw, kept);
+    const ulong target = drawn_target(wishes.seed_low, wishes.seed_high, wishes.draw, kept);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     memory.sums[thread_index] = sum;
     if (thread_index == 0) atomic_store_explicit(&winner, best, memory_order_relaxed);

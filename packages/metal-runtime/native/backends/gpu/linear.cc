@@ -346,6 +346,10 @@ Status plan_linear(CommandContext& context) {
     multiply_by_cores(context, all, nullptr);
     return Status::good();
   }
+  if (runs_exactly(context)) {
+    multiply_exactly(context);
+    return Status::good();
+  }
   // Every threadgroup of every dispatch would store h: one dispatch may do it, several need it done before.
   const bool does_prologue = has_prologue && context.rows() == 1 && is_uniform && !is_tiled(p);
   const PreparedRows rows = does_prologue ? PreparedRows{false, 0, 0, 0, p.x_stride} : prepare_rows(context);

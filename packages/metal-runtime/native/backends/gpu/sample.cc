@@ -6,7 +6,7 @@ namespace markbase::gpu {
 
 namespace {
 
-/** Logits that a threadgroup penalises, and numbers that describe them; kChunk and kSummary of sample.metal. */
+/** Logits that a threadgroup penalises, and numbers that describe them; kChunk of sample.metal and kSummary of metal_sample.h. */
 constexpr uint32_t kChunk = 4096;
 constexpr uint32_t kSummary = 3;
 
