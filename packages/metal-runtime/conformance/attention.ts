@@ -305,6 +305,33 @@ const WIDE: readonly (readonly [
   ['wide heads, long window', 2, 1, 256, 2300, 2310, [one(9000, 3)], 'shared', [1]],
 ];
 
+/** Wide heads of many rows: windows, rings that wrap around, images, several slots, heads that no block of queries holds. */
+const WIDE_MANY: readonly (readonly [
+  title: string,
+  heads: number,
+  kvHeads: number,
+  width: number,
+  window: number | null,
+  capacity: number,
+  sequences: readonly Sequence[],
+  mode: (typeof MODES)[number] | 'plain',
+  chunks: readonly number[],
+  block?: readonly [number, number],
+])[] = [
+  ['many rows', 8, 1, 256, null, 200, [one(100, 33)], 'prepared', [9, 16]],
+  ['many rows', 4, 2, 512, null, 200, [one(70, 33)], 'keyIsValue', [9, 16]],
+  ['many rows in a window', 4, 2, 256, 40, 72, [one(500, 33)], 'shared', [9, 16]],
+  ['many rows in a window', 2, 1, 512, 33, 65, [one(60, 33)], 'plain', [12]],
+  ['many rows of an image', 8, 1, 256, 40, 100, [one(240, 33)], 'prepared', [], [250, 268]],
+  ['many rows of slots', 3, 1, 256, 50, 101, [other(300, 12, 2), one(0, 12), other(62, 12, 1)], 'prepared', []],
+  ['many rows of slots', 8, 1, 512, null, 90, [one(70, 10), other(0, 10, 3)], 'prepared', []],
+  ['many heads', 70, 1, 256, null, 32, [one(3, 9)], 'plain', []],
+  ['many rows', 2, 1, 256, 70, 160, [one(100, 65)], 'prepared', [33]],
+  ['many rows', 2, 2, 512, null, 160, [one(0, 65)], 'prepared', [33]],
+  ['many rows', 2, 1, 256, 64, 300, [one(200, 129)], 'prepared', [50]],
+  ['many rows', 4, 2, 256, null, 129, [one(0, 129)], 'keyIsValue', []],
+];
+
 const MODES = ['prepared', 'keyIsValue', 'shared'] as const;
 
 export const attention: ConformanceFamily = {
@@ -423,6 +450,21 @@ export const attention: ConformanceFamily = {
         mode,
         chunks,
         fastRowCount: 'few',
+      }),
+    ),
+    ...WIDE_MANY.map(([title, heads, kvHeads, width, window, capacity, sequences, mode, chunks, block]) =>
+      attentionCase({
+        title: `wide heads, ${title}`,
+        heads,
+        kvHeads,
+        width,
+        window,
+        capacity,
+        dtype: 'BF16',
+        sequences,
+        mode,
+        chunks,
+        block,
       }),
     ),
     attentionCase({

@@ -75,6 +75,21 @@ inline void load_matrix_lanes(void* const* slots) {
   }
 }
 
+/** The same of four 8 × 8 matrices, with pairs of neighbours in a column. */
+inline void load_matrix_transposed_lanes(void* const* slots) {
+  unsigned short rows[kSimdWidth][8] = {};
+  for (unsigned i = 0; i < kSimdWidth; ++i) {
+    if (slots[i]) __builtin_memcpy(rows[i], static_cast<const MatrixLoad*>(slots[i])->row, sizeof rows[i]);
+  }
+  for (unsigned lane = 0; lane < kSimdWidth; ++lane) {
+    if (!slots[lane]) continue;
+    const unsigned group = lane / 4, row = lane % 4 * 2;
+    for (unsigned part = 0; part < 4; ++part) {
+      static_cast<const MatrixLoad*>(slots[lane])->pairs[part] = rows[8 * part + row][group] | rows[8 * part + row + 1][group] << 16;
+    }
+  }
+}
+
 }  // namespace msl
 
 namespace nvidia {
@@ -124,6 +139,21 @@ inline void load_transposed(unsigned (&pairs)[2], const bfloat* row, MSL_LINE) {
 inline void load_matrix(unsigned (&pairs)[4], const uchar* row, MSL_LINE) {
   msl::MatrixLoad slot{row, pairs};
   msl::meet_lanes(&slot, msl::load_matrix_lanes, "load_matrix", line);
+}
+
+/**
+ * A 16 × 16 matrix of 16-bit elements in threadgroup memory, its two halves of 8 columns as multiply_accumulate takes outputs, the
+ * left one first. Lanes name rows as for load_matrix.
+ */
+inline void load_matrix_transposed(unsigned (&pairs)[4], const uchar* row, MSL_LINE) {
+  msl::MatrixLoad slot{row, pairs};
+  msl::meet_lanes(&slot, msl::load_matrix_transposed_lanes, "load_matrix_transposed", line);
+}
+
+/** 2^x; what is no normal number becomes 0. */
+inline float exponential_of_two(float x) {
+  const float y = __builtin_exp2f(x);
+  return y < 0x1p-126f ? 0.0f : y;
 }
 
 /** a b + c of two numbers of bf16 each, rounded once. */

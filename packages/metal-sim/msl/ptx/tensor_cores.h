@@ -77,6 +77,22 @@ inline void load_matrix(unsigned (&pairs)[4], const uchar* row) {
                : "=r"(pairs[0]), "=r"(pairs[1]), "=r"(pairs[2]), "=r"(pairs[3]) : "r"(shared_address(row)) : "memory");
 }
 
+/**
+ * A 16 × 16 matrix of 16-bit elements in threadgroup memory, its two halves of 8 columns as multiply_accumulate takes outputs, the
+ * left one first. Lanes name rows as for load_matrix.
+ */
+inline void load_matrix_transposed(unsigned (&pairs)[4], const uchar* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(pairs[0]), "=r"(pairs[1]), "=r"(pairs[2]), "=r"(pairs[3]) : "r"(shared_address(row)) : "memory");
+}
+
+/** 2^x, to about 2e-7 of it; what is no normal number becomes 0. */
+inline float exponential_of_two(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 /** a b + c of two numbers of bf16 each, rounded once. */
 inline unsigned fma_pair(unsigned a, unsigned b, unsigned c) {
   unsigned pair;

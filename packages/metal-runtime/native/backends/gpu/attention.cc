@@ -6,6 +6,7 @@
 #include "attention_few.h"
 #include "attention_spans.h"
 #include "attention_tile.h"
+#include "attention_wide.h"
 #include "step_planner.h"
 
 namespace markbase::gpu {
@@ -62,12 +63,21 @@ Status plan_attention_spans(CommandContext& context, AttentionSpans* spans) {
   const size_t prepared_bytes = size_t{rows} * p.heads * p.width * sizeof(float);
   if (prepares_first) {
     prepared = context.scratch.take(prepared_bytes);
-    DispatchBuilder dispatch(context, "attention", "attention_prepare_" + cache);
-    dispatch.operands(0, 3).operands(4, 9);
-    dispatch.scratch(kScratchArgument + 1, prepared, prepared_bytes, true);
-    dispatch.step(kStepArgument, of_set(StepArray::kPosition, p.row_set));
-    dispatch.step(kStepArgument + 1, of_set(StepArray::kSlot, p.row_set));
-    dispatch.grid(p.heads + (p.has_kv != 0 ? 2 * p.kv_heads : 0), rows, 1, kLanes);
+    if (prepares_by_lanes(context)) {
+      plan_attention_prepare(context, prepared, prepared_bytes);
+    } else {
+      DispatchBuilder dispatch(context, "attention", "attention_prepare_" + cache);
+      dispatch.operands(0, 3).operands(4, 9);
+      dispatch.scratch(kScratchArgument + 1, prepared, prepared_bytes, true);
+      dispatch.step(kStepArgument, of_set(StepArray::kPosition, p.row_set));
+      dispatch.step(kStepArgument + 1, of_set(StepArray::kSlot, p.row_set));
+      dispatch.grid(p.heads + (p.has_kv != 0 ? 2 * p.kv_heads : 0), rows, 1, kLanes);
+    }
+  }
+
+  if (runs_on_tiles && runs_attention_wide(context)) {
+    plan_attention_wide(context, prepares_first, prepared, prepared_bytes);
+    return Status::good();
   }
 
   if (runs_on_tiles) {

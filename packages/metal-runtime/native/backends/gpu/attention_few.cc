@@ -78,6 +78,22 @@ bool runs_attention_few(const CommandContext& context) {
   return size_t{rows} * head_tiles(p) * sizeof(uint32_t) <= kCounterBytes;
 }
 
+bool prepares_by_lanes(const CommandContext& context) {
+  const auto& p = context.params<AttentionParams>();
+  if (!context.traits.has_tensor_cores() || p.is_fast == 0 || p.has_prepare == 0) return false;
+  if ((p.width != 256 && p.width != 512) || p.cache_type != kScalarBf16 || p.gain_type != kScalarBf16) return false;
+  return is_aligned(context, 1) && is_aligned(context, 2);
+}
+
+void plan_attention_prepare(CommandContext& context, size_t prepared, size_t prepared_bytes) {
+  const auto& p = context.params<AttentionParams>();
+  DispatchBuilder dispatch(context, "attention_few", "attention_few_prepare_k" + std::to_string(p.width));
+  dispatch.operands(0, 3).operands(4, 9);
+  dispatch.scratch(kScratchArgument + 1, prepared, prepared_bytes, true);
+  bind_positions(p, &dispatch);
+  dispatch.grid(p.heads + (p.has_kv != 0 ? 2 * p.kv_heads : 0), context.rows(), 1, kLanes);
+}
+
 void plan_attention_few(CommandContext& context) {
   const auto& p = context.params<AttentionParams>();
   const uint32_t rows = context.rows();
@@ -85,14 +101,7 @@ void plan_attention_few(CommandContext& context) {
   const bool prepares = p.has_prepare != 0, prepares_first = prepares && rows > 1;
   const size_t prepared_bytes = size_t{rows} * p.heads * p.width * sizeof(float);
   const size_t prepared = prepares_first ? context.scratch.take(prepared_bytes) : 0;
-  if (prepares_first) {
-    DispatchBuilder dispatch(context, "attention_few", "attention_few_prepare_k" + width);
-    dispatch.operands(0, 3).operands(4, 9);
-    dispatch.scratch(kScratchArgument + 1, prepared, prepared_bytes, true);
-    bind_positions(p, &dispatch);
-    dispatch.grid(p.heads + (p.has_kv != 0 ? 2 * p.kv_heads : 0), rows, 1, kLanes);
-  }
-
+  if (prepares_first) plan_attention_prepare(context, prepared, prepared_bytes);
   const uint32_t spans = spans_of_long(context, p), places = most_places(p, context.shape, spans);
   const size_t span_bytes = size_t{rows} * p.heads * places * (p.width + kSpanHeader) * sizeof(float);
   const size_t results = context.scratch.take(span_bytes);

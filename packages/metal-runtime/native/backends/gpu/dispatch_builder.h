@@ -49,6 +49,7 @@ class Scratch {
 /** What plans need to know of a GPU. */
 struct GpuTraits {
   uint32_t multiprocessors = 0;  ///< of an NVIDIA GPU, for whose tensor cores kernels/nvidia are; 0: another GPU
+  uint32_t shared_bytes = 0;     ///< of an NVIDIA GPU: threadgroup memory that a threadgroup can have
   bool has_tensor_cores() const { return multiprocessors > 0; }
 };
 
