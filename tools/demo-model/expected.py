@@ -25,13 +25,14 @@ from evaluate import HELD_OUT, load
 from train import SEED
 
 STEPS = 16
+TEXT_TOKENS = 18
 IMAGE_GRID = (9, 6)  # patches across and down: six soft tokens
 AUDIO_SAMPLES = 4000
 
 
 def text_part(model, tokenizer: Tokenizer, device: torch.device) -> dict[str, Tensor]:
     made = Conversation([Turn("Tell me a story.", "Once upon a time, there was a small fox.")])
-    ids = tokenizer.encode("".join(text for text, _ in segments(made)), add_special_tokens=False).ids
+    ids = tokenizer.encode("".join(text for text, _ in segments(made)), add_special_tokens=False).ids[:TEXT_TOKENS]
     hidden: dict[int, Tensor] = {}
     inner = model.model.language_model
     hooks = [inner.layers[0].register_forward_pre_hook(lambda module, inputs: hidden.__setitem__(0, inputs[0]))]
@@ -59,7 +60,7 @@ def generate_part(model, tokenizer: Tokenizer, device: torch.device) -> dict[str
     ids: list[int] = []
     while len(ids) < model.config.text_config.sliding_window - 12:
         text = prompt(Conversation([*turns, Turn("Tell me a story about a bear called Stella.")]))
-        ids = tokenizer.encode(text, add_special_tokens=False).ids
+        ids = tokenizer.encode(text, add_special_tokens=False).ids[:TEXT_TOKENS]
         turns.append(arithmetic_turn(r, HELD_OUT, problems=0.0))
     sequence, rows = list(ids), []
     for _ in range(STEPS):
@@ -80,7 +81,7 @@ def generate_part(model, tokenizer: Tokenizer, device: torch.device) -> dict[str
 
 def prompt_with(tokenizer: Tokenizer, opening: str, placeholder: str, closing: str, count: int, ask: str) -> list[int]:
     text = prompt(Conversation([Turn(opening + placeholder * count + closing + ask)]))
-    ids = tokenizer.encode(text, add_special_tokens=False).ids
+    ids = tokenizer.encode(text, add_special_tokens=False).ids[:TEXT_TOKENS]
     assert ids.count(token_id(placeholder)) == count
     return ids
 

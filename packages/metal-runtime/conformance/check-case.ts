@@ -43,14 +43,15 @@ export async function checkCase(
   }
   for (const [name, results] of variants) expect(findChangedBits(results, plain), name).toBeNull();
 
-  if (!test.fastTolerance) return;
+  const { fastTolerance } = test;
+  if (!fastTolerance) return;
   const options = { precision: 'fast', rowCount: test.fastRowCount } as const;
   const { results: fast } = await run(options);
-  expect(findDifference(fast, expected(test), test.fastTolerance), 'fast').toBeNull();
-  // What runs on tensor cores rounds its rows where it stands: fused and chunked, `fast` is as close there, not the same.
+  expect(findDifference(fast, expected(test), fastTolerance), 'fast').toBeNull();
+  // NVIDIA GPUs have several kernels for few and many rows, which round in their own places: as close, not the same.
   const findFastChange = (results: Results) =>
     device.info.kind === 'cuda'
-      ? findDifference(results, expected(test), test.fastTolerance as typeof test.tolerance)
+      ? findDifference(results, expected(test), fastTolerance)
       : findChangedBits(results, fast);
   const { results: fastPlain } = await run({ ...options, fusions: false });
   expect(findFastChange(fastPlain), 'fast, fused').toBeNull();
@@ -63,6 +64,6 @@ export async function checkCase(
   for (const { other, rows } of test.equivalents ?? []) {
     const { results } = await runCase(device, other, options);
     const picked = pickRows(results, other.rows.count, rows);
-    expect(findChangedBits(picked, fast), `fast, ${other.name}`).toBeNull();
+    expect(findFastChange(picked), `fast, ${other.name}`).toBeNull();
   }
 }

@@ -361,6 +361,26 @@ export const linear: ConformanceFamily = {
       fusedCase({ title: 'tall, unlike', rows, weights: TALL_UNLIKE, epilogue: 'geglu' }),
       fusedCase({ title: 'tall', rows, weights: [q(266, 140, 128, 6)], epilogue: 'softcap' }),
     ]),
+    // Rows of the kernels for few rows on tensor cores, which fill one and go beyond it.
+    ...[9, 16, 17, 31].flatMap((rows) => [
+      ...([2, 4, 6, 8] as const).map((bits, i) =>
+        linearCase(`few q${bits}`, rows, q(290 + i, 50, 320, bits)),
+      ),
+      linearCase('few bf16', rows, plainMatrix(294, 50, 320, 'BF16')),
+      fusedCase({ title: 'few, three weights', rows, weights: WIDE, epilogue: 'store', hasResidual: true }),
+      fusedCase({ title: 'few', rows, weights: DEEP_PAIR, epilogue: 'geglu', hasResidual: true }),
+    ]),
+    // So many outputs that simdgroups have blocks of their own.
+    ...[1, 5].flatMap((rows) => [
+      linearCase('each q4', rows, q(295, 2100, 256, 4)),
+      fusedCase({
+        title: 'each',
+        rows,
+        weights: [q(296, 1000, 256, 4), q(297, 1000, 256, 4)],
+        epilogue: 'geglu',
+        hasResidual: true,
+      }),
+    ]),
     linearCase('deep q4', 33, q(267, 50, 2048, 4)),
     linearCase('deep q6', 33, q(268, 50, 1600, 6)),
     fusedCase({ title: 'deep', rows: 33, weights: DEEP_PAIR, epilogue: 'geglu' }),

@@ -48,7 +48,8 @@ const TWO_THREADGROUPS = /^linear_(?:cores|whole)(?:_row|_each|8|_each8)_/;
  */
 export function finishPtx(ptx, kernel, architecture) {
   let text = ptx;
-  if (TWO_THREADGROUPS.test(kernel)) text = text.replace(/^\)\n\{$/m, ')\n.maxntid 256, 1, 1\n.minnctapersm 2\n{');
+  if (TWO_THREADGROUPS.test(kernel))
+    text = text.replace(/^\)\n\{$/m, ')\n.maxntid 256, 1, 1\n.minnctapersm 2\n{');
   if (architecture === 'sm_80') return text;
   const begin = ['\tgriddepcontrol.launch_dependents;'];
   if (!text.includes('griddepcontrol.wait')) begin.push('\tgriddepcontrol.wait;');

@@ -79,7 +79,7 @@ struct ChunkScalars {
     if (whole) {
       nvidia::load_weights<(spans + 1) / 2>(base + 2 * begin, words);
     } else {
-      for (uint a = 0; a < spans; ++a) words[a] = ((device const ushort*)base)[min(begin + a, last) * kSpan / group];
+      for (uint a = 0; a < spans; ++a) words[a] = nvidia::load_weight_scalar(base + 2 * (min(begin + a, last) * kSpan / group));
     }
   }
   float at(uint a) const {

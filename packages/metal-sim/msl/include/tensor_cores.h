@@ -109,6 +109,13 @@ inline void load_weights(const void* at, unsigned* out) {
 /** (word & mask) | bits. */
 inline unsigned masked_or(unsigned word, unsigned mask, unsigned bits) { return (word & mask) | bits; }
 
+/** 16 bits of a weight's scales or biases. */
+inline unsigned load_weight_scalar(const void* at) {
+  unsigned short bits;
+  __builtin_memcpy(&bits, at, sizeof bits);
+  return bits;
+}
+
 /** Two numbers rounded to bf16, the first one in the lower half. */
 inline unsigned bf16_pair(float first, float second) {
   const bfloat pair[2] = {bfloat(first), bfloat(second)};

@@ -34,6 +34,13 @@ inline unsigned masked_or(unsigned word, unsigned mask, unsigned bits) {
   return result;
 }
 
+/** 16 bits of a weight's scales or biases, the same way. */
+inline unsigned load_weight_scalar(const void* at) {
+  unsigned short bits;
+  asm("ld.global.nc.u16 %0, [%1];" : "=h"(bits) : "l"((__attribute__((address_space(1))) const void*)at));
+  return bits;
+}
+
 /** Two numbers rounded to bf16, the first one in the lower half. */
 inline unsigned bf16_pair(float first, float second) {
   unsigned pair;
