@@ -60,7 +60,7 @@ def generate_part(model, tokenizer: Tokenizer, device: torch.device) -> dict[str
     ids: list[int] = []
     while len(ids) < model.config.text_config.sliding_window - 12:
         text = prompt(Conversation([*turns, Turn("Tell me a story about a bear called Stella.")]))
-        ids = tokenizer.encode(text, add_special_tokens=False).ids[:TEXT_TOKENS]
+        ids = tokenizer.encode(text, add_special_tokens=False).ids
         turns.append(arithmetic_turn(r, HELD_OUT, problems=0.0))
     sequence, rows = list(ids), []
     for _ in range(STEPS):
@@ -81,7 +81,7 @@ def generate_part(model, tokenizer: Tokenizer, device: torch.device) -> dict[str
 
 def prompt_with(tokenizer: Tokenizer, opening: str, placeholder: str, closing: str, count: int, ask: str) -> list[int]:
     text = prompt(Conversation([Turn(opening + placeholder * count + closing + ask)]))
-    ids = tokenizer.encode(text, add_special_tokens=False).ids[:TEXT_TOKENS]
+    ids = tokenizer.encode(text, add_special_tokens=False).ids
     assert ids.count(token_id(placeholder)) == count
     return ids
 
