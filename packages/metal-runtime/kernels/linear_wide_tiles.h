@@ -9,7 +9,7 @@
 #define MARKBASE_WIDE_THREADS 128
 #define MARKBASE_WIDE_COLUMNS 64
 
-/** Stages in threadgroup memory; two threadgroups of any kind fit into a multiprocessor. `bits`: of an element of the weight. */
+/** Stages in threadgroup memory; two threadgroups of any kind fit into a multiprocessor of 8.0 and 9.0. `bits`: of an element of the weight. */
 constexpr uint32_t wide_stages(uint32_t rows, uint32_t bits) { return rows == 128 && bits == 8 ? 3 : 4; }
 
 constexpr uint32_t wide_row_bytes(uint32_t rows) { return rows * MARKBASE_WIDE_COLUMNS * 2; }

@@ -13,7 +13,7 @@ export interface RecordOptions {
   /**
    * Chooses the kernels of products, and of attention where the backend has two: those that read weights and keys in order,
    * for a few rows, or those that work on tiles. They add in another order; a row has the same bits whatever other rows its
-   * step has. Default: by `maxRows`.
+   * step has (on NVIDIA GPUs: in `high`). Default: by `maxRows`.
    */
   readonly rowCount?: 'few' | 'many';
   /** Names of fusions to leave out, or false for none at all. Default: all. */

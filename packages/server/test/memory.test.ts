@@ -47,9 +47,12 @@ it('keeps nothing of a request that is over', async () => {
     }
   };
   await rounds(25);
-  const before = await heapBytes();
-  await rounds(40);
-  const perRequest = ((await heapBytes()) - before) / (40 * 8);
-  // A forgotten listener alone keeps a prompt, some 10 kB.
-  expect(perRequest).toBeLessThan(5000);
+  const perRequest: number[] = [];
+  for (let part = 0; part < 3; part++) {
+    const before = await heapBytes();
+    await rounds(20);
+    perRequest.push(((await heapBytes()) - before) / (20 * 8));
+  }
+  // A forgotten listener alone keeps a prompt, some 10 kB, every time; what the engine compiles meanwhile comes once.
+  expect(Math.min(...perRequest)).toBeLessThan(5000);
 });

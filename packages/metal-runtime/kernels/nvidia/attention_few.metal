@@ -361,11 +361,12 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
   }
   if (places > kDirectSpans) return;
 
-  // 7. Who is last sees what the others stored, for all fence before they count.
+  // 7. Who is last sees what the others stored, for all fence before one counts for them, which fences behind the barrier too.
   const uint count = chunks.spans();
   atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device);
   threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
   if (thread_index == 0) {
+    atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device);
     device atomic_uint* counter = arrived + row * p.kv_heads * tiles + at.y;
     const uint earlier = atomic_fetch_add_explicit(counter, 1u, memory_order_relaxed);
     is_last = earlier + 1 == count ? 1 : 0;

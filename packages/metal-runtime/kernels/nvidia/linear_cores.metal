@@ -7,7 +7,7 @@
  * float32. The rows are rounded to bf16 (packed_rows.h).
  *
  * The eight simdgroups of a threadgroup share the columns, some spans of 64 at a time, and the shares are added in the order of the
- * columns: a row gives the same bits whatever rows are beside it. Weights are loaded one chunk ahead, the first one before the step's inputs are there.
+ * columns: among kernels with chunks of one size, a row gives the same bits whatever rows are beside it. Weights are loaded one chunk ahead, the first one before the step's inputs are there.
  * Scales and biases are of bf16, rows of weights begin at multiples of 16 bytes: between loads there are no branches. Kernels
  * named `whole` load the scales of a chunk at once: groups have 64 columns, and rows a multiple of 256.
  */

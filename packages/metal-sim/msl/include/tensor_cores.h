@@ -94,9 +94,6 @@ inline void load_matrix_transposed_lanes(void* const* slots) {
 
 namespace nvidia {
 
-/** Brings a line of 128 bytes into the second-level cache: nothing here. */
-inline void prefetch(const void*) {}
-
 /** Waits for what the kernels before make: they have ended here. */
 inline void wait_for_inputs() {}
 

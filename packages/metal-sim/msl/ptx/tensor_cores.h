@@ -4,9 +4,6 @@
 
 namespace nvidia {
 
-/** Brings a line of 128 bytes into the second-level cache. */
-inline void prefetch(const void* at) { asm volatile("prefetch.L2 [%0];" : : "l"(at)); }
-
 /** Waits for what the kernels before make; until then, a kernel reads weights alone. From sm_90 on it starts before they end. */
 inline void wait_for_inputs() {
 #if __CUDA_ARCH__ >= 900

@@ -16,8 +16,9 @@ constexpr uint32_t kPartColumns = 256;
 constexpr uint32_t kSimdgroupQueries = 16;
 constexpr uint32_t kMostQueries = 64;
 
-/** Threadgroup memory of the largest kernel, with what it declares itself. */
+/** Threadgroup memory of the kernels, with what they declare themselves: blocks of 32 queries, and those of 64 with heads of 512 columns. */
 constexpr uint32_t kMostSharedBytes = 160 * 1024;
+constexpr uint32_t kLargestSharedBytes = 182 * 1024;
 
 /** Two stages of keys and values; of wide heads, scores that simdgroups exchange too. */
 uint32_t shared_bytes(uint32_t width, uint32_t simdgroups) {
@@ -54,7 +55,8 @@ void plan_attention_wide(CommandContext& context, bool is_prepared, size_t prepa
   const auto& p = context.params<AttentionParams>();
   // Small blocks where large ones would leave multiprocessors idle.
   WideGrid grid = wide_grid(p, context.rows(), kMostQueries);
-  if (grid.blocks * grid.tiles < context.traits.multiprocessors) grid = wide_grid(p, context.rows(), kMostQueries / 2);
+  const bool fits = p.width == kPartColumns || context.traits.shared_bytes >= kLargestSharedBytes;
+  if (!fits || grid.blocks * grid.tiles < context.traits.multiprocessors) grid = wide_grid(p, context.rows(), kMostQueries / 2);
   const uint32_t simdgroups = grid.queries / kSimdgroupQueries * (p.width / kPartColumns);
   DispatchBuilder dispatch(context, "attention_wide",
                            "attention_wide" + std::to_string(grid.queries) + "_k" + std::to_string(p.width));

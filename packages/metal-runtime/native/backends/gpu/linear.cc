@@ -240,7 +240,9 @@ void multiply_wide(CommandContext& context, const LinearParams& selected, const 
 /** What multiplies with weights that are stored alike. */
 void multiply(CommandContext& context, const WeightGroup& group, bool does_prologue, const PreparedRows& rows) {
   const auto& p = context.params<LinearParams>();
-  if (!does_prologue && runs_on_cores(context, group.index[0])) return multiply_by_cores(context, group, &rows);
+  if (!does_prologue && row_alignment_of(context, rows) >= 16 && runs_on_cores(context, group)) {
+    return multiply_by_cores(context, group, &rows);
+  }
   LinearParams selected = select_weights(p, group);
   if (is_wide_group(context, group, rows)) {
     multiply_wide(context, selected, group, widen_rows(context, rows),
@@ -340,9 +342,9 @@ Status plan_linear(CommandContext& context) {
   const bool is_unlike_pair = p.epilogue == kLinearGeglu && !is_alike(p.weight[0], p.weight[1]);
   bool is_uniform = true;
   for (uint32_t i = 0; i < p.weights; ++i) is_uniform = is_uniform && is_alike(p.weight[0], p.weight[i]) && p.weight[i].has_clip == 0;
-  if (is_uniform && runs_on_cores(context, 0) && packs_with_prologue(context)) {
-    WeightGroup all;
-    for (uint32_t i = 0; i < p.weights; ++i) all.index[all.count++] = i;
+  WeightGroup all;
+  for (uint32_t i = 0; i < p.weights; ++i) all.index[all.count++] = i;
+  if (is_uniform && runs_on_cores(context, all) && packs_with_prologue(context)) {
     multiply_by_cores(context, all, nullptr);
     return Status::good();
   }

@@ -101,15 +101,18 @@ bool runs_on_cores(const GpuTraits& traits, const LinearParams& p, const LinearW
   return weight.bits % 2 == 0 && weight.group % kSpan == 0 && weight.scale_type == kScalarBf16;
 }
 
-bool runs_on_cores(const CommandContext& context, uint32_t index) {
+bool runs_on_cores(const CommandContext& context, const WeightGroup& group) {
   const auto& p = context.params<LinearParams>();
-  const LinearWeightParams& weight = p.weight[index];
-  if (!runs_on_cores(context.traits, p, weight, context.rows())) return false;
-  const uint32_t operand = kFirstWeight + 3 * index;
-  if (row_alignment(context.command, operand, weight_row_bytes(weight.format, weight.bits, p.in)) < 16) return false;
-  if (weight.format != kWeightAffine) return true;
-  // A chunk of scales is one load.
-  return operand_offset(context.command, operand + 1) % 8 == 0 && operand_offset(context.command, operand + 2) % 8 == 0;
+  for (uint32_t i = 0; i < group.count; ++i) {
+    const LinearWeightParams& weight = p.weight[group.index[i]];
+    if (!runs_on_cores(context.traits, p, weight, context.rows())) return false;
+    const uint32_t operand = kFirstWeight + 3 * group.index[i];
+    if (row_alignment(context.command, operand, weight_row_bytes(weight.format, weight.bits, p.in)) < 16) return false;
+    if (weight.format != kWeightAffine) continue;
+    // A chunk of scales is one load.
+    if (operand_offset(context.command, operand + 1) % 8 != 0 || operand_offset(context.command, operand + 2) % 8 != 0) return false;
+  }
+  return true;
 }
 
 bool packs_with_prologue(const CommandContext& context) {

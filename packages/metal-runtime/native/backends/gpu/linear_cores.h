@@ -42,8 +42,8 @@ inline constexpr uint32_t kMostCoreRows = 32;
 /** True when the tensor cores of a GPU multiply few rows with a weight of a linear, wherever it lies: kernels/nvidia/linear_cores.metal. */
 bool runs_on_cores(const GpuTraits& traits, const LinearParams& p, const LinearWeightParams& weight, uint32_t rows);
 
-/** The same of weight `index` of the command, where it lies. */
-bool runs_on_cores(const CommandContext& context, uint32_t index);
+/** The same of weights of the command, where they lie. */
+bool runs_on_cores(const CommandContext& context, const WeightGroup& group);
 
 /** True when the prologue of the command, if it has one, can be a part of its products on tensor cores. */
 bool packs_with_prologue(const CommandContext& context);
