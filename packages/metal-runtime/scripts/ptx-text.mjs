@@ -36,7 +36,7 @@ export function splitPtx(ptx) {
 }
 
 /** Kernels of which a multiprocessor is to hold two threadgroups: registers are limited to what that allows. */
-const TWO_THREADGROUPS = /^linear_(?:cores|whole)(?:_row|_each|8|_each8)_/;
+const TWO_THREADGROUPS = /^linear_(?:cores(?:_row|_each|8|_each8)|stream.*)_/;
 
 /**
  * Adds what a compiler does not know of an entry: how many threadgroups stay side by side, and from sm_90 on that the kernels

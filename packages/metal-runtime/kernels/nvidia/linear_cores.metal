@@ -23,6 +23,7 @@ using namespace metal;
 #include "metal_clip.h"
 #include "metal_linear_epilogue.h"
 #include "nvidia/packed_rows.h"
+#include "nvidia/bound_weights.h"
 
 /** Weight rows of a product. */
 constant constexpr uint kTile = 16;
@@ -39,16 +40,14 @@ constexpr uint chunk_spans() {
   return (lane_words<format>() <= 2 ? 4 : 2) / tiles;
 }
 
-/** Codes 4 m .. 4 m + 3 of a lane as two pairs; of 4 bits, those that lie four apart in a word make a pair. */
+/** Codes 4 m .. 4 m + 3 of a lane as two pairs. */
 template <int format>
 inline void code_pairs(thread const uint* words, int m, thread uint& first, thread uint& second) {
   if (format == kFormatBf16) {
     first = words[2 * m];
     second = words[2 * m + 1];
   } else if (format == 4) {
-    const uint word = words[m / 2] >> (m % 2 * 8);
-    first = nvidia::masked_or(word, 0x000f000fu, 0x43004300u);
-    second = nvidia::masked_or(word >> 4, 0x000f000fu, 0x43004300u);
+    four_bit_pairs(words[m / 2] >> (m % 2 * 8), first, second);
   } else {
     constexpr int bits = format <= 8 ? format : 8;
     first = nvidia::bf16_pair(code_at<bits>(words, 4 * m), code_at<bits>(words, 4 * m + 1));
@@ -191,23 +190,6 @@ inline CoreBlock core_block(constant LinearParams& p, uint block, uint tiles) {
   }
   return {is_pair, weight, block * outputs, outputs / tiles};
 }
-
-/** The weights of a linear and its outputs, as the kernels are bound to them. */
-struct BoundWeights {
-  device const uchar *w0, *s0, *b0, *w1, *s1, *b1, *w2, *s2, *b2;
-  device float *y0, *y1, *y2;
-
-  /** Row `row` of weight `index`. */
-  WeightRow row(constant Launch& launch, uint index, uint row, uint row_bytes, uint scale_bytes) const {
-    const uint shift = 6 + 3 * index;
-    device const uchar* weight = index == 0 ? w0 : index == 1 ? w1 : w2;
-    device const uchar* scales = index == 0 ? s0 : index == 1 ? s1 : s2;
-    device const uchar* biases = index == 0 ? b0 : index == 1 ? b1 : b2;
-    return {weight + launch.shift[shift] + ulong(row) * row_bytes, scales + launch.shift[shift + 1] + ulong(row) * scale_bytes,
-            biases + launch.shift[shift + 2] + ulong(row) * scale_bytes};
-  }
-  device float* output(uint index) const { return index == 0 ? y0 : index == 1 ? y1 : y2; }
-};
 
 /** A simdgroup's share of the products of a tile: [16, 8 blocks], or of one row [16]. */
 template <int blocks, bool is_row>
@@ -368,22 +350,6 @@ inline void multiply_alone(constant LinearParams& p, constant Launch& launch, Bo
   }
 }
 
-#define MARKBASE_CORES_ARGUMENTS                                                                                      \
-  constant LinearParams &p [[buffer(0)]], constant Launch &launch [[buffer(1)]], device const float *x [[buffer(2)]], \
-      device const float *residual [[buffer(3)]], device const uchar *residual_gain [[buffer(4)]],                   \
-      device float *h [[buffer(5)]], device const uchar *norm_gain [[buffer(6)]],                                    \
-      device const float *operand [[buffer(7)]], device const uchar *w0 [[buffer(8)]],                               \
-      device const uchar *s0 [[buffer(9)]], device const uchar *b0 [[buffer(10)]],                                   \
-      device const uchar *w1 [[buffer(11)]], device const uchar *s1 [[buffer(12)]],                                  \
-      device const uchar *b1 [[buffer(13)]], device const uchar *w2 [[buffer(14)]],                                  \
-      device const uchar *s2 [[buffer(15)]], device const uchar *b2 [[buffer(16)]],                                  \
-      device float *y0 [[buffer(17)]], device float *y1 [[buffer(18)]], device float *y2 [[buffer(19)]],             \
-      device const int *output_row [[buffer(24)]],                                                                   \
-      uint2 at [[threadgroup_position_in_grid]], uint2 groups [[threadgroups_per_grid]],                             \
-      uint thread_index [[thread_index_in_threadgroup]]
-
-#define MARKBASE_BOUND_WEIGHTS {w0, s0, b0, w1, s1, b1, w2, s2, b2, y0, y1, y2}
-
 /** Up to 8 `blocks` packed rows: blocks of outputs × blocks of rows. */
 template <int format, int tiles, int blocks, bool whole, bool alone>
 kernel void linear_cores(MARKBASE_CORES_ARGUMENTS) {
@@ -399,12 +365,12 @@ kernel void linear_cores(MARKBASE_CORES_ARGUMENTS) {
 }
 
 /** One row, packed by every threadgroup for itself. `packed`: the row. */
-template <int format, bool whole, bool alone>
+template <int format, bool alone>
 kernel void linear_cores_row(MARKBASE_CORES_ARGUMENTS, threadgroup uint* packed [[threadgroup(0)]]) {
   threadgroup float partial[kRowSimdgroups];
   threadgroup float shares[alone ? 1 : 2 * kRowSimdgroups * kTile];
   const BoundWeights bound = MARKBASE_BOUND_WEIGHTS;
-  BlockWalk<format, 1, whole, alone> walk;
+  BlockWalk<format, 1, false, alone> walk;
   begin_walk(p, launch, bound, at.x, groups.x, thread_index, walk);
   nvidia::wait_for_inputs();
   const ulong row = p.gathers != 0 ? output_row[0] : 0;
@@ -441,23 +407,25 @@ kernel void linear_pack(constant LinearParams& p [[buffer(0)]], constant Launch&
 template [[host_name("linear_pack_q4")]] kernel decltype(linear_pack<true>) linear_pack<true>;
 template [[host_name("linear_pack")]] kernel decltype(linear_pack<false>) linear_pack<false>;
 
-#define MARKBASE_LINEAR_CORES(prefix, name, format, whole)                                                                  \
-  template [[host_name(prefix "_row_" #name)]] kernel decltype(linear_cores_row<format, whole, false>)                     \
-      linear_cores_row<format, whole, false>;                                                                              \
-  template [[host_name(prefix "_each_" #name)]] kernel decltype(linear_cores_row<format, whole, true>)                     \
-      linear_cores_row<format, whole, true>;                                                                               \
-  template [[host_name(prefix "8_" #name)]] kernel decltype(linear_cores<format, 1, 1, whole, false>)                      \
-      linear_cores<format, 1, 1, whole, false>;                                                                            \
-  template [[host_name(prefix "_each8_" #name)]] kernel decltype(linear_cores<format, 1, 1, whole, true>)                  \
-      linear_cores<format, 1, 1, whole, true>;                                                                             \
-  template [[host_name(prefix "16_" #name)]] kernel decltype(linear_cores<format, 2, 2, whole, false>)                     \
-      linear_cores<format, 2, 2, whole, false>;                                                                            \
-  template [[host_name(prefix "32_" #name)]] kernel decltype(linear_cores<format, 2, 4, whole, false>)                     \
+#define MARKBASE_LINEAR_CORES(name, format)                                                                               \
+  template [[host_name("linear_cores_row_" #name)]] kernel decltype(linear_cores_row<format, false>)                     \
+      linear_cores_row<format, false>;                                                                                   \
+  template [[host_name("linear_cores_each_" #name)]] kernel decltype(linear_cores_row<format, true>)                     \
+      linear_cores_row<format, true>;                                                                                    \
+  template [[host_name("linear_cores8_" #name)]] kernel decltype(linear_cores<format, 1, 1, false, false>)               \
+      linear_cores<format, 1, 1, false, false>;                                                                          \
+  template [[host_name("linear_cores_each8_" #name)]] kernel decltype(linear_cores<format, 1, 1, false, true>)           \
+      linear_cores<format, 1, 1, false, true>;                                                                           \
+  MARKBASE_MANY_CORES("linear_cores", name, format, false)
+#define MARKBASE_MANY_CORES(prefix, name, format, whole)                                                \
+  template [[host_name(prefix "16_" #name)]] kernel decltype(linear_cores<format, 2, 2, whole, false>) \
+      linear_cores<format, 2, 2, whole, false>;                                                        \
+  template [[host_name(prefix "32_" #name)]] kernel decltype(linear_cores<format, 2, 4, whole, false>) \
       linear_cores<format, 2, 4, whole, false>;
 
-MARKBASE_LINEAR_CORES("linear_cores", q2, 2, false)
-MARKBASE_LINEAR_CORES("linear_cores", q4, 4, false)
-MARKBASE_LINEAR_CORES("linear_cores", q6, 6, false)
-MARKBASE_LINEAR_CORES("linear_cores", q8, 8, false)
-MARKBASE_LINEAR_CORES("linear_cores", bf16, kFormatBf16, false)
-MARKBASE_LINEAR_CORES("linear_whole", q4, 4, true)
+MARKBASE_LINEAR_CORES(q2, 2)
+MARKBASE_LINEAR_CORES(q4, 4)
+MARKBASE_LINEAR_CORES(q6, 6)
+MARKBASE_LINEAR_CORES(q8, 8)
+MARKBASE_LINEAR_CORES(bf16, kFormatBf16)
+MARKBASE_MANY_CORES("linear_whole", q4, 4, true)

@@ -13,6 +13,12 @@
 /** Columns of a span. */
 constant constexpr uint kSpan = 64;
 
+/** The first four codes of four bits of `word >> 8 m` as numbers of bf16, 128 + code: 0 and 4 of eight neighbours, then 1 and 5. */
+inline void four_bit_pairs(uint word, thread uint& first, thread uint& second) {
+  first = nvidia::masked_or(word, 0x000f000fu, 0x43004300u);
+  second = nvidia::masked_or(word >> 4, 0x000f000fu, 0x43004300u);
+}
+
 /** Fours of columns that a thread loads at once; rows with a norm have at most kRowThreads of them for each. */
 constant constexpr uint kQuadsAhead = 6;
 

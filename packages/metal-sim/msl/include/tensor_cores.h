@@ -180,6 +180,7 @@ inline unsigned select_bytes(unsigned a, unsigned b, unsigned selector) {
 
 /** Copies from device to threadgroup memory, both at multiples of as many bytes; complete after wait_copies and a barrier. */
 inline void copy_16(uchar* to, const uchar* from) { __builtin_memcpy(to, from, 16); }
+inline void copy_8(uchar* to, const uchar* from) { __builtin_memcpy(to, from, 8); }
 inline void copy_4(uchar* to, const uchar* from) { __builtin_memcpy(to, from, 4); }
 
 /** Ends a batch of copies of this thread. */

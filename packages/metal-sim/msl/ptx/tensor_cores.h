@@ -115,6 +115,9 @@ inline unsigned select_bytes(unsigned a, unsigned b, unsigned selector) {
 inline void copy_16(uchar* to, const uchar* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(shared_address(to)), "l"(global_address(from)) : "memory");
 }
+inline void copy_8(uchar* to, const uchar* from) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" : : "r"(shared_address(to)), "l"(global_address(from)) : "memory");
+}
 inline void copy_4(uchar* to, const uchar* from) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" : : "r"(shared_address(to)), "l"(global_address(from)) : "memory");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "linear_stream_tiles.h"
 #include "scalar_type.h"
 #include "weight_formats.h"
 
@@ -12,8 +13,8 @@ namespace {
 
 /** Columns that the tensor cores take at once; kSpan of packed_rows.h. */
 constexpr uint32_t kSpan = 64;
-/** Columns of a chunk of kernels named linear_whole. */
-constexpr uint32_t kWholeSpan = 256;
+/** Columns of a chunk of kernels named linear_whole and linear_stream. */
+constexpr uint32_t kWholeSpan = MARKBASE_STREAM_COLUMNS;
 /** Widest row with a norm: kQuadsAhead fours of columns for each thread. */
 constexpr uint32_t kMaxNormedWidth = 6 * 4 * kRowThreads;
 /** Threadgroup memory for a packed row: what every NVIDIA GPU has, less what the kernel declares. */
@@ -31,17 +32,32 @@ bool is_whole(const LinearParams& p, const LinearWeightParams& weight) {
   return weight.format == kWeightAffine && weight.bits == 4 && weight.group == kSpan && p.in % kWholeSpan == 0;
 }
 
+/** Rows of the linear_stream that multiplies `rows` rows; 0: there is none. */
+uint32_t stream_rows(const GpuTraits& traits, const LinearParams& p, uint32_t rows) {
+  if (rows > 8 || !is_whole(p, p.weight[0])) return 0;
+  const bool is_row = rows == 1 && packed_row_bytes(p.in) <= kMaxPackedBytes;
+  const uint32_t wanted = is_row ? 1 : rows <= 4 ? 4 : 8;
+  // Beside them, sums of the simdgroups and what the compiler adds.
+  return stream_shared_bytes(wanted, p.in) + stream_share_bytes(wanted) + 256 <= traits.shared_bytes ? wanted : 0;
+}
+
+/** Its threadgroups: one for each multiprocessor, if there are outputs for all. */
+uint32_t stream_threadgroups(const GpuTraits& traits, const LinearParams& p) {
+  uint32_t most = p.weight[0].out;
+  for (uint32_t i = 1; i < p.weights; ++i) most = std::max(most, p.weight[i].out);
+  return std::min(traits.multiprocessors, most);
+}
+
 /** Rows of a threadgroup, and tiles of outputs. */
 struct CoreShape {
-  const char* name;
   uint32_t rows;
   uint32_t tiles;
 };
 
 CoreShape shape_of(uint32_t rows) {
-  if (rows <= 8) return {"8_", 8, 1};
-  if (rows <= 16) return {"16_", 16, 2};
-  return {"32_", 32, 2};
+  if (rows <= 8) return {8, 1};
+  if (rows <= 16) return {16, 2};
+  return {32, 2};
 }
 
 /** How simdgroups of the kernels for up to eight rows divide the blocks of outputs. */
@@ -130,32 +146,35 @@ void multiply_by_cores(CommandContext& context, const WeightGroup& group, const 
   LinearParams selected = select_weights(p, group);
   if (rows != nullptr) selected.gathers = selected.has_residual = selected.has_norm = 0;
   const LinearWeightParams& first = selected.weight[0];
-  const std::string prefix = is_whole(p, first) ? "linear_whole" : "linear_cores";
   const std::string format = kernel_format(first.format, first.bits);
-  const uint32_t count = context.rows();
+  const uint32_t count = context.rows(), streamed = stream_rows(context.traits, selected, count);
   const size_t row_bytes = packed_row_bytes(p.in);
+  const auto bind = [&](DispatchBuilder* dispatch) {
+    dispatch->operand(5);
+    bind_weights(context, selected, group, dispatch);
+    bind_outputs(context, selected, group, dispatch);
+    dispatch->step(kStepArgument, StepArray::kOutputRow);
+  };
 
-  if (count == 1 && row_bytes <= kMaxPackedBytes) {
-    const uint32_t blocks = count_blocks(selected, 1);
-    const RowTeams teams = teams_of(context, p.in, blocks);
-    DispatchBuilder dispatch(context, "linear_cores", prefix + (teams.is_alone ? "_each_" : "_row_") + format);
+  if (streamed == 1) {
+    DispatchBuilder dispatch(context, "linear_stream", "linear_stream_row_" + format);
     dispatch.params(selected);
     bind_source(context, rows, &dispatch);
-    dispatch.operand(5);
-    bind_weights(context, selected, group, &dispatch);
-    bind_outputs(context, selected, group, &dispatch);
-    dispatch.step(kStepArgument, StepArray::kOutputRow).shared_row(static_cast<uint32_t>(row_bytes / sizeof(float)), 1);
-    dispatch.grid(teams.threadgroups, 1, 1, kRowThreads);
+    bind(&dispatch);
+    dispatch.shared_bytes(stream_shared_bytes(1, p.in)).grid(stream_threadgroups(context.traits, selected), 1, 1, kRowThreads);
+    return;
+  }
+  if (count == 1 && row_bytes <= kMaxPackedBytes) {
+    const RowTeams teams = teams_of(context, p.in, count_blocks(selected, 1));
+    DispatchBuilder dispatch(context, "linear_cores", std::string("linear_cores") + (teams.is_alone ? "_each_" : "_row_") + format);
+    dispatch.params(selected);
+    bind_source(context, rows, &dispatch);
+    bind(&dispatch);
+    dispatch.shared_row(static_cast<uint32_t>(row_bytes / sizeof(float)), 1).grid(teams.threadgroups, 1, 1, kRowThreads);
     return;
   }
 
-  CoreShape shape = shape_of(count);
-  uint32_t threadgroups = count_blocks(selected, shape.tiles);
-  if (shape.rows == 8) {
-    const RowTeams teams = teams_of(context, p.in, threadgroups);
-    if (teams.is_alone) shape.name = "_each8_";
-    threadgroups = teams.threadgroups;
-  }
+  const CoreShape shape = shape_of(count);
   const uint32_t row_blocks = divide_up(count, shape.rows), packed_rows = row_blocks * shape.rows;
   const size_t bytes = packed_rows * row_bytes;
   const size_t offset = context.scratch.take(bytes);
@@ -167,13 +186,24 @@ void multiply_by_cores(CommandContext& context, const WeightGroup& group, const 
     pack.scratch(kScratchArgument, offset, bytes, true).step(kStepArgument, StepArray::kOutputRow);
     pack.grid(packed_rows, 1, 1, kRowThreads);
   }
-  DispatchBuilder dispatch(context, "linear_cores", prefix + shape.name + format);
+  std::string kernel;
+  uint32_t threadgroups = 0;
+  if (streamed > 0) {
+    kernel = "linear_stream" + std::to_string(streamed);
+    threadgroups = stream_threadgroups(context.traits, selected);
+  } else if (shape.rows == 8) {
+    const RowTeams teams = teams_of(context, p.in, count_blocks(selected, shape.tiles));
+    kernel = std::string("linear_cores") + (teams.is_alone ? "_each8" : "8");
+    threadgroups = teams.threadgroups;
+  } else {
+    kernel = (is_whole(p, first) ? "linear_whole" : "linear_cores") + std::to_string(shape.rows);
+    threadgroups = count_blocks(selected, shape.tiles);
+  }
+  DispatchBuilder dispatch(context, streamed > 0 ? "linear_stream" : "linear_cores", kernel + "_" + format);
   dispatch.params(selected).scratch(kFirstOperand, offset, bytes, false);
   for (uint32_t operand = 1; operand < 5; ++operand) dispatch.nothing(operand + kFirstOperand);
-  dispatch.operand(5);
-  bind_weights(context, selected, group, &dispatch);
-  bind_outputs(context, selected, group, &dispatch);
-  dispatch.step(kStepArgument, StepArray::kOutputRow);
+  bind(&dispatch);
+  if (streamed > 0) dispatch.shared_bytes(stream_shared_bytes(streamed, p.in));
   dispatch.grid(threadgroups, row_blocks, 1, kRowThreads);
 }
 
