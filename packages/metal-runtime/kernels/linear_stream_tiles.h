@@ -2,30 +2,31 @@
 #include <stdint.h>
 
 /**
- * Stages of linear_stream in threadgroup memory, as host and kernel know them. A stage is what a simdgroup multiplies at once: 256 columns
- * of 16 weight rows, their codes of 4 bits, scales and biases; and of several rows, what these have in the columns.
+ * Threadgroup memory of linear_stream, as host and kernel know it. A stage is what a simdgroup multiplies at once: 256 columns of 16 weight
+ * rows, their codes of 4 bits, scales and biases.
  */
 
+#define MARKBASE_STREAM_THREADS 512
 #define MARKBASE_STREAM_COLUMNS 256
+#define MARKBASE_STREAM_STAGES 4
 
-/** Of the codes; of one kind of scalars, of every row 4; of a row of bf16; of the sums of 64 columns of eight rows. */
+/** Of the codes, and of one kind of scalars, four to a row. */
 constexpr uint32_t kStreamCodeBytes = 16 * MARKBASE_STREAM_COLUMNS / 2;
 constexpr uint32_t kStreamScalarBytes = 16 * 4 * 2;
-constexpr uint32_t kStreamRowBytes = MARKBASE_STREAM_COLUMNS * 2;
-constexpr uint32_t kStreamTotalBytes = 4 * 8 * 4;
+constexpr uint32_t kStreamStageBytes = kStreamCodeBytes + 2 * kStreamScalarBytes;
 
-/** Stages of a simdgroup: a multiprocessor of 9.0 has room for two threadgroups with one or four rows. `rows`: 1, 4 or 8. */
-constexpr uint32_t stream_stages(uint32_t rows) { return rows == 1 ? 4 : 3; }
+/** Tiles of 16 weight rows that the simdgroups share at a time, and the floats that one leaves of a tile. `rows`: 1, 4, 8 or 16. */
+constexpr uint32_t stream_tiles(uint32_t rows) { return rows <= 4 ? 8 : 4; }
+constexpr uint32_t stream_share_floats(uint32_t rows) { return rows <= 4 ? 64 : 16 * rows; }
 
-constexpr uint32_t stream_stage_bytes(uint32_t rows) {
-  return kStreamCodeBytes + 2 * kStreamScalarBytes + (rows == 1 ? 0 : rows * kStreamRowBytes + kStreamTotalBytes);
+/** A row as packed_bytes.h has it. `in`: columns. */
+constexpr uint32_t packed_bytes(uint32_t planes, uint32_t in) { return in * planes + in / 64 * 8; }
+
+/** The stages of all simdgroups, and what these leave. */
+constexpr uint32_t stream_shared_bytes(uint32_t rows) {
+  return MARKBASE_STREAM_THREADS / 32 *
+         (MARKBASE_STREAM_STAGES * kStreamStageBytes + stream_tiles(rows) * stream_share_floats(rows) * 4);
 }
 
-/** Tiles of 16 weight rows that the simdgroups share at a time, and the bytes of what they make of them. */
-constexpr uint32_t stream_tiles(uint32_t rows) { return rows == 1 ? 8 : 4; }
-constexpr uint32_t stream_share_bytes(uint32_t rows) { return 8 * stream_tiles(rows) * 16 * (rows == 1 ? 2 : rows) * 4; }
-
-/** Threadgroup memory beside those: the stages of eight simdgroups, behind the row where there is one. `in`: columns. */
-constexpr uint32_t stream_shared_bytes(uint32_t rows, uint32_t in) {
-  return 8 * stream_stages(rows) * stream_stage_bytes(rows) + (rows == 1 ? in * 2 + in / 64 * 4 : 0);
-}
+/** What kernels declare beside it, at most. */
+constexpr uint32_t kStreamDeclaredBytes = 16 * 512 + 256;

@@ -120,9 +120,10 @@ inline float norm_factor(float squares, uint width, float eps) {
 }
 
 /**
- * The sum of one number of each of kRowThreads threads, for all of them. `partial`: kRowSimdgroups floats. Every thread of
+ * The sum of one number of each thread of some simdgroups, for all of them. `partial`: a float for each simdgroup. Every thread of
  * the threadgroup calls it.
  */
+template <uint simdgroups = kRowSimdgroups>
 inline float sum_over_threads(float value, threadgroup float* partial, uint simdgroup, uint lane) {
   const float own = simd_sum(value);
   // What an earlier sum left may still be read.
@@ -130,6 +131,6 @@ inline float sum_over_threads(float value, threadgroup float* partial, uint simd
   if (lane == 0) partial[simdgroup] = own;
   threadgroup_barrier(mem_flags::mem_threadgroup);
   float total = partial[0];
-  for (uint i = 1; i < kRowSimdgroups; ++i) total += partial[i];
+  for (uint i = 1; i < simdgroups; ++i) total += partial[i];
   return total;
 }

@@ -17,7 +17,7 @@ import { assemble, describePtx, findAssembler, finishPtx, splitPtx } from './ptx
 const ABI = 2;
 
 /** Changes when finishPtx does. */
-const TEXT = '1';
+const TEXT = '2';
 
 const packageRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const kernels = path.join(packageRoot, 'kernels');

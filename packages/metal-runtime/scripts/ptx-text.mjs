@@ -35,8 +35,11 @@ export function splitPtx(ptx) {
   );
 }
 
-/** Kernels of which a multiprocessor is to hold two threadgroups: registers are limited to what that allows. */
-const TWO_THREADGROUPS = /^linear_(?:cores(?:_row|_each|8|_each8)|stream.*)_/;
+/** Kernels whose registers are limited: threads of a threadgroup, and threadgroups that a multiprocessor is to hold. */
+const LIMITS = [
+  { kernels: /^linear_cores(?:_row|_each|8|_each8)_/, threads: 256, threadgroups: 2 },
+  { kernels: /^linear_stream/, threads: 512, threadgroups: 1 },
+];
 
 /**
  * Adds what a compiler does not know of an entry: how many threadgroups stay side by side, and from sm_90 on that the kernels
@@ -48,8 +51,11 @@ const TWO_THREADGROUPS = /^linear_(?:cores(?:_row|_each|8|_each8)|stream.*)_/;
  */
 export function finishPtx(ptx, kernel, architecture) {
   let text = ptx;
-  if (TWO_THREADGROUPS.test(kernel))
-    text = text.replace(/^\)\n\{$/m, ')\n.maxntid 256, 1, 1\n.minnctapersm 2\n{');
+  const limit = LIMITS.find(({ kernels }) => kernels.test(kernel));
+  if (limit !== undefined) {
+    const lines = `.maxntid ${limit.threads}, 1, 1\n.minnctapersm ${limit.threadgroups}`;
+    text = text.replace(/^\)\n\{$/m, `)\n${lines}\n{`);
+  }
   if (architecture === 'sm_80') return text;
   const begin = ['\tgriddepcontrol.launch_dependents;'];
   if (!text.includes('griddepcontrol.wait')) begin.push('\tgriddepcontrol.wait;');

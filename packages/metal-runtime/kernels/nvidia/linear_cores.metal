@@ -7,9 +7,10 @@
  * float32. The rows are rounded to bf16 (packed_rows.h).
  *
  * The eight simdgroups of a threadgroup share the columns, some spans of 64 at a time, and the shares are added in the order of the
- * columns: among kernels with chunks of one size, a row gives the same bits whatever rows are beside it. Weights are loaded one chunk ahead, the first one before the step's inputs are there.
- * Scales and biases are of bf16, rows of weights begin at multiples of 16 bytes: between loads there are no branches. Kernels
- * named `whole` load the scales of a chunk at once: groups have 64 columns, and rows a multiple of 256.
+ * columns: among kernels with chunks of one size, a row gives the same bits whatever rows are beside it. Weights are loaded one chunk
+ * ahead, the first one before the step's inputs are there. Scales and biases are of bf16, rows of weights begin at multiples of 16
+ * bytes: between loads there are no branches. linear_whole loads the scales of a chunk at once: groups have 64 columns, and rows a
+ * multiple of 256. Up to 16 rows go with such weights to linear_stream, which is faster and wants more threadgroup memory.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -377,7 +378,7 @@ kernel void linear_cores_row(MARKBASE_CORES_ARGUMENTS, threadgroup uint* packed 
   const SharedPack source = {packed, p.in};
   const PackSource prologue = {x + row * p.x_stride, residual + row * p.residual_stride, residual_gain + launch.shift[2], h,
                                norm_gain + launch.shift[4], at.x == 0};
-  pack_row<format == 4>(p, prologue, source, partial, thread_index);
+  pack_row(p, prologue, PairWriter<format == 4, SharedPack>{source}, partial, thread_index);
   threadgroup_barrier(mem_flags::mem_threadgroup);
   if constexpr (alone) multiply_alone<true>(p, launch, bound, operand, source, 0, 1, walk);
   else multiply_together<1, true>(p, launch, bound, operand, source, 0, 1, shares, thread_index, walk);
@@ -401,7 +402,7 @@ kernel void linear_pack(constant LinearParams& p [[buffer(0)]], constant Launch&
   const ulong from = p.gathers != 0 ? output_row[row] : row;
   const PackSource prologue = {x + from * launch.x_stride, residual + from * p.residual_stride, residual_gain + launch.shift[2],
                                h + ulong(row) * p.h_stride, norm_gain + launch.shift[4], true};
-  pack_row<interleaves>(p, prologue, out, partial, thread_index);
+  pack_row(p, prologue, PairWriter<interleaves, DevicePackRow>{out}, partial, thread_index);
 }
 
 template [[host_name("linear_pack_q4")]] kernel decltype(linear_pack<true>) linear_pack<true>;
@@ -416,16 +417,14 @@ template [[host_name("linear_pack")]] kernel decltype(linear_pack<false>) linear
       linear_cores<format, 1, 1, false, false>;                                                                          \
   template [[host_name("linear_cores_each8_" #name)]] kernel decltype(linear_cores<format, 1, 1, false, true>)           \
       linear_cores<format, 1, 1, false, true>;                                                                           \
-  MARKBASE_MANY_CORES("linear_cores", name, format, false)
-#define MARKBASE_MANY_CORES(prefix, name, format, whole)                                                \
-  template [[host_name(prefix "16_" #name)]] kernel decltype(linear_cores<format, 2, 2, whole, false>) \
-      linear_cores<format, 2, 2, whole, false>;                                                        \
-  template [[host_name(prefix "32_" #name)]] kernel decltype(linear_cores<format, 2, 4, whole, false>) \
-      linear_cores<format, 2, 4, whole, false>;
+  template [[host_name("linear_cores16_" #name)]] kernel decltype(linear_cores<format, 2, 2, false, false>)              \
+      linear_cores<format, 2, 2, false, false>;                                                                          \
+  template [[host_name("linear_cores32_" #name)]] kernel decltype(linear_cores<format, 2, 4, false, false>)              \
+      linear_cores<format, 2, 4, false, false>;
 
 MARKBASE_LINEAR_CORES(q2, 2)
 MARKBASE_LINEAR_CORES(q4, 4)
 MARKBASE_LINEAR_CORES(q6, 6)
 MARKBASE_LINEAR_CORES(q8, 8)
 MARKBASE_LINEAR_CORES(bf16, kFormatBf16)
-MARKBASE_MANY_CORES("linear_whole", q4, 4, true)
+template [[host_name("linear_whole32_q4")]] kernel decltype(linear_cores<4, 2, 4, true, false>) linear_cores<4, 2, 4, true, false>;

@@ -19,8 +19,13 @@ inline void four_bit_pairs(uint word, thread uint& first, thread uint& second) {
   second = nvidia::masked_or(word >> 4, 0x000f000fu, 0x43004300u);
 }
 
-/** Fours of columns that a thread loads at once; rows with a norm have at most kRowThreads of them for each. */
-constant constexpr uint kQuadsAhead = 6;
+/** Columns of a row with a norm, at most: all of it is in the registers of a threadgroup. */
+constant constexpr uint kMaxNormedColumns = 6144;
+/** Fours of columns that a thread loads at once. */
+template <uint threads>
+constexpr uint quads_ahead() {
+  return kMaxNormedColumns / 4 / threads;
+}
 
 /** Four numbers of bf16. */
 inline float4 bf16_quad(uint2 words) {
@@ -94,30 +99,36 @@ struct DevicePackRow {
   void store_total(uint span, float total) const { pack.store_total(row, span, total); }
 };
 
-/** Stores four neighbours of a row, zeros behind its end. All lanes of a simdgroup call it, with quads in their order. */
-template <bool interleaves, typename Out>
-inline void store_quad(Out out, uint quad, uint quads, float4 value) {
-  uint low = nvidia::bf16_pair(value.x, value.y), high = nvidia::bf16_pair(value.z, value.w);
-  const float4 rounded = bf16_quad(uint2(low, high));
-  float total = (rounded.x + rounded.y) + (rounded.z + rounded.w);
-  for (ushort step = 1; step < 16; step *= 2) total += simd_shuffle_xor(total, step);
-  if (interleaves) {
-    const bool is_second = quad % 2 != 0;
-    const uint got = simd_shuffle_xor(is_second ? low : high, ushort(1));
-    const uint first = is_second ? got : low, second = is_second ? high : got;
-    low = (first & 0xffffu) | second << 16;
-    high = first >> 16 | (second & 0xffff0000u);
+/** Rows as pairs of bf16. `Pack`: SharedPack or DevicePackRow; `interleaves`: for codes of four bits. */
+template <bool interleaves, typename Pack>
+struct PairWriter {
+  Pack pack;
+
+  /** Stores four neighbours of a row; behind its end nothing. All lanes of a simdgroup call it, with quads in their order. */
+  void put(uint quad, uint quads, float4 value) const {
+    uint low = nvidia::bf16_pair(value.x, value.y), high = nvidia::bf16_pair(value.z, value.w);
+    const float4 rounded = bf16_quad(uint2(low, high));
+    float total = (rounded.x + rounded.y) + (rounded.z + rounded.w);
+    for (ushort step = 1; step < 16; step *= 2) total += simd_shuffle_xor(total, step);
+    if (interleaves) {
+      const bool is_second = quad % 2 != 0;
+      const uint got = simd_shuffle_xor(is_second ? low : high, ushort(1));
+      const uint first = is_second ? got : low, second = is_second ? high : got;
+      low = (first & 0xffffu) | second << 16;
+      high = first >> 16 | (second & 0xffff0000u);
+    }
+    if (quad >= quads) return;
+    pack.store(quad, uint2(low, high));
+    if (quad % 16 == 0) pack.store_total(quad / 16, total);
   }
-  if (quad >= quads) return;
-  out.store(quad, uint2(low, high));
-  if (quad % 16 == 0) out.store_total(quad / 16, total);
-}
+};
 
 /** Sum of squares of a thread's fours. */
+template <uint count>
 inline float squares_of(thread const float4* values) {
   float squares = 0.0f;
 #pragma unroll
-  for (uint j = 0; j < kQuadsAhead; ++j) {
+  for (uint j = 0; j < count; ++j) {
     squares = fma(values[j].x, values[j].x, squares);
     squares = fma(values[j].y, values[j].y, squares);
     squares = fma(values[j].z, values[j].z, squares);
@@ -137,35 +148,36 @@ struct PackSource {
 };
 
 /**
- * Packs a row as it is multiplied: h = (residual + rms_norm(x) residual_gain) residual_scale, which goes to `h` when `stores_h`;
- * then its norm. Gains are of bf16. All kRowThreads threads call it; a barrier must follow before the row is read.
+ * Writes a row as it is multiplied: h = (residual + rms_norm(x) residual_gain) residual_scale, which goes to `h` when `stores_h`;
+ * then its norm. `out` has put(). Gains are of bf16. All `threads` of the threadgroup call it; a barrier must follow before the row is read.
  */
-template <bool interleaves, typename Out>
+template <uint threads = kRowThreads, typename Out>
 inline void pack_row(constant LinearParams& p, PackSource source, Out out, threadgroup float* partial, uint thread_index) {
+  constexpr uint kAhead = quads_ahead<threads>();
   const uint quads = p.in / 4;
   if (p.has_residual == 0 && p.has_norm == 0) {
-    for (uint begin = 0; begin < quads; begin += kQuadsAhead * kRowThreads) {
-      float4 values[kQuadsAhead];
+    for (uint begin = 0; begin < quads; begin += kAhead * threads) {
+      float4 values[kAhead];
 #pragma unroll
-      for (uint j = 0; j < kQuadsAhead; ++j) {
-        const uint quad = begin + j * kRowThreads + thread_index;
+      for (uint j = 0; j < kAhead; ++j) {
+        const uint quad = begin + j * threads + thread_index;
         values[j] = float4(0.0f);
         if (quad < quads) values[j] = ((device const float4*)source.x)[quad];
       }
 #pragma unroll
-      for (uint j = 0; j < kQuadsAhead; ++j) {
-        const uint quad = begin + j * kRowThreads + thread_index;
-        if (begin + j * kRowThreads < quads) store_quad<interleaves>(out, quad, quads, values[j]);
+      for (uint j = 0; j < kAhead; ++j) {
+        const uint quad = begin + j * threads + thread_index;
+        if (begin + j * threads < quads) out.put(quad, quads, values[j]);
       }
     }
     return;
   }
   const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
-  float4 values[kQuadsAhead], residuals[kQuadsAhead];
-  uint2 gains[kQuadsAhead], residual_gains[kQuadsAhead];
+  float4 values[kAhead], residuals[kAhead];
+  uint2 gains[kAhead], residual_gains[kAhead];
 #pragma unroll
-  for (uint j = 0; j < kQuadsAhead; ++j) {
-    const uint quad = j * kRowThreads + thread_index;
+  for (uint j = 0; j < kAhead; ++j) {
+    const uint quad = j * threads + thread_index;
     values[j] = residuals[j] = float4(0.0f);
     gains[j] = residual_gains[j] = uint2(0);
     if (quad >= quads) continue;
@@ -177,21 +189,21 @@ inline void pack_row(constant LinearParams& p, PackSource source, Out out, threa
     if (p.has_norm != 0) gains[j] = ((device const uint2*)source.norm_gain)[quad];
   }
   if (p.has_residual != 0) {
-    const float factor = norm_factor(sum_over_threads(squares_of(values), partial, simdgroup, lane), p.in, p.eps);
+    const float factor = norm_factor(sum_over_threads<threads / kLanes>(squares_of<kAhead>(values), partial, simdgroup, lane), p.in, p.eps);
 #pragma unroll
-    for (uint j = 0; j < kQuadsAhead; ++j) {
+    for (uint j = 0; j < kAhead; ++j) {
       values[j] = (residuals[j] + values[j] * factor * bf16_quad(residual_gains[j])) * p.residual_scale;
-      const uint quad = j * kRowThreads + thread_index;
+      const uint quad = j * threads + thread_index;
       if (source.stores_h && quad < quads) ((device float4*)source.h)[quad] = values[j];
     }
   }
   if (p.has_norm != 0) {
-    const float factor = norm_factor(sum_over_threads(squares_of(values), partial, simdgroup, lane), p.in, p.eps);
+    const float factor = norm_factor(sum_over_threads<threads / kLanes>(squares_of<kAhead>(values), partial, simdgroup, lane), p.in, p.eps);
 #pragma unroll
-    for (uint j = 0; j < kQuadsAhead; ++j) values[j] = values[j] * factor * bf16_quad(gains[j]);
+    for (uint j = 0; j < kAhead; ++j) values[j] = values[j] * factor * bf16_quad(gains[j]);
   }
 #pragma unroll
-  for (uint j = 0; j < kQuadsAhead; ++j) {
-    if (j * kRowThreads < quads) store_quad<interleaves>(out, j * kRowThreads + thread_index, quads, values[j]);
+  for (uint j = 0; j < kAhead; ++j) {
+    if (j * threads < quads) out.put(j * threads + thread_index, quads, values[j]);
   }
 }

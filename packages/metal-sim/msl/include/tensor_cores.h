@@ -41,6 +41,38 @@ inline void multiply_cores(void* const* slots) {
   }
 }
 
+struct ByteCoreSlot {
+  int* sums;
+  const unsigned* rows;
+  const unsigned* outputs;
+};
+
+/** [16, 8] += [16, 32] [32, 8] of bytes; elements lie in the lanes as PTX places those of mma.m16n8k32. */
+inline void multiply_byte_cores(void* const* slots) {
+  int a[16][32] = {}, b[32][8] = {};
+  for (unsigned lane = 0; lane < kSimdWidth; ++lane) {
+    if (!slots[lane]) continue;
+    const ByteCoreSlot& slot = *static_cast<const ByteCoreSlot*>(slots[lane]);
+    const unsigned group = lane / 4, column = lane % 4 * 4;
+    for (unsigned k = 0; k < 4; ++k) {
+      for (unsigned part = 0; part < 4; ++part) {
+        a[group + part % 2 * 8][column + part / 2 * 16 + k] = static_cast<int>(slot.rows[part] >> (8 * k) & 0xffu);
+      }
+      for (unsigned part = 0; part < 2; ++part) {
+        b[column + part * 16 + k][group] = static_cast<signed char>(slot.outputs[part] >> (8 * k) & 0xffu);
+      }
+    }
+  }
+  for (unsigned lane = 0; lane < kSimdWidth; ++lane) {
+    if (!slots[lane]) continue;
+    int* sums = static_cast<const ByteCoreSlot*>(slots[lane])->sums;
+    for (unsigned i = 0; i < 4; ++i) {
+      const unsigned row = lane / 4 + i / 2 * 8, output = lane % 4 * 2 + i % 2;
+      for (unsigned k = 0; k < 32; ++k) sums[i] += a[row][k] * b[k][output];
+    }
+  }
+}
+
 struct MatrixLoad {
   const void* row;
   unsigned* pairs;
@@ -127,6 +159,12 @@ inline void multiply_accumulate(float (&sums)[4], const unsigned (&rows)[4], con
   msl::meet_lanes(&slot, msl::multiply_cores, "multiply_accumulate", line);
 }
 
+/** sums [16, 8] += rows [16, 32] times outputs [8, 32], of bytes: rows have no sign, outputs have one. */
+inline void multiply_accumulate_bytes(int (&sums)[4], const unsigned (&rows)[4], const unsigned (&outputs)[2], MSL_LINE) {
+  msl::ByteCoreSlot slot{sums, rows, outputs};
+  msl::meet_lanes(&slot, msl::multiply_byte_cores, "multiply_accumulate_bytes", line);
+}
+
 /**
  * Columns of a 16 × 8 matrix of 16-bit elements in threadgroup memory, as multiply_accumulate takes outputs. Lane i of the first
  * 16 names row i, at a multiple of 16 bytes.
@@ -180,8 +218,15 @@ inline unsigned select_bytes(unsigned a, unsigned b, unsigned selector) {
 
 /** Copies from device to threadgroup memory, both at multiples of as many bytes; complete after wait_copies and a barrier. */
 inline void copy_16(uchar* to, const uchar* from) { __builtin_memcpy(to, from, 16); }
-inline void copy_8(uchar* to, const uchar* from) { __builtin_memcpy(to, from, 8); }
 inline void copy_4(uchar* to, const uchar* from) { __builtin_memcpy(to, from, 4); }
+
+/** The same where `exists`; else nothing is read or written. */
+inline void copy_16_if(bool exists, uchar* to, const uchar* from) {
+  if (exists) __builtin_memcpy(to, from, 16);
+}
+inline void copy_8_if(bool exists, uchar* to, const uchar* from) {
+  if (exists) __builtin_memcpy(to, from, 8);
+}
 
 /** Ends a batch of copies of this thread. */
 inline void end_copies() {}

@@ -52,6 +52,13 @@ inline void multiply_accumulate(float (&sums)[4], const unsigned (&rows)[4], con
       : "r"(rows[0]), "r"(rows[1]), "r"(rows[2]), "r"(rows[3]), "r"(outputs[0]), "r"(outputs[1]));
 }
 
+/** sums [16, 8] += rows [16, 32] times outputs [8, 32], of bytes: rows have no sign, outputs have one. */
+inline void multiply_accumulate_bytes(int (&sums)[4], const unsigned (&rows)[4], const unsigned (&outputs)[2]) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+      : "r"(rows[0]), "r"(rows[1]), "r"(rows[2]), "r"(rows[3]), "r"(outputs[0]), "r"(outputs[1]));
+}
+
 /**
  * Columns of a 16 × 8 matrix of 16-bit elements in threadgroup memory, as multiply_accumulate takes outputs. Lane i of the first
  * 16 names row i, at a multiple of 16 bytes.
@@ -115,11 +122,18 @@ inline unsigned select_bytes(unsigned a, unsigned b, unsigned selector) {
 inline void copy_16(uchar* to, const uchar* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(shared_address(to)), "l"(global_address(from)) : "memory");
 }
-inline void copy_8(uchar* to, const uchar* from) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" : : "r"(shared_address(to)), "l"(global_address(from)) : "memory");
-}
 inline void copy_4(uchar* to, const uchar* from) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" : : "r"(shared_address(to)), "l"(global_address(from)) : "memory");
+}
+
+/** The same where `exists`; else nothing is read or written. */
+inline void copy_16_if(bool exists, uchar* to, const uchar* from) {
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p cp.async.cg.shared.global [%0], [%1], 16; }"
+               : : "r"(shared_address(to)), "l"(global_address(from)), "r"(unsigned(exists)) : "memory");
+}
+inline void copy_8_if(bool exists, uchar* to, const uchar* from) {
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p cp.async.ca.shared.global [%0], [%1], 8; }"
+               : : "r"(shared_address(to)), "l"(global_address(from)), "r"(unsigned(exists)) : "memory");
 }
 
 /** Ends a batch of copies of this thread. */

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "linear_stream_tiles.h"
+#include "linear_stream.h"
 #include "scalar_type.h"
 #include "weight_formats.h"
 
@@ -13,8 +13,8 @@ namespace {
 
 /** Columns that the tensor cores take at once; kSpan of packed_rows.h. */
 constexpr uint32_t kSpan = 64;
-/** Columns of a chunk of kernels named linear_whole and linear_stream. */
-constexpr uint32_t kWholeSpan = MARKBASE_STREAM_COLUMNS;
+/** Columns of a chunk of kernels named linear_whole. */
+constexpr uint32_t kWholeSpan = 256;
 /** Widest row with a norm: kQuadsAhead fours of columns for each thread. */
 constexpr uint32_t kMaxNormedWidth = 6 * 4 * kRowThreads;
 /** Threadgroup memory for a packed row: what every NVIDIA GPU has, less what the kernel declares. */
@@ -27,26 +27,6 @@ constexpr uint32_t kExactChunk = 32;
 constexpr uint32_t kTile = 16;
 
 size_t packed_row_bytes(uint32_t in) { return in / 2 * sizeof(uint32_t) + in / kSpan * sizeof(float); }
-
-bool is_whole(const LinearParams& p, const LinearWeightParams& weight) {
-  return weight.format == kWeightAffine && weight.bits == 4 && weight.group == kSpan && p.in % kWholeSpan == 0;
-}
-
-/** Rows of the linear_stream that multiplies `rows` rows; 0: there is none. */
-uint32_t stream_rows(const GpuTraits& traits, const LinearParams& p, uint32_t rows) {
-  if (rows > 8 || !is_whole(p, p.weight[0])) return 0;
-  const bool is_row = rows == 1 && packed_row_bytes(p.in) <= kMaxPackedBytes;
-  const uint32_t wanted = is_row ? 1 : rows <= 4 ? 4 : 8;
-  // Beside them, sums of the simdgroups and what the compiler adds.
-  return stream_shared_bytes(wanted, p.in) + stream_share_bytes(wanted) + 256 <= traits.shared_bytes ? wanted : 0;
-}
-
-/** Its threadgroups: one for each multiprocessor, if there are outputs for all. */
-uint32_t stream_threadgroups(const GpuTraits& traits, const LinearParams& p) {
-  uint32_t most = p.weight[0].out;
-  for (uint32_t i = 1; i < p.weights; ++i) most = std::max(most, p.weight[i].out);
-  return std::min(traits.multiprocessors, most);
-}
 
 /** Rows of a threadgroup, and tiles of outputs. */
 struct CoreShape {
@@ -96,7 +76,8 @@ bool is_gain_of_bf16(const CommandContext& context, uint32_t operand, uint32_t t
   return type == kScalarBf16 && operand_offset(context.command, operand) % 8 == 0;
 }
 
-/** Binds what the prologue reads, or rows that have it behind them. */
+}  // namespace
+
 void bind_source(const CommandContext& context, const PreparedRows* rows, DispatchBuilder* dispatch) {
   if (rows == nullptr) {
     dispatch->operands(0, 5);
@@ -108,7 +89,10 @@ void bind_source(const CommandContext& context, const PreparedRows* rows, Dispat
   dispatch->launch().x_stride = rows->stride;
 }
 
-}  // namespace
+bool is_whole(const LinearParams& p) {
+  const LinearWeightParams& weight = p.weight[0];
+  return weight.format == kWeightAffine && weight.bits == 4 && weight.group == kSpan && p.in % kWholeSpan == 0;
+}
 
 bool runs_on_cores(const GpuTraits& traits, const LinearParams& p, const LinearWeightParams& weight, uint32_t rows) {
   if (!traits.has_tensor_cores() || p.is_fast == 0 || p.in % kSpan != 0) return false;
@@ -145,9 +129,10 @@ void multiply_by_cores(CommandContext& context, const WeightGroup& group, const 
   const auto& p = context.params<LinearParams>();
   LinearParams selected = select_weights(p, group);
   if (rows != nullptr) selected.gathers = selected.has_residual = selected.has_norm = 0;
+  if (runs_as_stream(context, selected)) return multiply_by_stream(context, selected, group, rows);
   const LinearWeightParams& first = selected.weight[0];
   const std::string format = kernel_format(first.format, first.bits);
-  const uint32_t count = context.rows(), streamed = stream_rows(context.traits, selected, count);
+  const uint32_t count = context.rows();
   const size_t row_bytes = packed_row_bytes(p.in);
   const auto bind = [&](DispatchBuilder* dispatch) {
     dispatch->operand(5);
@@ -156,17 +141,9 @@ void multiply_by_cores(CommandContext& context, const WeightGroup& group, const 
     dispatch->step(kStepArgument, StepArray::kOutputRow);
   };
 
-  if (streamed == 1) {
-    DispatchBuilder dispatch(context, "linear_stream", "linear_stream_row_" + format);
-    dispatch.params(selected);
-    bind_source(context, rows, &dispatch);
-    bind(&dispatch);
-    dispatch.shared_bytes(stream_shared_bytes(1, p.in)).grid(stream_threadgroups(context.traits, selected), 1, 1, kRowThreads);
-    return;
-  }
   if (count == 1 && row_bytes <= kMaxPackedBytes) {
     const RowTeams teams = teams_of(context, p.in, count_blocks(selected, 1));
-    DispatchBuilder dispatch(context, "linear_cores", std::string("linear_cores") + (teams.is_alone ? "_each_" : "_row_") + format);
+    DispatchBuilder dispatch(context, "linear_cores", (teams.is_alone ? "linear_cores_each_" : "linear_cores_row_") + format);
     dispatch.params(selected);
     bind_source(context, rows, &dispatch);
     bind(&dispatch);
@@ -186,24 +163,17 @@ void multiply_by_cores(CommandContext& context, const WeightGroup& group, const 
     pack.scratch(kScratchArgument, offset, bytes, true).step(kStepArgument, StepArray::kOutputRow);
     pack.grid(packed_rows, 1, 1, kRowThreads);
   }
-  std::string kernel;
-  uint32_t threadgroups = 0;
-  if (streamed > 0) {
-    kernel = "linear_stream" + std::to_string(streamed);
-    threadgroups = stream_threadgroups(context.traits, selected);
-  } else if (shape.rows == 8) {
-    const RowTeams teams = teams_of(context, p.in, count_blocks(selected, shape.tiles));
-    kernel = std::string("linear_cores") + (teams.is_alone ? "_each8" : "8");
+  std::string kernel = (shape.rows == 32 && is_whole(p) ? "linear_whole" : "linear_cores") + std::to_string(shape.rows) + "_";
+  uint32_t threadgroups = count_blocks(selected, shape.tiles);
+  if (shape.rows == 8) {
+    const RowTeams teams = teams_of(context, p.in, threadgroups);
+    if (teams.is_alone) kernel = "linear_cores_each8_";
     threadgroups = teams.threadgroups;
-  } else {
-    kernel = (is_whole(p, first) ? "linear_whole" : "linear_cores") + std::to_string(shape.rows);
-    threadgroups = count_blocks(selected, shape.tiles);
   }
-  DispatchBuilder dispatch(context, streamed > 0 ? "linear_stream" : "linear_cores", kernel + "_" + format);
+  DispatchBuilder dispatch(context, "linear_cores", kernel + format);
   dispatch.params(selected).scratch(kFirstOperand, offset, bytes, false);
   for (uint32_t operand = 1; operand < 5; ++operand) dispatch.nothing(operand + kFirstOperand);
   bind(&dispatch);
-  if (streamed > 0) dispatch.shared_bytes(stream_shared_bytes(streamed, p.in));
   dispatch.grid(threadgroups, row_blocks, 1, kRowThreads);
 }
 

@@ -36,6 +36,12 @@ void bind_weights(const CommandContext& context, const LinearParams& selected, c
 /** Binds the outputs of a group. */
 void bind_outputs(const CommandContext& context, const LinearParams& selected, const WeightGroup& group, DispatchBuilder* dispatch);
 
+/** Binds what the prologue reads, or rows that have it behind them. */
+void bind_source(const CommandContext& context, const PreparedRows* rows, DispatchBuilder* dispatch);
+
+/** True when the first weight has codes of 4 bits in groups of 64, and its rows are whole chunks of 256 columns. */
+bool is_whole(const LinearParams& p);
+
 /** Rows of a command that are few in programs of many rows too: the last row of a prompt, or those of some prompts. */
 inline constexpr uint32_t kMostCoreRows = 32;
 

@@ -1,0 +1,106 @@
+#pragma once
+
+/**
+ * Rows for products of bytes: fixed-point numbers with a step for every 64 columns. Two planes of bytes with sign, 256 high + low, are numbers of
+ * 15 bits; one plane has numbers of 8 bits. The including file has what packed_rows.h wants, and that file.
+ *
+ * A span of 64 columns has 16 words of the high plane, then 16 of the low one, or of the only one: of every eight columns those with even
+ * numbers, then the others, as codes of four bits lie in the low and high halves of the bytes of a word.
+ */
+
+#pragma METAL fp contract(off)
+
+/** Words of a plane of a span. */
+constant constexpr uint kPlaneWords = 16;
+
+/** 1.5 × 2^23: what is added to it is rounded to an integer, which the last bits of the sum are. */
+constant constexpr float kRoundingNumber = 12582912.0f;
+
+/** One row in threadgroup memory, of two planes: the words, then the step of every span, then the sum of its numbers. */
+struct SharedBytes {
+  static constexpr uint planes = 2;
+  threadgroup uint* words;
+  uint in;
+
+  void store(uint at, uint word) const { words[at] = word; }
+  void store_span(uint span, float step, float total) const {
+    threadgroup float* steps = (threadgroup float*)words + in / 2;
+    steps[span] = step;
+    steps[in / kSpan + span] = total;
+  }
+  uint4 words_at(uint, uint at) const { return *(threadgroup const uint4*)(words + at); }
+  float step_of(uint, uint span) const { return ((threadgroup const float*)words)[in / 2 + span]; }
+  float total_of(uint, uint span) const { return ((threadgroup const float*)words)[in / 2 + in / kSpan + span]; }
+};
+
+/** Rows in device memory: the words of all rows, then steps [in / 64, rows] and sums [in / 64, rows]. */
+template <uint planes>
+struct DeviceBytes {
+  device uint* words;
+  uint in;
+  uint rows;
+
+  device uint* row(uint index) const { return words + ulong(index) * (in / 4 * planes); }
+  device float* steps() const { return (device float*)row(rows); }
+  device float* totals() const { return steps() + rows * (in / kSpan); }
+  uint4 words_at(uint row, uint at) const { return *(device const uint4*)(this->row(row) + at); }
+  float step_of(uint row, uint span) const { return steps()[span * rows + row]; }
+  float total_of(uint row, uint span) const { return totals()[span * rows + row]; }
+};
+
+/** A row of DeviceBytes, to write. */
+template <uint plane_count>
+struct DeviceBytesRow {
+  static constexpr uint planes = plane_count;
+  DeviceBytes<planes> pack;
+  uint row;
+  void store(uint at, uint word) const { pack.row(row)[at] = word; }
+  void store_span(uint span, float step, float total) const {
+    pack.steps()[span * pack.rows + row] = step;
+    pack.totals()[span * pack.rows + row] = total;
+  }
+};
+
+/** Writes rows for pack_row. `Pack`: SharedBytes or DeviceBytesRow. */
+template <typename Pack>
+struct ByteWriter {
+  Pack pack;
+
+  /** Stores four neighbours of a row; behind its end nothing. All lanes of a simdgroup call it, with quads in their order. */
+  void put(uint quad, uint quads, float4 value) const {
+    float largest = max(max(abs(value.x), abs(value.y)), max(abs(value.z), abs(value.w)));
+    float total = (value.x + value.y) + (value.z + value.w);
+    for (ushort step = 1; step < 16; step *= 2) {
+      largest = max(largest, simd_shuffle_xor(largest, step));
+      total += simd_shuffle_xor(total, step);
+    }
+    // Of two planes, the largest number becomes 2^13 to 2^14 steps, of one 127. What is not finite makes the sum so.
+    constexpr bool is_fine = Pack::planes == 2;
+    const uint exponent = max(as_type<uint>(largest) >> 23, 14u);
+    const float inverse = is_fine ? as_type<float>((267u - exponent) << 23) : largest > 0.0f ? 127.0f / largest : 0.0f;
+    const float step = is_fine ? as_type<float>((exponent - 13u) << 23) : largest / 127.0f;
+    uint bits[4];
+#pragma unroll
+    for (uint k = 0; k < 4; ++k) bits[k] = as_type<uint>(value[k] * inverse + kRoundingNumber) + (is_fine ? 128u : 0u);
+    // Low bytes of two, then high bytes: the low ones have no carry to the high ones.
+    const uint mask = is_fine ? 0x8080u : 0u;
+    const uint even = nvidia::select_bytes(bits[0], bits[2], 0x5140) ^ mask, odd = nvidia::select_bytes(bits[1], bits[3], 0x5140) ^ mask;
+    const bool is_second = quad % 2 != 0;
+    const uint got = simd_shuffle_xor(is_second ? even : odd, ushort(1));
+    const uint first = is_second ? got : even, second = is_second ? odd : got;
+    if (quad >= quads) return;
+    const uint at = quad / 16 * (kPlaneWords * Pack::planes) + quad % 16;
+    if (is_fine) pack.store(at, nvidia::select_bytes(first, second, 0x7632));
+    pack.store(at + (is_fine ? kPlaneWords : 0), nvidia::select_bytes(first, second, 0x5410));
+    if (quad % 16 == 0) pack.store_span(quad / 16, step, total);
+  }
+};
+
+/** Writes a row for linear_stream, or zeros behind the last one that fill up a kernel's rows. */
+template <uint planes, uint threads>
+inline void pack_bytes(constant LinearParams& p, constant Launch& launch, PackSource source, DeviceBytesRow<planes> out,
+                       threadgroup float* partial, uint thread_index) {
+  if (out.row < launch.rows) return pack_row<threads>(p, source, ByteWriter<DeviceBytesRow<planes>>{out}, partial, thread_index);
+  for (uint at = thread_index; at < p.in / 4 * planes; at += threads) out.store(at, 0);
+  for (uint span = thread_index; span < p.in / kSpan; span += threads) out.store_span(span, 0.0f, 0.0f);
+}
