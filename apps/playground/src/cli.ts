@@ -3,6 +3,7 @@ import { applyConfig } from './config/apply-config.js';
 import { readConfigFile } from './config/config-file.js';
 import { reportError } from './errors.js';
 import { createProgram } from './program.js';
+import { clearLine } from './progress.js';
 
 // A reader that has seen enough (`markbase inspect … | head`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -16,5 +17,6 @@ try {
   if (config) applyConfig(program, config);
   await program.parseAsync();
 } catch (error) {
+  clearLine();
   process.exitCode = reportError(error);
 }

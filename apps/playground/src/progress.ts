@@ -28,13 +28,43 @@ export function startProgress(title: string, format: (amount: number) => string 
       const line = `${title} ${percent}% (${format(done)} of ${format(total)}) ${note}`;
       stream.write(`\r\x1b[K${line.slice(0, Math.max(20, (stream.columns || 80) - 1))}`);
     },
-    finish() {
-      stream.write('\r\x1b[K');
-    },
+    finish: clearLine,
   };
+}
+
+/**
+ * Shows how far weights are on their way to a GPU, until they are there: for `onProgress` of models, which goes on after the
+ * load. Everything on a terminal that does not go through `note` needs `clearLine` before it.
+ */
+export function startUploadProgress(): {
+  update(progress: { readonly arrivedBytes: number; readonly totalBytes: number }): void;
+  /** Clears the line, and shows nothing from now on. */
+  finish(): void;
+} {
+  const progress = startProgress('copying weights to the GPU');
+  let isFinished = false;
+  const finish = () => {
+    if (isFinished) return;
+    isFinished = true;
+    progress.finish();
+  };
+  return {
+    update({ arrivedBytes, totalBytes }) {
+      if (isFinished) return;
+      if (arrivedBytes < totalBytes) progress.update(arrivedBytes, totalBytes);
+      else finish();
+    },
+    finish,
+  };
+}
+
+/** Removes what progress has left on the current line of a terminal. */
+export function clearLine(): void {
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
 }
 
 /** A line about what happens now, on a terminal only. */
 export function note(text: string): void {
+  clearLine();
   if (process.stderr.isTTY) process.stderr.write(`${text}\n`);
 }

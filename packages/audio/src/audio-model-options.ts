@@ -1,8 +1,9 @@
 import { InvalidArgumentError } from '@markbase/core';
 import { audioTokens, type Checkpoint, MAX_AUDIO_SAMPLES } from '@markbase/loader';
+import type { UploadProgressOptions } from '@markbase/metal-runtime';
 
 /** Options of `AudioModel.load`. */
-export interface AudioModelOptions {
+export interface AudioModelOptions extends UploadProgressOptions {
   /** 'high': float32 everywhere. 'fast', the default: 8-bit activations for quantised weights. */
   readonly precision?: 'high' | 'fast';
   /** Quantises the tower's unquantised matrices to so many bits while it is loaded; default: they stay as they are. */
@@ -15,7 +16,6 @@ export interface AudioModelOptions {
   readonly checkFinite?: boolean;
   /** Fusions that the recorder leaves out, false for all; for tests and measurements. */
   readonly fusions?: false | { readonly without: readonly string[] };
-  readonly signal?: AbortSignal;
 }
 
 /** Options after defaults and checks. */

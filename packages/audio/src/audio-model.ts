@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto';
 import { types } from 'node:util';
 import { DisposedError } from '@markbase/core';
 import { AUDIO_SAMPLE_RATE_HZ, audioTokens, type Checkpoint, openCheckpoint } from '@markbase/loader';
-import { type Device, type ProgramPlan, SoftTokenCache, type SoftTokens } from '@markbase/metal-runtime';
+import {
+  type Device,
+  type ProgramPlan,
+  SoftTokenCache,
+  type SoftTokens,
+  UploadWatch,
+} from '@markbase/metal-runtime';
 import { AudioEncoderStream } from './audio-encoder-stream.js';
 import { type AudioModelOptions, type AudioModelSettings, checkedSettings } from './audio-model-options.js';
 import type { AudioSource } from './decode/audio-source.js';
@@ -69,12 +75,21 @@ export class AudioModel implements Disposable {
       typeof source === 'string' ? await openCheckpoint(source, { ...(signal && { signal }) }) : source;
     const config = encoderConfig(checkpoint);
     const settings = checkedSettings(checkpoint, options);
-    const loaded = await loadEncoder(checkpoint, device, config, { ...settings, ...(signal && { signal }) });
+    const uploads = new UploadWatch(device, options);
+    const { encoder, ...weights } = await loadEncoder(checkpoint, device, config, {
+      ...settings,
+      ...(signal && { signal }),
+    });
+    const dispose = () => {
+      uploads.dispose();
+      weights.dispose();
+    };
     try {
+      uploads.start();
       signal?.throwIfAborted();
-      return new AudioModel(checkpoint, device, config, settings, loaded);
+      return new AudioModel(checkpoint, device, config, settings, { encoder, dispose });
     } catch (error) {
-      loaded.dispose();
+      dispose();
       throw error;
     }
   }

@@ -34,6 +34,14 @@ export interface DeviceInfo {
   readonly note: string | null;
 }
 
+/** What a device copies of mapped files into memory of its own, since it was opened. */
+export interface UploadCounts {
+  /** Bytes that were asked for, each range once; less those that could not be read. */
+  readonly queuedBytes: number;
+  /** Bytes of these that are in the device's memory. */
+  readonly arrivedBytes: number;
+}
+
 /** Options of `openDevice`. */
 export interface OpenDeviceOptions {
   /** Default 'auto': the best that this machine and this build have. */
@@ -47,6 +55,11 @@ export interface OpenDeviceOptions {
 /** A processor that runs recorded programs. Everything made by a device lives until it or the device is disposed. */
 export interface Device extends Disposable {
   readonly info: DeviceInfo;
+  /**
+   * How far the copies of what was mapped are: now, at every look. Zero of zero on devices that read files in place, and after
+   * `dispose`.
+   */
+  readonly uploads: UploadCounts;
   /**
    * Maps a span of a file. The CPU and Metal read it in place, on demand; a CUDA device begins to copy it into its memory, once,
    * and steps wait until it is there.
@@ -141,6 +154,10 @@ class AddonDevice implements Device {
     this.#native = native;
     const { driver, note, ...info } = native.info;
     this.info = Object.freeze({ ...info, driver: driver || null, note: note || null }) as DeviceInfo;
+  }
+
+  get uploads(): UploadCounts {
+    return this.#native?.uploads ?? { queuedBytes: 0, arrivedBytes: 0 };
   }
 
   map(range: ByteRange): DeviceBuffer {

@@ -11,6 +11,7 @@ export {
   type OpenDeviceOptions,
   openDevice,
   openPlanDevice,
+  type UploadCounts,
 } from './device.js';
 export { checkSampling } from './encode-sampling.js';
 export type { FeedForward, FeedForwardFactory, FeedForwardRequest } from './feed-forward.js';
@@ -23,6 +24,7 @@ export { FUSION_NAMES } from './recorder/fusions/index.js';
 export { SoftTokenCache } from './soft-token-cache.js';
 export type { SoftTokens } from './soft-tokens.js';
 export type { SamplingParams, StepInput, StepResult, TokenStep } from './step.js';
+export { type UploadProgress, type UploadProgressOptions, UploadWatch } from './upload-watch.js';
 export {
   type QuantizeOnLoad,
   type SourceMatrix,

@@ -109,6 +109,8 @@ export interface NativeDevice {
     driver: string;
     note: string;
   };
+  /** Of mapped files; zeros on devices that read them in place. */
+  readonly uploads: { queuedBytes: number; arrivedBytes: number };
   map(path: string, offsetBytes: number, sizeBytes: number): NativeBuffer;
   upload(bytes: Uint8Array, label: string): NativeBuffer;
   allocate(sizeBytes: number, label: string): NativeBuffer;
@@ -133,7 +135,7 @@ export interface NativeAddon {
   measureMatmulPeak(threads: number): Promise<{ float32: number; bfloat16: number; int8: number }>;
 }
 
-const ABI = 6;
+const ABI = 7;
 
 const require = createRequire(import.meta.url);
 const loaded = new Map<string, NativeAddon>();

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { NonFiniteError, OutOfMemoryError } from '@markbase/core';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Device, type Matrix, openDevice, type StepInput } from '../src/index.js';
@@ -47,6 +48,30 @@ describe.runIf(device)('the CUDA backend', { timeout: 180_000 }, () => {
     expect(device!.info).toMatchObject({ kind: 'cuda', note: null });
     expect(device!.info.isa).toMatch(/^sm_\d+$/);
     expect(device!.info.driver).toMatch(/^CUDA \d+\.\d+$/);
+  });
+
+  it('counts the bytes of files that are on their way, each range once', async () => {
+    using other = (await openCuda())!;
+    expect(other.uploads).toEqual({ queuedBytes: 0, arrivedBytes: 0 });
+    const file = path.join(folder, 'large.bin');
+    const sizeBytes = 9 * 2 ** 20 + 5;
+    writeFileSync(file, Buffer.alloc(sizeBytes));
+    const buffers = [0, 0, 1].map((offsetBytes) =>
+      other.map({ path: file, offsetBytes, sizeBytes: sizeBytes - offsetBytes }),
+    );
+    const queuedBytes = 2 * sizeBytes - 1;
+    const seen: number[] = [];
+    while (seen.at(-1) !== queuedBytes) {
+      expect(other.uploads.queuedBytes).toBe(queuedBytes);
+      seen.push(other.uploads.arrivedBytes);
+      await setImmediate();
+    }
+    expect(seen).toEqual(seen.toSorted((a, b) => a - b));
+    // What came once is there, whoever gives it back.
+    for (const buffer of buffers) buffer.dispose();
+    expect(other.uploads).toEqual({ queuedBytes, arrivedBytes: queuedBytes });
+    other.dispose();
+    expect(other.uploads).toEqual({ queuedBytes: 0, arrivedBytes: 0 });
   });
 
   it('runs steps in the order of their starts, several on their way at once', async () => {

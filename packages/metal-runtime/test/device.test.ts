@@ -71,8 +71,9 @@ function chain(
 }
 
 describe('Device', () => {
-  it('computes what was recorded', async () => {
+  it('computes what was recorded, and copies no file', async () => {
     using program = chain(device, weightFile('plain.bin'), { rows: 2 });
+    expect(device.uploads).toEqual({ queuedBytes: 0, arrivedBytes: 0 });
     const result = await program.run(step(2, { x: new Float32Array(2 * WIDTH).fill(3) }), { read: ['y'] });
     for (const value of result.outputs.y!) expect(value).toBeCloseTo(3, 4);
   });

@@ -8,6 +8,7 @@ import {
   type ProgramPlan,
   type StepInput,
   type StepResult,
+  UploadWatch,
 } from '@markbase/metal-runtime';
 import { checkInteger } from './check.js';
 import { type Choice, choiceOf } from './engine/choice.js';
@@ -131,22 +132,21 @@ export class TextModel {
       maxStepTokens: settings.maxStepTokens,
       dtype: settings.precision === 'high' ? 'F32' : 'BF16',
     });
-    const releaseBuffers = () => {
-      caches.dispose();
-      rope.dispose();
+    const uploads = new UploadWatch(device, options);
+    const resources: { dispose(): void }[] = [rope, caches, uploads];
+    const release = () => {
+      for (const resource of resources.splice(0).reverse()) resource.dispose();
     };
     try {
       const { feedForward, language = null } = options;
       const loaded = await loadDecoder({ checkpoint, device, config, caches, rope, feedForward });
+      resources.push(loaded);
+      uploads.start();
       options.signal?.throwIfAborted();
-      const release = () => {
-        loaded.dispose();
-        releaseBuffers();
-      };
       const { decoder } = loaded;
       return new TextModel({ checkpoint, device, config, settings, decoder, caches, language, release });
     } catch (error) {
-      releaseBuffers();
+      release();
       throw error;
     }
   }

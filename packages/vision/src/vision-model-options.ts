@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from '@markbase/core';
-import type { RecordOptions } from '@markbase/metal-runtime';
+import type { RecordOptions, UploadProgressOptions } from '@markbase/metal-runtime';
 
 /** Options of `VisionModel.load`. */
-export interface VisionModelOptions {
+export interface VisionModelOptions extends UploadProgressOptions {
   /** Default 'fast'. */
   readonly precision?: RecordOptions['precision'];
   /** Quantises the plain matrices of the checkpoint in groups of 64 or 32 while it is loaded; default: as stored. */
@@ -14,7 +14,6 @@ export interface VisionModelOptions {
   readonly checkFinite?: boolean;
   /** Measures the time of every command, for `VisionModel.profile`. */
   readonly profile?: boolean;
-  readonly signal?: AbortSignal;
 }
 
 /** Options with their defaults. */

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { DisposedError } from '@markbase/core';
 import { type Checkpoint, imageTokens, openCheckpoint } from '@markbase/loader';
-import { type Device, SoftTokenCache, type SoftTokens } from '@markbase/metal-runtime';
+import { type Device, SoftTokenCache, type SoftTokens, UploadWatch } from '@markbase/metal-runtime';
 import { EncodeQueue } from './engine/encode-queue.js';
 import { Encoder, type PictureOutputs } from './engine/encoder.js';
 import { type Picture, pictureOf } from './engine/picture.js';
@@ -108,20 +108,32 @@ export class VisionModel {
       typeof source === 'string' ? await openCheckpoint(source, { ...(signal && { signal }) }) : source;
     const config = visionConfig(checkpoint);
     const { quantizeOnLoad, precision } = settings;
+    const uploads = new UploadWatch(device, options);
     const loaded = await loadVision(checkpoint, device, config, {
       quantizeOnLoad,
       ...(signal && { signal }),
     });
-    const encoder = new Encoder({
-      device,
-      config,
-      model: loaded.model,
-      precision,
-      ...(fusions !== undefined && { fusions }),
-      ...(checkFinite !== undefined && { checkFinite }),
-      ...(profile !== undefined && { profile }),
-    });
-    return new VisionModel({ device, config, settings, encoder, release: () => loaded.dispose() });
+    const release = () => {
+      uploads.dispose();
+      loaded.dispose();
+    };
+    try {
+      uploads.start();
+      signal?.throwIfAborted();
+      const encoder = new Encoder({
+        device,
+        config,
+        model: loaded.model,
+        precision,
+        ...(fusions !== undefined && { fusions }),
+        ...(checkFinite !== undefined && { checkFinite }),
+        ...(profile !== undefined && { profile }),
+      });
+      return new VisionModel({ device, config, settings, encoder, release });
+    } catch (error) {
+      release();
+      throw error;
+    }
   }
 
   /** Soft tokens of a picture of this size, without decoding it. @throws InvalidArgumentError for another budget */

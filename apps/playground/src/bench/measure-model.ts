@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { estimate, openCheckpoint } from '@markbase/loader';
-import { type Device, measureReadBandwidth } from '@markbase/metal-runtime';
+import { type Device, measureReadBandwidth, type UploadProgress } from '@markbase/metal-runtime';
 import { mixtureOfExperts } from '@markbase/moe';
 import { TextModel } from '@markbase/text';
 import { acquireAt } from './acquire-at.js';
@@ -23,6 +23,8 @@ export interface Workload {
   readonly signal: AbortSignal;
   /** Called before each measurement with what comes. */
   onStage(stage: string): void;
+  /** Told how far weights are on their way to a GPU. */
+  readonly onProgress?: (progress: UploadProgress) => void;
 }
 
 const FIRST_PROMPT_TOKENS = 128;
@@ -30,7 +32,7 @@ const SEED = 20_011;
 
 /** Measures load, prefill and decode of a checkpoint with random token ids: it needs no tokenizer. */
 export async function measureModel(directory: string, device: Device, workload: Workload) {
-  const { signal, precision, repetitions } = workload;
+  const { signal, precision, repetitions, onProgress } = workload;
   workload.onStage('loading');
   const start = performance.now();
   const checkpoint = await openCheckpoint(directory, { signal });
@@ -40,6 +42,7 @@ export async function measureModel(directory: string, device: Device, workload: 
     contextTokens: Math.max(...workload.prompts, ...workload.depths) + workload.generatedTokens + 1,
     maxSequences: Math.max(1, ...workload.batches),
     signal,
+    onProgress,
   });
   const loadMs = performance.now() - start;
   try {

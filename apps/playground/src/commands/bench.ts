@@ -8,7 +8,7 @@ import { checkpointFolder } from '../checkpoint-folder.js';
 import { withInterrupt } from '../interrupt.js';
 import { addDeviceFlags, type DeviceFlags, integer, integerList } from '../options.js';
 import { formatBytes, printJson, printLines, table } from '../output.js';
-import { note } from '../progress.js';
+import { note, startUploadProgress } from '../progress.js';
 import { VARIANT_NAMES, type VariantName } from '../synth/shape.js';
 import { withDevice, withPlanDevice } from '../with-device.js';
 
@@ -95,6 +95,7 @@ async function runMeasurement(flags: BenchFlags, signal: AbortSignal): Promise<v
       precision: flags.precision,
       signal,
       onStage: note,
+      ...(!flags.json && { onProgress: startUploadProgress().update }),
     }),
   );
   if (flags.json) printJson(result);

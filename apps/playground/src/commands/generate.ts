@@ -16,7 +16,7 @@ import { checkpointFolder } from '../checkpoint-folder.js';
 import { withInterrupt } from '../interrupt.js';
 import { addDeviceFlags, type DeviceFlags, integer, real, repeated } from '../options.js';
 import { printJson } from '../output.js';
-import { note, startProgress } from '../progress.js';
+import { note, startProgress, startUploadProgress } from '../progress.js';
 import { withDevice } from '../with-device.js';
 
 interface GenerateFlags extends DeviceFlags, SamplingOptions {
@@ -81,16 +81,19 @@ async function run(flags: GenerateFlags, request: GenerateOptions): Promise<void
     const folder = await checkpointFolder(flags.model, request.signal);
     note(`loading ${folder}`);
     const { precision, context: contextTokens } = flags;
+    const uploads = startUploadProgress();
     const model = await loadTextModel(folder, device, {
       precision,
       contextTokens,
       feedForward,
       signal: request.signal,
+      ...(!flags.json && { onProgress: uploads.update }),
     });
     const progress = startProgress('reading the prompt', (tokens) => `${tokens} tokens`);
     const options: GenerateOptions = {
       ...request,
       onPrefill: ({ doneTokens, totalTokens }) => {
+        uploads.finish();
         if (doneTokens < totalTokens) progress.update(doneTokens, totalTokens);
         else progress.finish();
       },
@@ -101,6 +104,7 @@ async function run(flags: GenerateFlags, request: GenerateOptions): Promise<void
       if (flags.json) printJson(answerJson(await generate(model, answered)));
       else await printAnswer(stream(model, answered));
     } finally {
+      uploads.finish();
       progress.finish();
       model.dispose();
     }

@@ -6,7 +6,7 @@ import { checkpointFolder } from '../checkpoint-folder.js';
 import { EXIT_INTERRUPTED } from '../errors.js';
 import { withInterrupt } from '../interrupt.js';
 import { addDeviceFlags, type DeviceFlags, integer, real, repeated } from '../options.js';
-import { note } from '../progress.js';
+import { clearLine, note, startUploadProgress } from '../progress.js';
 import { accessLog } from '../serve/access-log.js';
 import { loadCheckpointMedia } from '../serve/checkpoint-media.js';
 import { rememberedSequences } from '../serve/remembered-sequences.js';
@@ -86,6 +86,7 @@ async function serve(flags: ServeFlags): Promise<void> {
     });
     try {
       const url = await server.listen({ port: flags.port, hostname: flags.host });
+      clearLine();
       process.stdout.write(`serving ${flags.model} at ${url}/v1\n`);
       await endSignal();
       note('letting answers end; once more ends at once');
@@ -120,6 +121,8 @@ async function loadServedModel(flags: ServeFlags, device: Device, signal: AbortS
     feedForward,
     language: Promise.resolve(language),
     signal,
+    // The log is on standard error too.
+    ...(!flags.log && { onProgress: startUploadProgress().update }),
   });
 }
 

@@ -12,7 +12,8 @@ namespace markbase {
 Napi::Function DeviceObject::define(Napi::Env env) {
   return DefineClass(
       env, "NativeDevice",
-      {InstanceAccessor<&DeviceObject::info>("info"), InstanceMethod<&DeviceObject::map>("map"),
+      {InstanceAccessor<&DeviceObject::info>("info"),
+       InstanceAccessor<&DeviceObject::uploads>("uploads"), InstanceMethod<&DeviceObject::map>("map"),
        InstanceMethod<&DeviceObject::upload>("upload"), InstanceMethod<&DeviceObject::allocate>("allocate"),
        InstanceMethod<&DeviceObject::require_memory>("requireMemory"),
        InstanceMethod<&DeviceObject::create_program>("createProgram"),
@@ -46,6 +47,14 @@ Napi::Value DeviceObject::info(const Napi::CallbackInfo& info) {
   object.Set("totalMemoryBytes", Napi::Number::New(info.Env(), static_cast<double>(device.total_memory_bytes)));
   object.Set("driver", device.driver);
   object.Set("note", note_);
+  return object;
+}
+
+Napi::Value DeviceObject::uploads(const Napi::CallbackInfo& info) {
+  const UploadCounts counts = device_->uploads();
+  Napi::Object object = Napi::Object::New(info.Env());
+  object.Set("queuedBytes", static_cast<double>(counts.queued_bytes));
+  object.Set("arrivedBytes", static_cast<double>(counts.arrived_bytes));
   return object;
 }
 

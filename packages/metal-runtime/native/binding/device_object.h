@@ -17,6 +17,7 @@ class DeviceObject : public Napi::ObjectWrap<DeviceObject> {
 
  private:
   Napi::Value info(const Napi::CallbackInfo& info);
+  Napi::Value uploads(const Napi::CallbackInfo& info);
   Napi::Value map(const Napi::CallbackInfo& info);
   Napi::Value upload(const Napi::CallbackInfo& info);
   Napi::Value allocate(const Napi::CallbackInfo& info);

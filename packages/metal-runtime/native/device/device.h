@@ -82,6 +82,12 @@ struct DeviceInfo {
   std::string driver{};  ///< version of what drives it; empty where that says nothing
 };
 
+/** What a device copies of mapped files into memory of its own; zeros where they are read in place. */
+struct UploadCounts {
+  uint64_t queued_bytes = 0;   ///< so far, less what cannot be read
+  uint64_t arrived_bytes = 0;  ///< of those
+};
+
 /** A backend's device. */
 class Device {
  public:
@@ -89,6 +95,8 @@ class Device {
   virtual DeviceInfo info() const = 0;
   /** Maps a span of a file, read-only. */
   virtual Status map(const std::string& path, uint64_t offset, uint64_t size, BufferPtr* out) = 0;
+  /** How far the copies of what was mapped are; on any thread. */
+  virtual UploadCounts uploads() const { return {}; }
   virtual Status upload(const void* data, size_t size, const std::string& label, BufferPtr* out) = 0;
   /** Zeroed memory for programs alone: the host cannot reach it. */
   virtual Status allocate(size_t size, const std::string& label, BufferPtr* out) = 0;

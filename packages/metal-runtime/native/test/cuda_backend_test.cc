@@ -261,6 +261,7 @@ void weights_come_from_a_file(const std::string& folder) {
   EXPECT(open(&device).ok());
   BufferPtr weight, same, all, none;
   control.reset_counts();
+  EXPECT(device->uploads().queued_bytes == 0);
   EXPECT(device->map(path, kOffset, kWidth * kBytes, &weight).ok());
   EXPECT(device->map(path, kOffset, kWidth * kBytes, &same).ok());
   EXPECT(device->map(path, kOffset, 0, &none).ok() && none->size_bytes() == 0);
@@ -294,6 +295,7 @@ void weights_come_from_a_file(const std::string& folder) {
   TestStep steps[3];
   for (TestStep& step : steps) step.start(*program);
   for (TestStep& step : steps) EXPECT(is_right(step.wait()));
+  EXPECT(device->uploads().queued_bytes == kOffset + kWidth * kBytes && device->uploads().arrived_bytes == kOffset + kWidth * kBytes);
 
   // No pinned memory, and a file that shrinks: errors of the step.
   program = nullptr;
@@ -306,6 +308,7 @@ void weights_come_from_a_file(const std::string& folder) {
   call.operands[6] = {Binding::Kind::kBuffer, same, 0, kWidth * kBytes, false};
   EXPECT(make_program_of(*device, call, false, &program).ok());
   EXPECT(run(*program).status.code == StatusCode::kOutOfMemory);
+  EXPECT(device->uploads().queued_bytes == 0 && device->uploads().arrived_bytes == 0);
   control.reset();
 }
 
@@ -328,6 +331,9 @@ void a_file_shrinks(const std::string& folder) {
   EXPECT(make_program_of(*device, call, false, &program).ok());
   const Status status = run(*program).status;
   EXPECT(status.code == StatusCode::kCorruptFile && status.where == path);
+  // What cannot be read counts no longer.
+  const UploadCounts uploads = device->uploads();
+  EXPECT(uploads.arrived_bytes == uploads.queued_bytes && uploads.queued_bytes < size_t{64} << 20);
 }
 
 void nothing_is_left() {

@@ -1,12 +1,12 @@
 import { InvalidArgumentError } from '@markbase/core';
 import type { Checkpoint } from '@markbase/loader';
-import type { FeedForwardFactory } from '@markbase/metal-runtime';
+import type { FeedForwardFactory, UploadProgressOptions } from '@markbase/metal-runtime';
 import { checkInteger } from '../check.js';
 import type { Language } from '../language.js';
 import type { DecoderConfig } from '../model/config.js';
 
 /** Options of `TextModel.load`. */
-export interface TextModelOptions {
+export interface TextModelOptions extends UploadProgressOptions {
   /** 'high': float32 everywhere. 'fast', the default: reduced precision where the device gains from it. */
   readonly precision?: 'high' | 'fast';
   /** Most tokens of a prompt and its answer; default: what the model was trained for, but at most 8192. */
@@ -28,7 +28,6 @@ export interface TextModelOptions {
   readonly fusions?: false | { readonly without: readonly string[] };
   /** Tokenizer and chat template on their way; default: loaded when first needed. */
   readonly language?: Promise<Language>;
-  readonly signal?: AbortSignal;
 }
 
 /** Options of a model after defaults and checks. */

@@ -27,6 +27,7 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   DeviceInfo info() const override;
   /** Allocates memory for the range at once; its bytes arrive while the caller goes on, and steps wait for them. */
   Status map(const std::string& path, uint64_t offset, uint64_t size, BufferPtr* out) override;
+  UploadCounts uploads() const override { return uploader_.counts(); }
   Status upload(const void* data, size_t size, const std::string& label, BufferPtr* out) override;
   Status allocate(size_t size, const std::string& label, BufferPtr* out) override;
   Status require_memory(uint64_t size, const std::string& label) const override;

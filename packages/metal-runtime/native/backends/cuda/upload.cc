@@ -70,6 +70,13 @@ struct Uploader::Piece {
 struct Uploader::State {
   explicit State(std::shared_ptr<Context> owner) : context(std::move(owner)) {}
 
+  /** A piece has arrived, or will not: counted before those that wait for it go on. */
+  void finish_piece(Upload& upload, size_t size, Status status) {
+    if (status.ok()) arrived_bytes.fetch_add(size, std::memory_order_release);
+    else queued_bytes.fetch_sub(size, std::memory_order_relaxed);
+    upload.finish_piece(std::move(status));
+  }
+
   const std::shared_ptr<Context> context;
   std::mutex mutex;
   std::condition_variable changed;
@@ -78,6 +85,8 @@ struct Uploader::State {
   size_t workers = 0;  ///< of those: will look for pieces again
   size_t idle = 0;     ///< of those: wait for one
   bool is_stopping = false;
+  std::atomic<uint64_t> queued_bytes = 0;
+  std::atomic<uint64_t> arrived_bytes = 0;
 };
 
 /** A thread's stream and its two buffers. */
@@ -116,6 +125,7 @@ class Uploader::Worker {
     PinnedMemory memory;
     Event copied;
     std::shared_ptr<Upload> upload;
+    size_t size = 0;
   };
 
   Status prepare() {
@@ -140,8 +150,9 @@ class Uploader::Worker {
       if (result == CUDA_SUCCESS) result = driver.event_record(slot.copied.handle(), stream_.handle());
       if (result != CUDA_SUCCESS) status = driver.error(result, piece.file->path());
     }
-    if (status.ok()) slot.upload = std::move(piece.upload);
-    else piece.upload->finish_piece(std::move(status));
+    if (!status.ok()) return state_->finish_piece(*piece.upload, piece.size, std::move(status));
+    slot.upload = std::move(piece.upload);
+    slot.size = piece.size;
   }
 
   /** Waits for the copy from a buffer. */
@@ -154,7 +165,7 @@ class Uploader::Worker {
       const CUresult result = driver.event_synchronize(slot.copied.handle());
       if (result != CUDA_SUCCESS) status = driver.error(result, "the upload of weights");
     }
-    slot.upload->finish_piece(std::move(status));
+    state_->finish_piece(*slot.upload, slot.size, std::move(status));
     slot.upload = nullptr;
   }
 
@@ -183,7 +194,9 @@ Uploader::~Uploader() { stop(); }
 void Uploader::stop() {
   std::unique_lock<std::mutex> lock(state_->mutex);
   state_->is_stopping = true;
-  for (Piece& piece : state_->pieces) piece.upload->finish_piece(Status::error(StatusCode::kCancelled, piece.file->path()));
+  for (Piece& piece : state_->pieces) {
+    state_->finish_piece(*piece.upload, piece.size, Status::error(StatusCode::kCancelled, piece.file->path()));
+  }
   state_->pieces.clear();
   state_->changed.notify_all();
   // What was read is on its way and arrives.
@@ -191,11 +204,18 @@ void Uploader::stop() {
   state_->is_stopping = false;
 }
 
+UploadCounts Uploader::counts() const {
+  // Read before the other, this is never more.
+  const uint64_t arrived_bytes = state_->arrived_bytes.load(std::memory_order_acquire);
+  return {state_->queued_bytes.load(std::memory_order_relaxed), arrived_bytes};
+}
+
 std::shared_ptr<Upload> Uploader::start(std::shared_ptr<SourceFile> file, uint64_t offset, size_t size,
                                         std::shared_ptr<Region> region) {
   const size_t count = (size + kPieceBytes - 1) / kPieceBytes;
   auto upload = std::make_shared<Upload>(std::move(region), count);
   const std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->queued_bytes.fetch_add(size, std::memory_order_relaxed);
   for (size_t begin = 0; begin < size; begin += kPieceBytes) {
     state_->pieces.push_back({file, offset + begin, std::min(kPieceBytes, size - begin),
                               upload->region()->address() + begin, upload});

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "device.h"
 #include "memory_pool.h"
 
 namespace markbase::cuda {
@@ -64,6 +65,8 @@ class Uploader {
   /** Queues bytes [offset, offset + size) of a file. Throws std::system_error when the system has no more threads. */
   std::shared_ptr<Upload> start(std::shared_ptr<SourceFile> file, uint64_t offset, size_t size,
                                 std::shared_ptr<Region> region);
+  /** Bytes of all uploads so far, less those that failed, and how many of them have arrived. */
+  UploadCounts counts() const;
   /** Gives up what has not been read yet; those uploads end with kCancelled. */
   void stop();
 
