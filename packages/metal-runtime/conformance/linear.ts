@@ -221,6 +221,8 @@ const WIDE_PAIR = [q(249, 150, 128, 4), q(250, 150, 128, 4)];
 const PAIR = [q(85, 130, 1536, 4), q(86, 130, 1536, 4)];
 const SMALL = plainMatrix(87, 67, 256, 'BF16');
 
+const STREAM = [q(300, 300, 768, 4), q(301, 40, 768, 4), q(302, 3, 768, 4)];
+const STREAM_PAIR = [q(303, 290, 1024, 4), q(304, 290, 1024, 4)];
 const TALL_PAIR = [q(251, 75, 192, 4), q(252, 75, 192, 4)];
 const TALL_UNLIKE = [q(253, 70, 256, 4), q(254, 70, 256, 8)];
 const DEEP_PAIR = [q(255, 30, 1536, 4), q(256, 30, 1536, 4)];
@@ -372,15 +374,22 @@ export const linear: ConformanceFamily = {
     ]),
     // So many outputs that simdgroups have blocks of their own.
     ...[1, 5].flatMap((rows) => [
-      linearCase('each q4', rows, q(295, 2100, 256, 4)),
+      linearCase('each q8', rows, q(295, 2100, 256, 8)),
       fusedCase({
-        title: 'each',
+        title: 'each q8',
         rows,
-        weights: [q(296, 1000, 256, 4), q(297, 1000, 256, 4)],
+        weights: [q(296, 1000, 256, 8), q(297, 1000, 256, 8)],
         epilogue: 'geglu',
         hasResidual: true,
       }),
     ]),
+    // Weights that come to a multiprocessor in a stream: some groups of tiles, few outputs, wide rows, rows that fill a kernel's.
+    ...[1, 3, 4, 7, 11, 16].flatMap((rows) => [
+      linearCase('stream', rows, q(298, 530, 512, 4)),
+      fusedCase({ title: 'stream', rows, weights: STREAM, epilogue: 'store', hasResidual: true }),
+      fusedCase({ title: 'stream', rows, weights: STREAM_PAIR, epilogue: 'geglu', hasResidual: true }),
+    ]),
+    ...[1, 2, 9].map((rows) => linearCase('stream', rows, q(299, 41, 4352, 4))),
     linearCase('deep q4', 33, q(267, 50, 2048, 4)),
     linearCase('deep q6', 33, q(268, 50, 1600, 6)),
     fusedCase({ title: 'deep', rows: 33, weights: DEEP_PAIR, epilogue: 'geglu' }),
