@@ -5,7 +5,7 @@ import { encodeSampling } from './encode-sampling.js';
 import type { NativePort, NativeStep } from './native.js';
 import type { StepArray } from './ops/node.js';
 import { MAX_TOP_LOGPROBS } from './ops/sample.js';
-import type { StepInput, StepResult } from './step.js';
+import type { ByteValues, InputValues, StepInput, StepResult } from './step.js';
 
 const ROW_ARRAYS = [
   'tokens',
@@ -149,8 +149,10 @@ export class StepEncoder {
       );
     }
     return ports.flatMap((port, index) => {
-      const data = given[port.name];
-      checkType(`inputs.${port.name}`, data, types.isFloat32Array, 'a Float32Array');
+      const name = `inputs.${port.name}`;
+      const input = given[port.name];
+      const { data, values } = isBytes(input) ? checkedBytes(name, input) : { data: input };
+      if (!values) checkType(name, data, types.isFloat32Array, 'a Float32Array');
       // Soft tokens are optional in every step: a step without them has no row that reads them.
       if (!data && port.rowSet === 2) return [];
       const expected = (port.rowSet === 0 ? rows : outputs) * port.width;
@@ -160,8 +162,8 @@ export class StepEncoder {
           : data?.length === expected;
       const wanted =
         port.rowSet === 2 ? `rows of ${port.width}, at most ${port.maxRows}` : `${expected} numbers`;
-      check(fits, `inputs.${port.name}`, wanted, data ? `${data.length} numbers` : undefined);
-      return [{ port: index, data: data! }];
+      check(fits, name, wanted, data ? `${data.length} numbers` : undefined);
+      return [{ port: index, data: data!, ...(values && { values }) }];
     });
   }
 
@@ -192,6 +194,20 @@ export class StepEncoder {
       return { port: index, data: new Float32Array((port.rowSet === 0 ? rows : outputs) * port.width) };
     });
   }
+}
+
+function isBytes(input: InputValues | undefined): input is ByteValues {
+  return typeof input === 'object' && input !== null && 'bytes' in input;
+}
+
+function checkedBytes(
+  name: string,
+  { bytes, values }: ByteValues,
+): { data: Uint8Array; values: Float32Array } {
+  checkType(`${name}.bytes`, bytes, types.isUint8Array, 'a Uint8Array');
+  checkType(`${name}.values`, values, types.isFloat32Array, 'a Float32Array');
+  check(values?.length === 256, `${name}.values`, '256 numbers', values && `${values.length} numbers`);
+  return { data: bytes, values };
 }
 
 /** First and last position that a step adds to a slot. */

@@ -1,5 +1,7 @@
 #include "step_arrays.h"
 
+#include <algorithm>
+
 namespace markbase {
 
 namespace {
@@ -7,6 +9,19 @@ namespace {
 std::vector<int32_t> copy_ints(const Napi::Object& object, const char* name) {
   const auto array = object.Get(name).As<Napi::Int32Array>();
   return {array.Data(), array.Data() + array.ElementLength()};
+}
+
+/** The numbers of an input: as they are, or what its bytes stand for. */
+std::unique_ptr<float[]> copy_numbers(const Napi::Object& input, size_t count) {
+  auto numbers = std::make_unique_for_overwrite<float[]>(count);
+  if (!input.Has("values")) {
+    std::copy_n(input.Get("data").As<Napi::Float32Array>().Data(), count, numbers.get());
+    return numbers;
+  }
+  const uint8_t* bytes = input.Get("data").As<Napi::Uint8Array>().Data();
+  const float* values = input.Get("values").As<Napi::Float32Array>().Data();
+  std::transform(bytes, bytes + count, numbers.get(), [values](uint8_t byte) { return values[byte]; });
+  return numbers;
 }
 
 /** Numbers of one output row's parameters, in the order of the fields of SampleParams. */
@@ -67,10 +82,10 @@ StepArrays::StepArrays(Napi::Object step)
   const auto inputs = step.Get("inputs").As<Napi::Array>();
   for (uint32_t i = 0; i < inputs.Length(); ++i) {
     const auto entry = inputs.Get(i).As<Napi::Object>();
-    auto data = entry.Get("data").As<Napi::Float32Array>();
-    inputs_.emplace_back(data.Data(), data.Data() + data.ElementLength());
     const size_t port = entry.Get("port").As<Napi::Number>().Uint32Value();
-    call_.inputs.push_back({port, inputs_.back().data(), inputs_.back().size()});
+    const size_t count = entry.Get("data").As<Napi::TypedArray>().ElementLength();
+    inputs_.push_back(copy_numbers(entry, count));
+    call_.inputs.push_back({port, inputs_.back().get(), count});
   }
   const auto outputs = step.Get("outputs").As<Napi::Array>();
   for (uint32_t i = 0; i < outputs.Length(); ++i) {
