@@ -1,6 +1,7 @@
 /**
  * linear_rows: the rows of a linear as linear_wide takes them: bf16, in spans of 64 columns whose order is that in which the tensor
- * cores meet the codes. A lane of theirs has 16 neighbours of a span, in pairs that lie four apart.
+ * cores meet the codes. A lane of theirs has 16 neighbours of a span, in pairs that lie four apart. Rows are clamped as the first
+ * weight takes them.
  *
  * linear_rows_prepared does the prologue too, with the functions of linear_prologue.
  */
@@ -20,6 +21,13 @@ constant constexpr uint kSpan = 64;
 /** Neighbours that a thread of linear_rows takes. */
 constant constexpr uint kOwn = 16;
 
+/** A pair of numbers, within the bounds of the first weight. */
+inline uint clamped_pair(constant LinearParams& p, float first, float second) {
+  const float low = p.weight[0].input_low, high = p.weight[0].input_high;
+  const bool has_clip = p.weight[0].has_clip != 0;
+  return nvidia::bf16_pair(has_clip ? clamped(first, low, high) : first, has_clip ? clamped(second, low, high) : second);
+}
+
 /** The first column of pair `i` of a row; the other one is four behind it. */
 inline uint column_of_pair(uint i) { return i / 32 * kSpan + i % 4 * kOwn + i % 32 / 16 * 8 + i / 8 % 2 * 2 + i / 4 % 2; }
 
@@ -38,10 +46,10 @@ kernel void linear_rows(constant LinearParams& p [[buffer(0)]],
 #pragma unroll
   for (uint half_of = 0; half_of < 2; ++half_of) {
     const float4 low = quads[2 * half_of], high = quads[2 * half_of + 1];
-    to[16 * half_of] = nvidia::bf16_pair(low.x, high.x);
-    to[16 * half_of + 4] = nvidia::bf16_pair(low.y, high.y);
-    to[16 * half_of + 8] = nvidia::bf16_pair(low.z, high.z);
-    to[16 * half_of + 12] = nvidia::bf16_pair(low.w, high.w);
+    to[16 * half_of] = clamped_pair(p, low.x, high.x);
+    to[16 * half_of + 4] = clamped_pair(p, low.y, high.y);
+    to[16 * half_of + 8] = clamped_pair(p, low.z, high.z);
+    to[16 * half_of + 12] = clamped_pair(p, low.w, high.w);
   }
 }
 
@@ -64,6 +72,6 @@ kernel void linear_rows_prepared(constant LinearParams& p [[buffer(0)]],
               h + ulong(row) * p.h_stride, true, norm_gain, source, partial, thread_index);
   for (uint i = thread_index; i < p.in / 2; i += kRowThreads) {
     const uint column = column_of_pair(i);
-    prepared[ulong(row) * p.in / 2 + i] = nvidia::bf16_pair(source.at(column), source.at(column + 4));
+    prepared[ulong(row) * p.in / 2 + i] = clamped_pair(p, source.at(column), source.at(column + 4));
   }
 }
