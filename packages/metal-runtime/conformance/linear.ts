@@ -408,6 +408,15 @@ export const linear: ConformanceFamily = {
         ALIKE,
       ),
     ]),
+    // Rows that end within a span.
+    ...[80, 208, 4304].map((columns) => linearCase('bf16', 41, plainMatrix(281, 70, columns, 'BF16'))),
+    fusedCase({
+      title: 'bf16',
+      rows: 37,
+      weights: [282, 283].map((seed) => plainMatrix(seed, 50, 336, 'BF16')),
+      epilogue: 'geglu',
+      hasResidual: true,
+    }),
     clippedCase(34, [q(278, 70, 192, 4), plainMatrix(279, 70, 192, 'BF16')], true, ALIKE),
     clippedCase(35, [plainMatrix(280, 70, 192, 'BF16')], false),
     // Widths of the large towers, which no group divides.

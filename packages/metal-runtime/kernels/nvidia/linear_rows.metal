@@ -1,7 +1,7 @@
 /**
  * linear_rows: the rows of a linear as linear_wide takes them: bf16, in spans of 64 columns whose order is that in which the tensor
  * cores meet the codes. A lane of theirs has 16 neighbours of a span, in pairs that lie four apart. Rows are clamped as the first
- * weight takes them.
+ * weight takes them, and end with zeros up to whole spans.
  *
  * linear_rows_prepared does the prologue too, with the functions of linear_prologue.
  */
@@ -10,6 +10,7 @@ using namespace metal;
 
 #include "launch.h"
 #include "linear_params.h"
+#include "linear_wide_tiles.h"
 #include "scalar_type.h"
 #include "metal_storage.h"
 #include "metal_math.h"
@@ -17,7 +18,7 @@ using namespace metal;
 #include "metal_norm.h"
 #include "metal_prologue.h"
 
-constant constexpr uint kSpan = 64;
+constant constexpr uint kSpan = MARKBASE_WIDE_COLUMNS;
 /** Neighbours that a thread of linear_rows takes. */
 constant constexpr uint kOwn = 16;
 
@@ -38,11 +39,15 @@ kernel void linear_rows(constant LinearParams& p [[buffer(0)]],
                         uint2 at [[threadgroup_position_in_grid]],
                         uint thread_index [[thread_index_in_threadgroup]]) {
   const uint own = at.x * kRowThreads + thread_index;
-  if (own >= p.in / kOwn) return;
-  device const float4* source = (device const float4*)(x + ulong(at.y) * launch.x_stride) + own * (kOwn / 4);
-  const float4 quads[4] = {source[0], source[1], source[2], source[3]};
+  const uint width = wide_columns(p.in);
+  if (own >= width / kOwn) return;
+  const bool is_there = own < p.in / kOwn;
+  device const float4* source = (device const float4*)(x + ulong(at.y) * launch.x_stride) + (is_there ? own * (kOwn / 4) : 0);
+  float4 quads[4] = {source[0], source[1], source[2], source[3]};
+#pragma unroll
+  for (uint i = 0; i < 4; ++i) quads[i] = is_there ? quads[i] : float4(0.0f);
   // Pairs 4 (2 m + i) of the span, and as many behind as the lane's number.
-  device uint* to = prepared + (ulong(at.y) * p.in + own / 4 * kSpan) / 2 + own % 4;
+  device uint* to = prepared + (ulong(at.y) * width + own / 4 * kSpan) / 2 + own % 4;
 #pragma unroll
   for (uint half_of = 0; half_of < 2; ++half_of) {
     const float4 low = quads[2 * half_of], high = quads[2 * half_of + 1];
@@ -70,8 +75,12 @@ kernel void linear_rows_prepared(constant LinearParams& p [[buffer(0)]],
   const ulong from = p.gathers != 0 ? output_row[row] : row;
   prepare_row(p, launch.shift[2], launch.shift[4], x + from * p.x_stride, residual + from * p.residual_stride, residual_gain,
               h + ulong(row) * p.h_stride, true, norm_gain, source, partial, thread_index);
-  for (uint i = thread_index; i < p.in / 2; i += kRowThreads) {
+  const uint width = wide_columns(p.in);
+  for (uint i = thread_index; i < width / 2; i += kRowThreads) {
     const uint column = column_of_pair(i);
-    prepared[ulong(row) * p.in / 2 + i] = clamped_pair(p, source.at(column), source.at(column + 4));
+    // Both columns of a pair exist, or none.
+    const uint at = column < p.in ? column : 0;
+    const uint pair = clamped_pair(p, source.at(at), source.at(at + 4));
+    prepared[ulong(row) * (width / 2) + i] = column < p.in ? pair : 0;
   }
 }

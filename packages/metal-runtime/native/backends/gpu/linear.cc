@@ -133,7 +133,7 @@ PreparedRows prepare(CommandContext& context) {
 /** Memory for rows as linear_wide takes them. */
 PreparedRows take_wide_rows(CommandContext& context) {
   const auto& p = context.params<LinearParams>();
-  const size_t bytes = size_t{padded_wide_rows(context.rows())} * p.in * sizeof(uint16_t);
+  const size_t bytes = size_t{padded_wide_rows(context.rows())} * wide_columns(p.in) * sizeof(uint16_t);
   return {true, context.scratch.take(bytes), bytes, 0, p.in, true};
 }
 
@@ -164,7 +164,7 @@ PreparedRows widen_rows(CommandContext& context, const LinearParams& p, const Pr
   bind_rows(rows, &dispatch);
   dispatch.launch().x_stride = rows.stride;
   dispatch.scratch(kPreparedArgument, wide.offset, wide.size_bytes, true);
-  const uint32_t tasks = p.in / 16;
+  const uint32_t tasks = wide_columns(p.in) / 16;
   // Short rows have no threads that do nothing.
   dispatch.grid(divide_up(tasks, kRowThreads), context.rows(), 1, std::min(divide_up(tasks, kLanes) * kLanes, kRowThreads));
   return wide;
