@@ -66,12 +66,9 @@ export class StepEncoder {
     check(Number.isInteger(rows) && rows >= 1 && rows <= maxRows, counted, `1 to ${maxRows} rows`, rows);
     check(step.rows === undefined || step.rows === rows, 'rows', `${rows}, as in ${counted}`, step.rows);
     check(outputs <= maxOutputs, 'outputRows', `at most ${maxOutputs} rows`, outputs);
-    check(
-      outputRows.every((row) => row >= 0 && row < rows),
-      'outputRows',
-      `rows below ${rows}`,
-      [...outputRows],
-    );
+    const areRows = outputRows.every((row) => row >= 0 && row < rows);
+    // Arrays as long as a step are not copied unless they are wrong.
+    check(areRows, 'outputRows', `rows below ${rows}`, areRows || [...outputRows]);
     const perRow = (
       name: 'positions' | 'slots' | 'layerTokens' | 'visibleEnd' | 'softIndex',
       fallback: Int32Array,
@@ -87,11 +84,12 @@ export class StepEncoder {
     const slots = within('slots', perRow('slots', zeros), 0, slotCount);
     const visibleEnd = perRow('visibleEnd', positions);
     const spans = spansOf(slots, positions);
+    const areSeen = seeOwnSlot(visibleEnd, positions, slots, spans);
     check(
-      visibleEnd.every((end, row) => end >= positions[row]! && end <= spans.get(slots[row]!)!.last),
+      areSeen,
       'visibleEnd',
       "its row's position, or a later one that the step adds to the same slot",
-      [...visibleEnd],
+      areSeen || [...visibleEnd],
     );
     this.#checkWindows(spans);
     if (this.#limits.hasSegments) checkSegments(positions, visibleEnd);
@@ -218,16 +216,37 @@ interface Span {
 
 function spansOf(slots: Int32Array, positions: Int32Array): Map<number, Span> {
   const spans = new Map<number, Span>();
-  for (const [row, slot] of slots.entries()) {
+  let span: Span | undefined;
+  for (let row = 0; row < slots.length; row++) {
+    const slot = slots[row]!;
     const position = positions[row]!;
-    const span = spans.get(slot);
-    if (!span) spans.set(slot, { first: position, last: position });
-    else {
+    // Most rows have the slot of the row before.
+    if (row === 0 || slot !== slots[row - 1]) span = spans.get(slot);
+    if (!span) {
+      span = { first: position, last: position };
+      spans.set(slot, span);
+    } else {
       span.first = Math.min(span.first, position);
       span.last = Math.max(span.last, position);
     }
   }
   return spans;
+}
+
+/** True when every row sees itself and at most the last row that the step adds to its slot. */
+function seeOwnSlot(
+  visibleEnd: Int32Array,
+  positions: Int32Array,
+  slots: Int32Array,
+  spans: ReadonlyMap<number, Span>,
+): boolean {
+  let last = 0;
+  for (let row = 0; row < slots.length; row++) {
+    if (row === 0 || slots[row] !== slots[row - 1]) last = spans.get(slots[row]!)!.last;
+    const end = visibleEnd[row]!;
+    if (end < positions[row]! || end > last) return false;
+  }
+  return true;
 }
 
 /** Checks that every segment is rows 0 to its last one, side by side: kernels index by them. */
@@ -251,8 +270,10 @@ function checkSegments(positions: Int32Array, visibleEnd: Int32Array): void {
 
 /** Checks begin <= value < end for all values. */
 function within(name: string, array: Int32Array, begin: number, end: number): Int32Array {
-  const wrong = array.find((value) => value < begin || value >= end);
-  check(wrong === undefined, name, `whole numbers from ${begin} to ${end - 1}`, wrong);
+  for (let i = 0; i < array.length; i++) {
+    const value = array[i]!;
+    if (value < begin || value >= end) check(false, name, `whole numbers from ${begin} to ${end - 1}`, value);
+  }
   return array;
 }
 

@@ -11,17 +11,12 @@ std::vector<int32_t> copy_ints(const Napi::Object& object, const char* name) {
   return {array.Data(), array.Data() + array.ElementLength()};
 }
 
-/** The numbers of an input: as they are, or what its bytes stand for. */
-std::unique_ptr<float[]> copy_numbers(const Napi::Object& input, size_t count) {
-  auto numbers = std::make_unique_for_overwrite<float[]>(count);
-  if (!input.Has("values")) {
-    std::copy_n(input.Get("data").As<Napi::Float32Array>().Data(), count, numbers.get());
-    return numbers;
-  }
-  const uint8_t* bytes = input.Get("data").As<Napi::Uint8Array>().Data();
-  const float* values = input.Get("values").As<Napi::Float32Array>().Data();
-  std::transform(bytes, bytes + count, numbers.get(), [values](uint8_t byte) { return values[byte]; });
-  return numbers;
+/** Keeps a copy of an array: its first element. */
+template <typename Number>
+Number* copy(const Napi::TypedArrayOf<Number>& array, std::vector<std::unique_ptr<Number[]>>* copies) {
+  copies->push_back(std::make_unique_for_overwrite<Number[]>(array.ElementLength()));
+  std::copy_n(array.Data(), array.ElementLength(), copies->back().get());
+  return copies->back().get();
 }
 
 /** Numbers of one output row's parameters, in the order of the fields of SampleParams. */
@@ -83,9 +78,14 @@ StepArrays::StepArrays(Napi::Object step)
   for (uint32_t i = 0; i < inputs.Length(); ++i) {
     const auto entry = inputs.Get(i).As<Napi::Object>();
     const size_t port = entry.Get("port").As<Napi::Number>().Uint32Value();
-    const size_t count = entry.Get("data").As<Napi::TypedArray>().ElementLength();
-    inputs_.push_back(copy_numbers(entry, count));
-    call_.inputs.push_back({port, inputs_.back().get(), count});
+    if (!entry.Has("values")) {
+      const auto data = entry.Get("data").As<Napi::Float32Array>();
+      call_.inputs.push_back({port, copy(data, &numbers_), data.ElementLength()});
+      continue;
+    }
+    const auto data = entry.Get("data").As<Napi::Uint8Array>();
+    const float* values = copy(entry.Get("values").As<Napi::Float32Array>(), &numbers_);
+    call_.inputs.push_back({port, nullptr, data.ElementLength(), copy(data, &bytes_), values});
   }
   const auto outputs = step.Get("outputs").As<Napi::Array>();
   for (uint32_t i = 0; i < outputs.Length(); ++i) {
