@@ -187,7 +187,7 @@ const TOWER_ROWS: readonly (readonly [
   [[4, 31], 2, 1, false],
   [[64, 63, 65], 3, 3, false],
   [[129], 2, 2, true],
-  // Blocks of 128 rows where there are 132 multiprocessors.
+  // Blocks of 128 queries where there are 132 multiprocessors.
   [[20, 33, 30, 47], 66, 33, true],
 ];
 
