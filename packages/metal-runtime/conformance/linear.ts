@@ -417,6 +417,14 @@ export const linear: ConformanceFamily = {
       epilogue: 'geglu',
       hasResidual: true,
     }),
+    // Rows of which a thread has more than two fours of columns.
+    fusedCase({
+      title: 'long',
+      rows: 33,
+      weights: [q(284, 20, 3136, 4)],
+      epilogue: 'store',
+      hasResidual: true,
+    }),
     clippedCase(34, [q(278, 70, 192, 4), plainMatrix(279, 70, 192, 'BF16')], true, ALIKE),
     clippedCase(35, [plainMatrix(280, 70, 192, 'BF16')], false),
     // Widths of the large towers, which no group divides.

@@ -68,6 +68,7 @@ void bind_weights(const CommandContext& context, const LinearParams& selected, c
 namespace {
 
 constexpr uint32_t kPreparedArgument = kScratchArgument;
+constexpr uint32_t kShortRow = 2 * 4 * kRowThreads;  ///< columns of which threads of linear_rows_normed have two fours each
 constexpr uint32_t kOutputsOfOne = 4;    ///< streams of the kernels for one and for four rows
 constexpr uint32_t kOutputsOfEight = 2;  ///< ... for eight
 
@@ -141,9 +142,13 @@ PreparedRows take_wide_rows(CommandContext& context) {
 PreparedRows prepare_wide(CommandContext& context) {
   const auto& p = context.params<LinearParams>();
   const PreparedRows rows = take_wide_rows(context);
-  DispatchBuilder dispatch(context, "linear_rows", "linear_rows_prepared");
+  const bool loads_at_once = packs_with_prologue(context);
+  const std::string normed = p.in <= kShortRow ? "linear_rows_normed2" : "linear_rows_normed6";
+  DispatchBuilder dispatch(context, "linear_rows", loads_at_once ? normed : "linear_rows_prepared");
   dispatch.operands(0, 5).scratch(kPreparedArgument, rows.offset, rows.size_bytes, true);
-  dispatch.step(kStepArgument, StepArray::kOutputRow).shared_row(p.in, 8).grid(context.rows(), 1, 1, kRowThreads);
+  dispatch.step(kStepArgument, StepArray::kOutputRow);
+  if (!loads_at_once) dispatch.shared_row(p.in, 8);
+  dispatch.grid(context.rows(), 1, 1, kRowThreads);
   return rows;
 }
 
