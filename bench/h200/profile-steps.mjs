@@ -4,6 +4,7 @@ import { openCheckpoint } from '../../packages/loader/dist/index.js';
 import { openDevice } from '../../packages/metal-runtime/dist/index.js';
 import { mixtureOfExperts } from '../../packages/moe/dist/index.js';
 import { TextModel } from '../../packages/text/dist/index.js';
+import { kindsOf, measured } from './command-times.mjs';
 
 /**
  * Prints one line for every batch of a decode, and for every length of a prompt (one step): milliseconds of a step as it runs, and by
@@ -25,20 +26,6 @@ export async function profile({ model: folder, batches, prompts, depth, steps },
       print({ step, rows, depth: shape.depth, msPerStep: whole, commands });
     }
   }
-}
-
-/** A device whose programs are measured command by command. */
-function measured(device, programs) {
-  return new Proxy(device, {
-    get(target, key) {
-      if (key !== 'record') return typeof target[key] === 'function' ? target[key].bind(target) : target[key];
-      return (options, body) => {
-        const program = target.record({ ...options, profile: true }, body);
-        programs.push({ program, before: null, after: null });
-        return program;
-      };
-    },
-  });
 }
 
 /** Milliseconds of a step, warm; what `programs` measured before and behind is kept with them. */
@@ -82,26 +69,14 @@ async function timeSteps(checkpoint, device, { step, rows, depth, steps, tokens 
 
 /** Commands of the step by what they launch, dearest first: milliseconds, bytes of weights, keys and values, and their rate. */
 function costs(programs, checkpoint, shape) {
-  const kinds = new Map();
   // The last one is that of the step: a decode was prefilled before.
-  const { before, after, plan, dispatches } = programs
-    .filter(({ program }) => program.label.startsWith(shape.step))
-    .at(-1);
-  for (const [index, command] of plan.commands.entries()) {
-    const launches = dispatches.filter((dispatch) => dispatch.command === index);
-    const kernels = launches.map(
-      ({ kernel, groups, threads }) => `${kernel} ${groups.join('x')} of ${threads}`,
-    );
-    const name = `${command.label.replace(/^layer \d+ \/ /, '')}: ${kernels.join(', ') || command.kernel}`;
-    const kind = kinds.get(name) ?? { name, count: 0, ms: 0, bytes: 0 };
-    kinds.set(name, kind);
-    kind.count += 1;
-    kind.ms += (after[index].milliseconds - before[index].milliseconds) / shape.steps;
-    kind.bytes += bytesOf(command, checkpoint.config.text, shape);
-  }
-  return [...kinds.values()]
-    .map((kind) => ({ ...kind, bytesPerSecond: kind.ms > 0 ? (1000 * kind.bytes) / kind.ms : 0 }))
-    .sort((a, b) => b.ms - a.ms);
+  const step = programs.filter(({ program }) => program.label.startsWith(shape.step)).at(-1);
+  const { steps } = shape;
+  return kindsOf({
+    ...step,
+    steps,
+    bytesOf: (command) => bytesOf(command, checkpoint.config.text, shape),
+  }).map((kind) => ({ ...kind, bytesPerSecond: kind.ms > 0 ? (1000 * kind.bytes) / kind.ms : 0 }));
 }
 
 function bytesOf({ label, kernel, weightBytes }, { experts, layers, slidingWindow }, { rows, depth, step }) {

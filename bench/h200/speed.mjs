@@ -8,7 +8,7 @@ const BATCHES = [1, 4, 16];
 const PROMPTS = [128, 512, 2048];
 const SHOWN_KINDS = 24;
 /** What a rehearsal's towers have instead of the released sizes. */
-const TINY_TOWER = { hidden: 64, inner: 128, layers: 1, heads: 2, headDim: 32, textWidth: 64 };
+const TINY_TOWER = { hidden: 64, inner: 128, layers: 1, heads: 2, headDim: 64, textWidth: 64 };
 const TINY_SOUND_TOWER = { layers: 1, width: 256, textWidth: 64 };
 const WARM_UP = ['--prompt', '128', '--batch', '1', '--generate', '1', '--reps', '1'];
 
@@ -148,12 +148,13 @@ export async function towers(session, check) {
   const folder = path.join(session.work, 'tower');
   const rounds = session.isTiny ? 1 : 5;
   const budgets = session.isTiny ? [70] : [70, 140, 280, 560, 1120];
+  const profiled = session.isTiny ? [70] : [280, 1120];
   const compared = session.isTiny ? [70] : [70, 280];
   const seconds = session.isTiny ? [1] : [10, 30];
   const tasks = [
     ...['e2b', 'large'].map((shape) => [
       'vision',
-      { folder, shape, tower: session.isTiny ? TINY_TOWER : {}, budgets, compared, rounds },
+      { folder, shape, tower: session.isTiny ? TINY_TOWER : {}, budgets, profiled, compared, rounds },
     ]),
     ['audio', { folder, tower: session.isTiny ? TINY_SOUND_TOWER : {}, seconds, rounds }],
   ];
@@ -163,6 +164,7 @@ export async function towers(session, check) {
       const row = JSON.parse(line);
       found.push(row);
       if (row.section) checkSection(session, check, row.section);
+      else if (row.profiled) for (const text of towerLines(row)) session.say(text);
       else if (row.budget) {
         session.say(
           `${row.shape}, budget ${row.budget}: ${row.softTokens} soft tokens in ${row.ms.toFixed(2)} ms, ` +
@@ -179,6 +181,24 @@ export async function towers(session, check) {
     check(`${task} ${parameters.shape ?? ''}`.trim(), failure === null, failure ?? '');
   }
   return found;
+}
+
+function towerLines({ profiled, commands }) {
+  const all = commands.reduce((total, { ms }) => total + ms, 0);
+  return [
+    `${profiled}, command by command: ${all.toFixed(3)} ms`,
+    '      ms  share  count  command',
+    ...commands
+      .slice(0, SHOWN_KINDS)
+      .map(({ ms, count, name }) =>
+        [
+          ms.toFixed(4).padStart(8),
+          `${((100 * ms) / all).toFixed(1)}%`.padStart(6),
+          String(count).padStart(6),
+          ` ${name}`,
+        ].join(' '),
+      ),
+  ];
 }
 
 function checkSection(session, check, { name, precision, pass, relRms, tolerance }) {

@@ -6,17 +6,20 @@ import { pictureOf, prepareImage, VisionModel } from '../../packages/vision/dist
 import { writeAudioCheckpoint } from '../lib/audio-checkpoint.mjs';
 import { spread } from '../lib/statistics.mjs';
 import { TOWERS, writeVisionCheckpoint } from '../lib/vision-checkpoint.mjs';
+import { kindsOf, measured } from './command-times.mjs';
 
 const SAMPLE_RATE_HZ = 16_000;
 const PRECISIONS = ['fast', 'high'];
 
 /**
  * Pictures of 4:3 through a vision tower of a released shape: a line for each budget with milliseconds of a picture (`whole` with the
- * resize on the processor), then a line for each precision: soft tokens beside those of the CPU in `high`.
+ * resize on the processor), one for each profiled budget with the time of every kind of command, then a line for each precision: soft
+ * tokens beside those of the CPU in `high`.
  *
- * @param {{ folder: string, shape: string, tower: object, budgets: number[], compared: number[], rounds: number }} parameters
+ * @param {{ folder: string, shape: string, tower: object, budgets: number[], profiled: number[], compared: number[], rounds: number }}
+ *   parameters
  */
-export async function vision({ folder, shape, tower, budgets, compared, rounds }, print) {
+export async function vision({ folder, shape, tower, budgets, profiled, compared, rounds }, print) {
   await writeFolder(folder, () => writeVisionCheckpoint(folder, { ...TOWERS[shape], ...tower }));
   const photograph = picture(800, 600);
   const encode = async (model, budget) => {
@@ -34,6 +37,10 @@ export async function vision({ folder, shape, tower, budgets, compared, rounds }
       print({ shape, budget, softTokens: rows, ms: spread(steps).median, wholeMs: spread(whole).median });
     }
   });
+  for (const budget of profiled) {
+    const { commands } = await profileOf(VisionModel, folder, rounds, (model) => encode(model, budget));
+    print({ shape, profiled: `${shape}, budget ${budget}`, commands });
+  }
   for (const budget of compared) {
     await compareWithCpu(
       VisionModel,
@@ -47,7 +54,8 @@ export async function vision({ folder, shape, tower, budgets, compared, rounds }
 }
 
 /**
- * Sound through the tower of E2B and E4B: a line for each length with the real-time factor, then the comparison as for `vision`.
+ * Sound through the tower of E2B and E4B: a line for each length with the real-time factor, then a profile and the comparison as for
+ * `vision`.
  *
  * @param {{ folder: string, tower: object, seconds: number[], rounds: number }} parameters
  */
@@ -66,8 +74,49 @@ export async function audio({ folder, tower, seconds, rounds }, print) {
     }
   });
   const [shortest] = seconds;
+  const { commands } = await profileOf(AudioModel, folder, rounds, (model) => encode(model, shortest));
+  print({ profiled: `audio, ${shortest} s`, commands });
   await compareWithCpu(AudioModel, folder, `audio, ${shortest} s`, (model) => encode(model, shortest), print);
   await rm(folder, { recursive: true });
+}
+
+/** Time of every kind of command, one by one: the gaps between launches are in it. */
+async function profileOf(Model, folder, rounds, encode) {
+  using device = await openDevice({ kind: 'cuda' });
+  const programs = [];
+  const model = await Model.load(folder, measured(device, programs), { precision: 'fast', cacheBytes: 0 });
+  try {
+    const { rows } = await encode(model);
+    const used = programs.map(({ program }) => program).filter(isThere);
+    const starts = used.map((program) => program.profile());
+    await repeat(rounds, () => encode(model));
+    const kinds = used.flatMap((program, i) =>
+      kindsOf({
+        plan: program.plan,
+        // Patches of a soft token; the towers of sound name their widest steps.
+        dispatches:
+          Model === VisionModel
+            ? program.planStep({ rows: 9 * rows, outputs: rows, positions: 9 * rows })
+            : [],
+        before: starts[i],
+        after: program.profile(),
+        steps: rounds,
+      }),
+    );
+    return { commands: kinds.filter(({ ms }) => ms > 0) };
+  } finally {
+    model.dispose();
+  }
+}
+
+/** Programs that a model needs while it is loaded are gone. */
+function isThere(program) {
+  try {
+    program.profile();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function compareWithCpu(Model, folder, name, encode, print) {

@@ -162,15 +162,23 @@ const CLIPS = [
   { input: { low: Number.NEGATIVE_INFINITY, high: 1 }, output: { low: -1, high: Number.POSITIVE_INFINITY } },
 ];
 
+/** The same rows for all weights. */
+const ALIKE = CLIPS.map(({ output }) => ({ input: { low: -0.6, high: 0.7 }, output }));
+
 /** A norm, then linears that each clamp their rows and their products: one command. */
-function clippedCase(rows: number, weights: readonly StoredMatrix[], isGated: boolean): ConformanceCase {
+function clippedCase(
+  rows: number,
+  weights: readonly StoredMatrix[],
+  isGated: boolean,
+  clips: readonly (typeof CLIPS)[number][] = CLIPS,
+): ConformanceCase {
   const { columns } = weights[0]!;
   const x = normalArray(76, rows * columns);
   const normGain = gain(77, columns, 'BF16');
   const bound = (values: Float64Array, { low, high }: { low: number; high: number }) =>
     values.map((value) => Math.min(Math.max(value, low), high));
   return {
-    name: `clipped ${weights.length}${isGated ? ' geglu' : ''} rows=${rows}`,
+    name: `clipped ${clips === ALIKE ? 'alike ' : ''}${weights.length}${isGated ? ' geglu' : ''} rows=${rows}`,
     rows: { count: rows },
     inputs: { x: { rows: 'T', width: columns, data: x } },
     outputs: isGated ? ['y'] : weights.map((_, i) => `y${i}`),
@@ -179,7 +187,7 @@ function clippedCase(rows: number, weights: readonly StoredMatrix[], isGated: bo
       const input = ops.input('x', 'T', { axis: 'D', size: columns });
       const normed = ops.rmsNorm(input, normGain.upload<'D'>(device), { eps: EPS });
       const products = weights.map((weight, i) => {
-        const clip = CLIPS[i]!;
+        const clip = clips[i]!;
         const product = ops.linear(ops.clamp(normed, clip.input), weight.upload<'F', 'D'>(device));
         return ops.clamp(product, clip.output);
       });
@@ -192,7 +200,7 @@ function clippedCase(rows: number, weights: readonly StoredMatrix[], isGated: bo
         normed.set(rmsNormOracle(x.subarray(begin, begin + columns), normGain.values, EPS), begin);
       }
       const products = weights.map((weight, i) => {
-        const clip = CLIPS[i]!;
+        const clip = clips[i]!;
         return bound(linearOracle(bound(normed, clip.input), weight), clip.output);
       });
       if (isGated) return { y: products[0]!.map((gate, i) => geluOracle(gate) * products[1]![i]!) };
@@ -395,6 +403,39 @@ export const linear: ConformanceFamily = {
     fusedCase({ title: 'deep', rows: 33, weights: DEEP_PAIR, epilogue: 'geglu' }),
     fusedCase({ title: 'deep', rows: 33, weights: [q(269, 50, 1536, 8)], epilogue: 'gegluMul' }),
     clippedCase(33, [q(270, 50, 1536, 4), q(271, 35, 1536, 4), q(272, 20, 1536, 4)], false),
+    ...[33, 70].flatMap((rows) => [
+      clippedCase(
+        rows,
+        [273, 274, 275].map((seed) => plainMatrix(seed, 40, 192, 'BF16')),
+        false,
+        ALIKE,
+      ),
+      clippedCase(
+        rows,
+        [276, 277].map((seed) => plainMatrix(seed, 90, 192, 'BF16')),
+        true,
+        ALIKE,
+      ),
+    ]),
+    // Rows that end within a span.
+    ...[80, 208, 4304].map((columns) => linearCase('bf16', 41, plainMatrix(281, 70, columns, 'BF16'))),
+    fusedCase({
+      title: 'bf16',
+      rows: 37,
+      weights: [282, 283].map((seed) => plainMatrix(seed, 50, 336, 'BF16')),
+      epilogue: 'geglu',
+      hasResidual: true,
+    }),
+    // Rows of which a thread has more than two fours of columns.
+    fusedCase({
+      title: 'long',
+      rows: 33,
+      weights: [q(284, 20, 3136, 4)],
+      epilogue: 'store',
+      hasResidual: true,
+    }),
+    clippedCase(34, [q(278, 70, 192, 4), plainMatrix(279, 70, 192, 'BF16')], true, ALIKE),
+    clippedCase(35, [plainMatrix(280, 70, 192, 'BF16')], false),
     // Widths of the large towers, which no group divides.
     linearCase('bf16', 13, plainMatrix(215, 70, 4304, 'BF16')),
     linearCase('f16', 13, plainMatrix(216, 70, 1155, 'F16')),

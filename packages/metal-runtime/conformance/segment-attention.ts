@@ -164,14 +164,32 @@ function attend(query: Float64Array, keys: Float64Array[], values: Float64Array[
 }
 
 const IMAGE = { seed: 5, length: 99 };
-const among = segmentCase({
-  title: 'among others',
-  segments: [{ seed: 8, length: 7 }, IMAGE, { seed: 9, length: 300 }, { seed: 10, length: 1 }, IMAGE],
-  heads: 2,
-  width: 72,
-  isPrepared: true,
-});
+const NEIGHBOURS = [{ seed: 8, length: 7 }, IMAGE, { seed: 9, length: 300 }, { seed: 10, length: 1 }, IMAGE];
 const rowsFrom = (first: number) => Array.from({ length: IMAGE.length }, (_, i) => first + i);
+
+/** Neighbours do not change a bit, wherever the segment begins; with one head, nor how many rows a block has. */
+function amongOthers(heads: number, width: number): ConformanceCase[] {
+  const shape = { heads, width, isPrepared: true };
+  const among = segmentCase({ title: 'among others', segments: NEIGHBOURS, ...shape });
+  const equivalents = [7, 407].map((first) => ({ other: among, rows: rowsFrom(first) }));
+  return [among, segmentCase({ title: 'alone', segments: [IMAGE], ...shape, equivalents })];
+}
+
+/** Rows of the segments, heads and their keys and values: on both sides of stages, chunks and blocks of NVIDIA's kernels. */
+const TOWER_ROWS: readonly (readonly [
+  lengths: readonly number[],
+  heads: number,
+  kvHeads: number,
+  isPrepared: boolean,
+])[] = [
+  [[33], 1, 1, true],
+  [[1, 30, 5], 4, 2, true],
+  [[4, 31], 2, 1, false],
+  [[64, 63, 65], 3, 3, false],
+  [[129], 2, 2, true],
+  // Blocks of 128 queries where there are 132 multiprocessors.
+  [[20, 33, 30, 47], 66, 33, true],
+];
 
 export const segmentAttention: ConformanceFamily = {
   name: 'segment_attention',
@@ -201,15 +219,19 @@ export const segmentAttention: ConformanceFamily = {
         isPrepared: true,
       }),
     ),
-    among,
-    // Neighbours do not change a bit, wherever the segment begins.
-    segmentCase({
-      title: 'alone',
-      segments: [IMAGE],
-      heads: 2,
-      width: 72,
-      isPrepared: true,
-      equivalents: [7, 407].map((first) => ({ other: among, rows: rowsFrom(first) })),
-    }),
+    ...amongOthers(2, 72),
+    ...amongOthers(1, 64),
+    ...[64, 72].flatMap((width) =>
+      TOWER_ROWS.map(([lengths, heads, kvHeads, isPrepared]) =>
+        segmentCase({
+          title: isPrepared ? 'heads of a tower, prepared' : 'heads of a tower',
+          segments: lengths.map((length, i) => ({ seed: 20 + i, length })),
+          heads,
+          kvHeads,
+          width,
+          isPrepared,
+        }),
+      ),
+    ),
   ],
 };

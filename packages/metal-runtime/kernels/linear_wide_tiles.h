@@ -12,6 +12,9 @@
 /** Stages in threadgroup memory; two threadgroups of any kind fit into a multiprocessor of 8.0 and 9.0. `bits`: of an element of the weight. */
 constexpr uint32_t wide_stages(uint32_t rows, uint32_t bits) { return rows == 128 && bits == 8 ? 3 : 4; }
 
+/** Columns of the rows: whole stages. */
+constexpr uint32_t wide_columns(uint32_t in) { return (in + MARKBASE_WIDE_COLUMNS - 1) / MARKBASE_WIDE_COLUMNS * MARKBASE_WIDE_COLUMNS; }
+
 constexpr uint32_t wide_row_bytes(uint32_t rows) { return rows * MARKBASE_WIDE_COLUMNS * 2; }
 constexpr uint32_t wide_code_bytes(uint32_t outputs, uint32_t bits) { return outputs * MARKBASE_WIDE_COLUMNS / 8 * bits; }
 constexpr uint32_t wide_stage_bytes(uint32_t rows, uint32_t outputs, uint32_t bits) {

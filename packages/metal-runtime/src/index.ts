@@ -23,7 +23,14 @@ export type { PlannedDispatch, Program, ProgramPlan, RecordOptions } from './pro
 export { FUSION_NAMES } from './recorder/fusions/index.js';
 export { SoftTokenCache } from './soft-token-cache.js';
 export type { SoftTokens } from './soft-tokens.js';
-export type { SamplingParams, StepInput, StepResult, TokenStep } from './step.js';
+export type {
+  ByteValues,
+  InputValues,
+  SamplingParams,
+  StepInput,
+  StepResult,
+  TokenStep,
+} from './step.js';
 export { type UploadProgress, type UploadProgressOptions, UploadWatch } from './upload-watch.js';
 export {
   type QuantizeOnLoad,

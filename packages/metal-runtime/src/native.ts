@@ -65,7 +65,8 @@ export interface NativeStep {
   biasTokens: Int32Array;
   biasValues: Float32Array;
   allowedWords: Int32Array;
-  inputs: { port: number; data: Float32Array }[];
+  /** With `values`, data are bytes, each of which stands for one of them. */
+  inputs: { port: number; data: Float32Array | Uint8Array; values?: Float32Array }[];
   /** [1], read while the step runs: once it is not 0, the step stops before it starts, or at its next command. */
   cancelFlag: Int32Array;
   /** Filled by the step. */

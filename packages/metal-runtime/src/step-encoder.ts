@@ -5,7 +5,7 @@ import { encodeSampling } from './encode-sampling.js';
 import type { NativePort, NativeStep } from './native.js';
 import type { StepArray } from './ops/node.js';
 import { MAX_TOP_LOGPROBS } from './ops/sample.js';
-import type { StepInput, StepResult } from './step.js';
+import type { ByteValues, InputValues, StepInput, StepResult } from './step.js';
 
 const ROW_ARRAYS = [
   'tokens',
@@ -66,12 +66,9 @@ export class StepEncoder {
     check(Number.isInteger(rows) && rows >= 1 && rows <= maxRows, counted, `1 to ${maxRows} rows`, rows);
     check(step.rows === undefined || step.rows === rows, 'rows', `${rows}, as in ${counted}`, step.rows);
     check(outputs <= maxOutputs, 'outputRows', `at most ${maxOutputs} rows`, outputs);
-    check(
-      outputRows.every((row) => row >= 0 && row < rows),
-      'outputRows',
-      `rows below ${rows}`,
-      [...outputRows],
-    );
+    const areRows = outputRows.every((row) => row >= 0 && row < rows);
+    // Arrays as long as a step are not copied unless they are wrong.
+    check(areRows, 'outputRows', `rows below ${rows}`, areRows || [...outputRows]);
     const perRow = (
       name: 'positions' | 'slots' | 'layerTokens' | 'visibleEnd' | 'softIndex',
       fallback: Int32Array,
@@ -87,11 +84,12 @@ export class StepEncoder {
     const slots = within('slots', perRow('slots', zeros), 0, slotCount);
     const visibleEnd = perRow('visibleEnd', positions);
     const spans = spansOf(slots, positions);
+    const areSeen = seeOwnSlot(visibleEnd, positions, slots, spans);
     check(
-      visibleEnd.every((end, row) => end >= positions[row]! && end <= spans.get(slots[row]!)!.last),
+      areSeen,
       'visibleEnd',
       "its row's position, or a later one that the step adds to the same slot",
-      [...visibleEnd],
+      areSeen || [...visibleEnd],
     );
     this.#checkWindows(spans);
     if (this.#limits.hasSegments) checkSegments(positions, visibleEnd);
@@ -149,8 +147,10 @@ export class StepEncoder {
       );
     }
     return ports.flatMap((port, index) => {
-      const data = given[port.name];
-      checkType(`inputs.${port.name}`, data, types.isFloat32Array, 'a Float32Array');
+      const name = `inputs.${port.name}`;
+      const input = given[port.name];
+      const { data, values } = isBytes(input) ? checkedBytes(name, input) : { data: input };
+      if (!values) checkType(name, data, types.isFloat32Array, 'a Float32Array');
       // Soft tokens are optional in every step: a step without them has no row that reads them.
       if (!data && port.rowSet === 2) return [];
       const expected = (port.rowSet === 0 ? rows : outputs) * port.width;
@@ -160,8 +160,8 @@ export class StepEncoder {
           : data?.length === expected;
       const wanted =
         port.rowSet === 2 ? `rows of ${port.width}, at most ${port.maxRows}` : `${expected} numbers`;
-      check(fits, `inputs.${port.name}`, wanted, data ? `${data.length} numbers` : undefined);
-      return [{ port: index, data: data! }];
+      check(fits, name, wanted, data ? `${data.length} numbers` : undefined);
+      return [{ port: index, data: data!, ...(values && { values }) }];
     });
   }
 
@@ -194,6 +194,20 @@ export class StepEncoder {
   }
 }
 
+function isBytes(input: InputValues | undefined): input is ByteValues {
+  return typeof input === 'object' && input !== null && 'bytes' in input;
+}
+
+function checkedBytes(
+  name: string,
+  { bytes, values }: ByteValues,
+): { data: Uint8Array; values: Float32Array } {
+  checkType(`${name}.bytes`, bytes, types.isUint8Array, 'a Uint8Array');
+  checkType(`${name}.values`, values, types.isFloat32Array, 'a Float32Array');
+  check(values?.length === 256, `${name}.values`, '256 numbers', values && `${values.length} numbers`);
+  return { data: bytes, values };
+}
+
 /** First and last position that a step adds to a slot. */
 interface Span {
   first: number;
@@ -202,16 +216,37 @@ interface Span {
 
 function spansOf(slots: Int32Array, positions: Int32Array): Map<number, Span> {
   const spans = new Map<number, Span>();
-  for (const [row, slot] of slots.entries()) {
+  let span: Span | undefined;
+  for (let row = 0; row < slots.length; row++) {
+    const slot = slots[row]!;
     const position = positions[row]!;
-    const span = spans.get(slot);
-    if (!span) spans.set(slot, { first: position, last: position });
-    else {
+    // Most rows have the slot of the row before.
+    if (row === 0 || slot !== slots[row - 1]) span = spans.get(slot);
+    if (!span) {
+      span = { first: position, last: position };
+      spans.set(slot, span);
+    } else {
       span.first = Math.min(span.first, position);
       span.last = Math.max(span.last, position);
     }
   }
   return spans;
+}
+
+/** True when every row sees itself and at most the last row that the step adds to its slot. */
+function seeOwnSlot(
+  visibleEnd: Int32Array,
+  positions: Int32Array,
+  slots: Int32Array,
+  spans: ReadonlyMap<number, Span>,
+): boolean {
+  let last = 0;
+  for (let row = 0; row < slots.length; row++) {
+    if (row === 0 || slots[row] !== slots[row - 1]) last = spans.get(slots[row]!)!.last;
+    const end = visibleEnd[row]!;
+    if (end < positions[row]! || end > last) return false;
+  }
+  return true;
 }
 
 /** Checks that every segment is rows 0 to its last one, side by side: kernels index by them. */
@@ -235,8 +270,10 @@ function checkSegments(positions: Int32Array, visibleEnd: Int32Array): void {
 
 /** Checks begin <= value < end for all values. */
 function within(name: string, array: Int32Array, begin: number, end: number): Int32Array {
-  const wrong = array.find((value) => value < begin || value >= end);
-  check(wrong === undefined, name, `whole numbers from ${begin} to ${end - 1}`, wrong);
+  for (let i = 0; i < array.length; i++) {
+    const value = array[i]!;
+    if (value < begin || value >= end) check(false, name, `whole numbers from ${begin} to ${end - 1}`, value);
+  }
   return array;
 }
 

@@ -52,7 +52,17 @@ export interface StepInput {
   /** [N] default: greedy. */
   readonly sampling?: readonly SamplingParams[];
   /** Values of `ops.input`, row-major. */
-  readonly inputs?: Readonly<Record<string, Float32Array>>;
+  readonly inputs?: Readonly<Record<string, InputValues>>;
+}
+
+/** Numbers of an input: themselves, or bytes that stand for them. */
+export type InputValues = Float32Array | ByteValues;
+
+/** Numbers of which there are 256. */
+export interface ByteValues {
+  readonly bytes: Uint8Array;
+  /** [256]: what each byte stands for. */
+  readonly values: Float32Array;
 }
 
 /** A step of rows that are tokens of sequences. */

@@ -182,6 +182,23 @@ describe('Device', () => {
     expect((error as NonFiniteError).label).toBe('sampler, logits of row 0');
   });
 
+  it('takes bytes that stand for numbers', async () => {
+    const options = { label: 'bytes', maxRows: 2, maxOutputs: 0, precision: 'high' } as const;
+    using program = device.record(options, (ops) => {
+      const x = ops.input('x', 'T', { axis: 'D', size: 3 });
+      ops.output('y', ops.add(x, x));
+    });
+    const values = Float32Array.from({ length: 256 }, (_, byte) => byte / 4);
+    const run = (bytes: Uint8Array, of: Float32Array) =>
+      program.run(step(2, { x: { bytes, values: of } }), { read: ['y'] });
+    const { outputs } = await run(Uint8Array.of(0, 1, 2, 3, 254, 255), values);
+    expect([...outputs.y!]).toEqual([0, 0.5, 1, 1.5, 127, 127.5]);
+    await expect(run(new Uint8Array(5), values)).rejects.toThrow('inputs.x: expected 6 numbers');
+    await expect(run(new Uint8Array(6), new Float32Array(2))).rejects.toThrow(
+      'inputs.x.values: expected 256 numbers',
+    );
+  });
+
   it('refuses a weight whose buffer is smaller than its shape', () => {
     using weight = device.upload(new Uint8Array(4 * WIDTH), 'one row');
     const matrix: Matrix<'D', 'D'> = { kind: 'plain', dtype: 'F32', rows: 2, columns: WIDTH, weight };

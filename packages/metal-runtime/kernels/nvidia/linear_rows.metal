@@ -1,14 +1,17 @@
 /**
  * linear_rows: the rows of a linear as linear_wide takes them: bf16, in spans of 64 columns whose order is that in which the tensor
- * cores meet the codes. A lane of theirs has 16 neighbours of a span, in pairs that lie four apart.
+ * cores meet the codes. A lane of theirs has 16 neighbours of a span, in pairs that lie four apart. Rows are clamped as the first
+ * weight takes them, and end with zeros up to whole spans.
  *
- * linear_rows_prepared does the prologue too, with the functions of linear_prologue.
+ * linear_rows_prepared does the prologue too, with the functions of linear_prologue; linear_rows_normed with all loads of a row at once, where
+ * gains are of bf16 and rows lie at multiples of 16 bytes.
  */
 #include <metal_stdlib>
 using namespace metal;
 
 #include "launch.h"
 #include "linear_params.h"
+#include "linear_wide_tiles.h"
 #include "scalar_type.h"
 #include "metal_storage.h"
 #include "metal_math.h"
@@ -16,9 +19,16 @@ using namespace metal;
 #include "metal_norm.h"
 #include "metal_prologue.h"
 
-constant constexpr uint kSpan = 64;
+constant constexpr uint kSpan = MARKBASE_WIDE_COLUMNS;
 /** Neighbours that a thread of linear_rows takes. */
 constant constexpr uint kOwn = 16;
+
+/** A pair of numbers, within the bounds of the first weight. */
+inline uint clamped_pair(constant LinearParams& p, float first, float second) {
+  const float low = p.weight[0].input_low, high = p.weight[0].input_high;
+  const bool has_clip = p.weight[0].has_clip != 0;
+  return nvidia::bf16_pair(has_clip ? clamped(first, low, high) : first, has_clip ? clamped(second, low, high) : second);
+}
 
 /** The first column of pair `i` of a row; the other one is four behind it. */
 inline uint column_of_pair(uint i) { return i / 32 * kSpan + i % 4 * kOwn + i % 32 / 16 * 8 + i / 8 % 2 * 2 + i / 4 % 2; }
@@ -30,18 +40,22 @@ kernel void linear_rows(constant LinearParams& p [[buffer(0)]],
                         uint2 at [[threadgroup_position_in_grid]],
                         uint thread_index [[thread_index_in_threadgroup]]) {
   const uint own = at.x * kRowThreads + thread_index;
-  if (own >= p.in / kOwn) return;
-  device const float4* source = (device const float4*)(x + ulong(at.y) * launch.x_stride) + own * (kOwn / 4);
-  const float4 quads[4] = {source[0], source[1], source[2], source[3]};
+  const uint width = wide_columns(p.in);
+  if (own >= width / kOwn) return;
+  const bool is_there = own < p.in / kOwn;
+  device const float4* source = (device const float4*)(x + ulong(at.y) * launch.x_stride) + (is_there ? own * (kOwn / 4) : 0);
+  float4 quads[4] = {source[0], source[1], source[2], source[3]};
+#pragma unroll
+  for (uint i = 0; i < 4; ++i) quads[i] = is_there ? quads[i] : float4(0.0f);
   // Pairs 4 (2 m + i) of the span, and as many behind as the lane's number.
-  device uint* to = prepared + (ulong(at.y) * p.in + own / 4 * kSpan) / 2 + own % 4;
+  device uint* to = prepared + (ulong(at.y) * width + own / 4 * kSpan) / 2 + own % 4;
 #pragma unroll
   for (uint half_of = 0; half_of < 2; ++half_of) {
     const float4 low = quads[2 * half_of], high = quads[2 * half_of + 1];
-    to[16 * half_of] = nvidia::bf16_pair(low.x, high.x);
-    to[16 * half_of + 4] = nvidia::bf16_pair(low.y, high.y);
-    to[16 * half_of + 8] = nvidia::bf16_pair(low.z, high.z);
-    to[16 * half_of + 12] = nvidia::bf16_pair(low.w, high.w);
+    to[16 * half_of] = clamped_pair(p, low.x, high.x);
+    to[16 * half_of + 4] = clamped_pair(p, low.y, high.y);
+    to[16 * half_of + 8] = clamped_pair(p, low.z, high.z);
+    to[16 * half_of + 12] = clamped_pair(p, low.w, high.w);
   }
 }
 
@@ -62,8 +76,95 @@ kernel void linear_rows_prepared(constant LinearParams& p [[buffer(0)]],
   const ulong from = p.gathers != 0 ? output_row[row] : row;
   prepare_row(p, launch.shift[2], launch.shift[4], x + from * p.x_stride, residual + from * p.residual_stride, residual_gain,
               h + ulong(row) * p.h_stride, true, norm_gain, source, partial, thread_index);
-  for (uint i = thread_index; i < p.in / 2; i += kRowThreads) {
+  const uint width = wide_columns(p.in);
+  for (uint i = thread_index; i < width / 2; i += kRowThreads) {
     const uint column = column_of_pair(i);
-    prepared[ulong(row) * p.in / 2 + i] = nvidia::bf16_pair(source.at(column), source.at(column + 4));
+    // Both columns of a pair exist, or none.
+    const uint at = column < p.in ? column : 0;
+    const uint pair = clamped_pair(p, source.at(at), source.at(at + 4));
+    prepared[ulong(row) * (width / 2) + i] = column < p.in ? pair : 0;
   }
 }
+
+/** Four numbers of bf16. */
+inline float4 gain_quad(uint2 words) {
+  return as_type<float4>(uint4(words.x << 16, words.x & 0xffff0000u, words.y << 16, words.y & 0xffff0000u));
+}
+
+/** Sum of the squares of a row, of which a thread has some fours; for all threads. */
+template <uint count>
+inline float row_squares(thread const float4* values, threadgroup float* partial, uint thread_index) {
+  float squares = 0.0f;
+#pragma unroll
+  for (uint j = 0; j < count; ++j) {
+    squares = fma(values[j].x, values[j].x, squares);
+    squares = fma(values[j].y, values[j].y, squares);
+    squares = fma(values[j].z, values[j].z, squares);
+    squares = fma(values[j].w, values[j].w, squares);
+  }
+  return sum_over_threads(squares, partial, thread_index / kLanes, thread_index % kLanes);
+}
+
+/** `count`: fours of columns that a thread has at most. The row has a norm. */
+template <uint count>
+kernel void linear_rows_normed(constant LinearParams& p [[buffer(0)]],
+                               constant Launch& launch [[buffer(1)]],
+                               device const float* x [[buffer(2)]],
+                               device const float* residual [[buffer(3)]],
+                               device const uchar* residual_gain [[buffer(4)]],
+                               device float* h [[buffer(5)]],
+                               device const uchar* norm_gain [[buffer(6)]],
+                               device uint* prepared [[buffer(22)]],
+                               device const int* output_row [[buffer(24)]],
+                               uint row [[threadgroup_position_in_grid]],
+                               uint thread_index [[thread_index_in_threadgroup]]) {
+  threadgroup float partial[kRowSimdgroups];
+  const uint quads = p.in / 4, width = wide_columns(p.in);
+  const ulong from = p.gathers != 0 ? output_row[row] : row;
+  device const float4* source = (device const float4*)(x + from * p.x_stride);
+  device const float4* rest = (device const float4*)(residual + from * p.residual_stride);
+  device const uint2* rest_gains = (device const uint2*)(residual_gain + launch.shift[2]);
+  device const uint2* norm_gains = (device const uint2*)(norm_gain + launch.shift[4]);
+  float4 values[count], residuals[count];
+  uint2 gains[count], residual_gains[count];
+#pragma unroll
+  for (uint j = 0; j < count; ++j) {
+    const uint quad = j * kRowThreads + thread_index;
+    values[j] = residuals[j] = float4(0.0f);
+    gains[j] = residual_gains[j] = uint2(0);
+    if (quad >= quads) continue;
+    values[j] = source[quad];
+    gains[j] = norm_gains[quad];
+    if (p.has_residual == 0) continue;
+    residuals[j] = rest[quad];
+    residual_gains[j] = rest_gains[quad];
+  }
+  if (p.has_residual != 0) {
+    const float factor = norm_factor(row_squares<count>(values, partial, thread_index), p.in, p.eps);
+#pragma unroll
+    for (uint j = 0; j < count; ++j) {
+      const uint quad = j * kRowThreads + thread_index;
+      values[j] = (residuals[j] + values[j] * factor * gain_quad(residual_gains[j])) * p.residual_scale;
+      if (quad < quads) ((device float4*)(h + ulong(row) * p.h_stride))[quad] = values[j];
+    }
+  }
+  const float factor = norm_factor(row_squares<count>(values, partial, thread_index), p.in, p.eps);
+#pragma unroll
+  for (uint j = 0; j < count; ++j) {
+    if (j * kRowThreads >= width / 4) break;
+    const uint quad = j * kRowThreads + thread_index;
+    const float4 value = values[j] * factor * gain_quad(gains[j]);
+    // Of every eight columns, a lane brings pairs 0 and 1, its neighbour pairs 2 and 3.
+    const uint low = clamped_pair(p, value.x, value.y), high = clamped_pair(p, value.z, value.w);
+    const bool is_second = quad % 2 != 0;
+    const uint got = simd_shuffle_xor(is_second ? low : high, ushort(1));
+    const uint first = is_second ? got : low, second = is_second ? high : got;
+    if (quad >= width / 4) continue;
+    device uint* to = prepared + (ulong(row) * width + quad / 16 * kSpan) / 2 + quad / 4 % 4 + quad % 4 / 2 * 16 + quad % 2 * 8;
+    to[0] = quad < quads ? nvidia::select_bytes(first, second, 0x5410) : 0;
+    to[4] = quad < quads ? nvidia::select_bytes(first, second, 0x7632) : 0;
+  }
+}
+
+template [[host_name("linear_rows_normed2")]] kernel decltype(linear_rows_normed<2>) linear_rows_normed<2>;
+template [[host_name("linear_rows_normed6")]] kernel decltype(linear_rows_normed<6>) linear_rows_normed<6>;

@@ -76,6 +76,7 @@ struct StageSource {
   device const uchar* codes[W::copies];
   device const uchar* scales[2];
   uint group_shift;  ///< spans of a group, as a power of two
+  uint code_end;     ///< bytes of a weight row from the thread's 16 of a span on
 
   void copy(threadgroup uchar* stage, uint span, uint thread_index) const {
     const uint row = thread_index / 8, piece = thread_index % 8;
@@ -84,13 +85,15 @@ struct StageSource {
 #pragma unroll
     for (uint i = 0; i < W::rows / 16; ++i) nvidia::copy_16(to + i * 16 * kRowSpan, from + i * row_step);
     constexpr uint row_pieces = W::span_bytes / 16;
+    // Behind the end of a row of bf16, where rows of x are zero, its beginning.
+    const ulong code = W::is_affine || span * W::span_bytes < code_end ? ulong(span) * W::span_bytes : 0;
 #pragma unroll
     for (uint i = 0; i < W::copies; ++i) {
       const uint index = thread_index + i * kThreads, output = index / row_pieces;
       if ((i + 1) * kThreads > W::pieces && index >= W::pieces) break;
       // Numbers of bf16: the banks of two neighbours differ.
       const uint place = W::is_affine ? index % row_pieces : index % row_pieces ^ output % 2;
-      nvidia::copy_16(stage + W::codes_at + output * W::span_bytes + place * 16, codes[i] + ulong(span) * W::span_bytes);
+      nvidia::copy_16(stage + W::codes_at + output * W::span_bytes + place * 16, codes[i] + code);
     }
     if (!W::is_affine) return;
     const uint group = span >> group_shift;
@@ -234,8 +237,10 @@ kernel void linear_wide(constant LinearParams& p [[buffer(0)]],
 
   StageSource<W> source;
   // Rows are padded to whole tiles.
-  source.rows = (device const uchar*)x + ulong(tile.first_row + thread_index / 8) * p.in * 2 + thread_index % 8 * 16;
-  source.row_step = ulong(p.in) * 32;
+  const uint width = wide_columns(p.in);
+  source.rows = (device const uchar*)x + ulong(tile.first_row + thread_index / 8) * width * 2 + thread_index % 8 * 16;
+  source.row_step = ulong(width) * 32;
+  source.code_end = p.in * 2 - thread_index % 8 * 16;
   source.group_shift = W::is_affine && group > MARKBASE_WIDE_COLUMNS ? 1 : 0;
 #pragma unroll
   for (uint i = 0; i < W::copies; ++i) {
@@ -257,7 +262,7 @@ kernel void linear_wide(constant LinearParams& p [[buffer(0)]],
                        ulong(own.output) * groups * 2;
   }
 
-  const uint all = p.in / MARKBASE_WIDE_COLUMNS, share = (all + grid.z - 1) / grid.z;
+  const uint all = width / MARKBASE_WIDE_COLUMNS, share = (all + grid.z - 1) / grid.z;
   const uint begin = min(at.z * share, all), end = min(begin + share, all);
   float sums[row_blocks][output_blocks][4];
 #pragma unroll

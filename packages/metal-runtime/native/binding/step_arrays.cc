@@ -1,5 +1,7 @@
 #include "step_arrays.h"
 
+#include <algorithm>
+
 namespace markbase {
 
 namespace {
@@ -7,6 +9,14 @@ namespace {
 std::vector<int32_t> copy_ints(const Napi::Object& object, const char* name) {
   const auto array = object.Get(name).As<Napi::Int32Array>();
   return {array.Data(), array.Data() + array.ElementLength()};
+}
+
+/** Keeps a copy of an array: its first element. */
+template <typename Number>
+Number* copy(const Napi::TypedArrayOf<Number>& array, std::vector<std::unique_ptr<Number[]>>* copies) {
+  copies->push_back(std::make_unique_for_overwrite<Number[]>(array.ElementLength()));
+  std::copy_n(array.Data(), array.ElementLength(), copies->back().get());
+  return copies->back().get();
 }
 
 /** Numbers of one output row's parameters, in the order of the fields of SampleParams. */
@@ -67,10 +77,15 @@ StepArrays::StepArrays(Napi::Object step)
   const auto inputs = step.Get("inputs").As<Napi::Array>();
   for (uint32_t i = 0; i < inputs.Length(); ++i) {
     const auto entry = inputs.Get(i).As<Napi::Object>();
-    auto data = entry.Get("data").As<Napi::Float32Array>();
-    inputs_.emplace_back(data.Data(), data.Data() + data.ElementLength());
     const size_t port = entry.Get("port").As<Napi::Number>().Uint32Value();
-    call_.inputs.push_back({port, inputs_.back().data(), inputs_.back().size()});
+    if (!entry.Has("values")) {
+      const auto data = entry.Get("data").As<Napi::Float32Array>();
+      call_.inputs.push_back({port, copy(data, &numbers_), data.ElementLength()});
+      continue;
+    }
+    const auto data = entry.Get("data").As<Napi::Uint8Array>();
+    const float* values = copy(entry.Get("values").As<Napi::Float32Array>(), &numbers_);
+    call_.inputs.push_back({port, nullptr, data.ElementLength(), copy(data, &bytes_), values});
   }
   const auto outputs = step.Get("outputs").As<Napi::Array>();
   for (uint32_t i = 0; i < outputs.Length(); ++i) {

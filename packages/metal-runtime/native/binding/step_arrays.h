@@ -2,6 +2,7 @@
 
 #include <napi.h>
 
+#include <memory>
 #include <vector>
 
 #include "device.h"
@@ -29,7 +30,8 @@ class StepArrays {
   std::vector<float> bias_value_;
   std::vector<int32_t> position_[2], slot_[2], visible_end_[2];
   std::vector<SampleParams> sample_;
-  std::vector<std::vector<float>> inputs_;
+  std::vector<std::unique_ptr<float[]>> numbers_;
+  std::vector<std::unique_ptr<uint8_t[]>> bytes_;
   StepCall call_;
 };
 

@@ -14,9 +14,14 @@ namespace markbase {
 /** Data that a step copies into or out of a port of its program. */
 struct PortData {
   size_t port;
-  float* data;
+  float* data;   ///< of an input of bytes: null
   size_t count;  ///< elements
+  const uint8_t* bytes = nullptr;  ///< of an input: each stands for one of 256 numbers
+  const float* values = nullptr;   ///< [256]
 };
+
+/** Numbers that a byte can stand for. */
+inline constexpr size_t kByteValues = 256;
 
 /** One step: what kernels see, what is copied in before and out after. All pointers stay valid until it has ended. */
 struct StepCall {

@@ -4,7 +4,12 @@ import { EncodeQueue } from './encode-queue.js';
 import type { Picture } from './picture.js';
 
 function picture(patchCount: number): Picture {
-  return { patchCount, softTokens: 1, positions: new Int32Array(2 * patchCount), writePixels: () => {} };
+  return {
+    patchCount,
+    softTokens: 1,
+    positions: new Int32Array(2 * patchCount),
+    pixels: new Float32Array(0),
+  };
 }
 
 /** A queue whose steps are recorded; each gives a picture its number of patches. */

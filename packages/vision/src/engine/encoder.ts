@@ -5,7 +5,7 @@ import { AxialRope } from '../model/axial-rope.js';
 import type { VisionConfig } from '../model/config.js';
 import type { Tower, UnifiedEmbedder } from '../model/layer.js';
 import { PIXELS_INPUT, ROPE_INPUT, recordTower, recordUnified, SOFT_OUTPUT } from '../model/record.js';
-import type { Picture } from './picture.js';
+import { joinPixels, type Picture } from './picture.js';
 
 /** Soft tokens of the step that most programs are recorded for; a larger one is recorded when a picture needs it. */
 const COMMON_STEP_TOKENS = 280;
@@ -103,14 +103,12 @@ export class Encoder {
     const positions = new Int32Array(rows);
     const slots = new Int32Array(rows);
     const visibleEnd = new Int32Array(rows);
-    const pixels = new Float32Array(rows * model.patchWidth);
     const angles = new Float32Array(model.kind === 'tower' ? rows * model.headWidth : 0);
     const tableRow = tableRows(config);
     const outputRows: number[] = [];
     let row = 0;
     for (const [slot, picture] of pictures.entries()) {
       const first = row;
-      picture.writePixels(pixels, first * model.patchWidth);
       for (let patch = 0; patch < picture.patchCount; patch++, row++) {
         const x = picture.positions[2 * patch]!;
         const y = picture.positions[2 * patch + 1]!;
@@ -132,7 +130,7 @@ export class Encoder {
       slots,
       visibleEnd,
       outputRows: Int32Array.from(outputRows),
-      inputs: { [PIXELS_INPUT]: pixels, ...(this.#rope && { [ROPE_INPUT]: angles }) },
+      inputs: { [PIXELS_INPUT]: joinPixels(pictures), ...(this.#rope && { [ROPE_INPUT]: angles }) },
     };
   }
 

@@ -8,6 +8,7 @@ export {
   type PixelRange,
   patchify,
   patchLayout,
+  pixelValues,
   writePixels,
 } from './patches.js';
 export { type PreparedImage, type PrepareOptions, prepareDecoded, prepareImage } from './prepare-image.js';

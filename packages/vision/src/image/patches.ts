@@ -73,15 +73,23 @@ export function patchify(image: RgbImage, layout: PatchLayout): Patches {
 /** What a byte becomes: [0, 1] for the unified embedder, [-1, 1] for the towers (2 (p - 0.5), spec 3.2). */
 export type PixelRange = 'unit' | 'symmetric';
 
+const VALUES: Readonly<Record<PixelRange, Float32Array>> = {
+  unit: Float32Array.from({ length: 256 }, (_, byte) => byte / 255),
+  symmetric: Float32Array.from({ length: 256 }, (_, byte) => 2 * (byte / 255 - 0.5)),
+};
+
+/** [256]: the number that each byte becomes; always the same array. */
+export function pixelValues(range: PixelRange): Float32Array {
+  return VALUES[range];
+}
+
 /**
  * Writes bytes as the numbers that a model takes: p / 255, or 2 (p / 255 - 0.5).
  *
  * @param target float32; `pixels.length` values are written from `offset` on
  */
 export function writePixels(pixels: Uint8Array, range: PixelRange, target: Float32Array, offset = 0): void {
-  const table = Float32Array.from({ length: 256 }, (_, byte) =>
-    range === 'unit' ? byte / 255 : 2 * (byte / 255 - 0.5),
-  );
+  const table = pixelValues(range);
   for (let index = 0; index < pixels.length; index++) target[offset + index] = table[pixels[index]!]!;
 }
 

@@ -74,17 +74,17 @@ async function referencePicture(reference: Reference, config: VisionConfig): Pro
   const place = ({ x, y }: { x: number; y: number }) =>
     (Math.floor(y / edge) * columns + Math.floor(x / edge)) * edge ** 2 + (y % edge) * edge + (x % edge);
   patches.sort((a, b) => place(a) - place(b));
+  const pixels = new Float32Array(patches.length * width);
+  for (const [row, { index }] of patches.entries()) {
+    for (let i = 0; i < width; i++) {
+      const value = values[index * width + i]!;
+      pixels[row * width + i] = config.kind === 'tower' ? 2 * (value - 0.5) : value;
+    }
+  }
   return {
     patchCount: patches.length,
     softTokens: patches.length / edge ** 2,
     positions: Int32Array.from(patches.flatMap(({ x, y }) => [x, y])),
-    writePixels(target, offset) {
-      for (const [row, { index }] of patches.entries()) {
-        for (let i = 0; i < width; i++) {
-          const value = values[index * width + i]!;
-          target[offset + row * width + i] = config.kind === 'tower' ? 2 * (value - 0.5) : value;
-        }
-      }
-    },
+    pixels,
   };
 }

@@ -162,7 +162,12 @@ bool CpuProgram::has_non_finite_output(const BoundCommand& bound) const {
 void CpuProgram::copy_inputs(const StepCall& step) {
   for (const PortData& input : step.inputs) {
     std::byte* target = arena_->data() + description_.inputs[input.port].arena_offset;
-    std::memcpy(target, input.data, input.count * sizeof(float));
+    if (input.bytes) {
+      auto* numbers = reinterpret_cast<float*>(target);
+      std::transform(input.bytes, input.bytes + input.count, numbers, [&](uint8_t byte) { return input.values[byte]; });
+    } else {
+      std::memcpy(target, input.data, input.count * sizeof(float));
+    }
   }
 }
 

@@ -35,7 +35,7 @@ std::vector<size_t> ports_of(const StepCall& step) {
   std::vector<size_t> ports = {step.inputs.size()};
   for (const std::vector<PortData>& list : {step.inputs, step.outputs}) {
     // Numbers of elements that are nearly the same lie in the same places.
-    for (const PortData& data : list) ports.insert(ports.end(), {data.port, data.count});
+    for (const PortData& data : list) ports.insert(ports.end(), {data.port, data.count, data.bytes != nullptr});
   }
   return ports;
 }
@@ -87,8 +87,9 @@ Status CudaProgram::prepare() {
   const std::string name = "program " + description_.label + ": arena";
   if (Status status = device_->memory().allocate(description_.arena_bytes, name, &arena_); !status.ok()) return status;
   KernelLibrary& kernels = device_->kernels();
-  if (Status status = kernels.load({gpu::kCopyKernel, gpu::kCheckKernel}); !status.ok()) return status;
+  if (Status status = kernels.load({gpu::kCopyKernel, gpu::kBytesKernel, gpu::kCheckKernel}); !status.ok()) return status;
   if (Status status = kernels.kernel(gpu::kCopyKernel, &copy_rows_); !status.ok()) return status;
+  if (Status status = kernels.kernel(gpu::kBytesKernel, &copy_bytes_); !status.ok()) return status;
   if (Status status = kernels.kernel(gpu::kCheckKernel, &check_finite_); !status.ok()) return status;
   seconds_.assign(description_.commands.size(), 0);
   // What the program cannot do is said now, and the kernels of its widest and its narrowest steps are loaded.
@@ -222,7 +223,9 @@ CudaProgram::Launches CudaProgram::list_launches(const RunningStep& running, con
   const gpu::StepLayout& layout = running.memory->layout();
   const StepCall& step = *running.step;
   Launches launches;
-  for (const Dispatch& copy : input_copies(description_, step, layout)) launches.add(copy, copy_rows_);
+  for (const Dispatch& copy : input_copies(description_, step, layout)) {
+    launches.add(copy, copy.kernel == gpu::kBytesKernel ? copy_bytes_ : copy_rows_);
+  }
   size_t next = 0;
   for (size_t command = 0; command < description_.commands.size(); ++command) {
     for (; next < plan.plan.dispatches.size() && plan.plan.dispatches[next].command == command; ++next) {

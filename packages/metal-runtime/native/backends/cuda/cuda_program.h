@@ -56,6 +56,7 @@ class CudaProgram : public Program, public std::enable_shared_from_this<CudaProg
   std::vector<std::shared_ptr<Upload>> uploads_;  ///< of every buffer that the commands read
   std::shared_ptr<Region> arena_;
   const Kernel* copy_rows_ = nullptr;
+  const Kernel* copy_bytes_ = nullptr;
   const Kernel* check_finite_ = nullptr;
 
   mutable std::mutex mutex_;

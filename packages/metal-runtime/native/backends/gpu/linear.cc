@@ -1,5 +1,7 @@
 #include "linear_params.h"
 
+#include <algorithm>
+
 #include "elementwise_params.h"
 #include "gather_rows_params.h"
 #include "linear_cores.h"
@@ -66,6 +68,7 @@ void bind_weights(const CommandContext& context, const LinearParams& selected, c
 namespace {
 
 constexpr uint32_t kPreparedArgument = kScratchArgument;
+constexpr uint32_t kShortRow = 2 * 4 * kRowThreads;  ///< columns of which threads of linear_rows_normed have two fours each
 constexpr uint32_t kOutputsOfOne = 4;    ///< streams of the kernels for one and for four rows
 constexpr uint32_t kOutputsOfEight = 2;  ///< ... for eight
 
@@ -131,17 +134,21 @@ PreparedRows prepare(CommandContext& context) {
 /** Memory for rows as linear_wide takes them. */
 PreparedRows take_wide_rows(CommandContext& context) {
   const auto& p = context.params<LinearParams>();
-  const size_t bytes = size_t{padded_wide_rows(context.rows())} * p.in * sizeof(uint16_t);
+  const size_t bytes = size_t{padded_wide_rows(context.rows())} * wide_columns(p.in) * sizeof(uint16_t);
   return {true, context.scratch.take(bytes), bytes, 0, p.in, true};
 }
 
-/** Runs the prologue of several rows, whose end is a norm, for linear_wide. */
+/** Runs the prologue of several rows, whose end is a norm, for linear_wide; of weights that take the same rows. */
 PreparedRows prepare_wide(CommandContext& context) {
   const auto& p = context.params<LinearParams>();
   const PreparedRows rows = take_wide_rows(context);
-  DispatchBuilder dispatch(context, "linear_rows", "linear_rows_prepared");
+  const bool loads_at_once = packs_with_prologue(context);
+  const std::string normed = p.in <= kShortRow ? "linear_rows_normed2" : "linear_rows_normed6";
+  DispatchBuilder dispatch(context, "linear_rows", loads_at_once ? normed : "linear_rows_prepared");
   dispatch.operands(0, 5).scratch(kPreparedArgument, rows.offset, rows.size_bytes, true);
-  dispatch.step(kStepArgument, StepArray::kOutputRow).shared_row(p.in, 8).grid(context.rows(), 1, 1, kRowThreads);
+  dispatch.step(kStepArgument, StepArray::kOutputRow);
+  if (!loads_at_once) dispatch.shared_row(p.in, 8);
+  dispatch.grid(context.rows(), 1, 1, kRowThreads);
   return rows;
 }
 
@@ -150,22 +157,27 @@ uint32_t row_alignment_of(const CommandContext& context, const PreparedRows& row
   return activation_alignment(rows.is_scratch ? 0 : operand_offset(context.command, rows.operand), rows.stride);
 }
 
-/** The rows as linear_wide takes them, by a dispatch of their own unless they are so; of 16 neighbours a thread. */
-PreparedRows widen_rows(CommandContext& context, const PreparedRows& rows) {
+/**
+ * The rows as linear_wide takes them, clamped for the first weight of `p`, by a dispatch of their own unless they are so; of 16
+ * neighbours a thread.
+ */
+PreparedRows widen_rows(CommandContext& context, const LinearParams& p, const PreparedRows& rows) {
   if (rows.is_wide) return rows;
-  const auto& p = context.params<LinearParams>();
   const PreparedRows wide = take_wide_rows(context);
   DispatchBuilder dispatch(context, "linear_rows", "linear_rows");
+  dispatch.params(p);
   bind_rows(rows, &dispatch);
   dispatch.launch().x_stride = rows.stride;
   dispatch.scratch(kPreparedArgument, wide.offset, wide.size_bytes, true);
-  dispatch.grid(divide_up(p.in / 16, kRowThreads), context.rows(), 1, kRowThreads);
+  const uint32_t tasks = wide_columns(p.in) / 16;
+  // Short rows have no threads that do nothing.
+  dispatch.grid(divide_up(tasks, kRowThreads), context.rows(), 1, std::min(divide_up(tasks, kLanes) * kLanes, kRowThreads));
   return wide;
 }
 
-/** The rows as a weight with a clip takes them, by the kernel of elementwise. */
+/** The rows as a weight with a clip takes them, by the kernel of elementwise; those for linear_wide are so. */
 PreparedRows clamp_rows(CommandContext& context, const PreparedRows& rows, const LinearWeightParams& weight) {
-  if (weight.has_clip == 0) return rows;
+  if (weight.has_clip == 0 || rows.is_wide) return rows;
   const auto& p = context.params<LinearParams>();
   const size_t bytes = size_t{context.rows()} * p.in * sizeof(float);
   const PreparedRows clamped = {true, context.scratch.take(bytes), bytes, 0, p.in};
@@ -237,15 +249,17 @@ void multiply_wide(CommandContext& context, const LinearParams& selected, const 
   add.grid(tiling.blocks, divide_up(context.rows(), kRowThreads / outputs), 1, kRowThreads);
 }
 
-/** What multiplies with weights that are stored alike. */
-void multiply(CommandContext& context, const WeightGroup& group, bool does_prologue, const PreparedRows& rows) {
+/** What multiplies with weights that are stored alike and take the same rows. `prepared`: not clamped yet. */
+void multiply(CommandContext& context, const WeightGroup& group, bool does_prologue, const PreparedRows& prepared) {
   const auto& p = context.params<LinearParams>();
+  LinearParams selected = select_weights(p, group);
+  const bool clamps_as_it_widens = is_wide_group(context, group, prepared);
+  const PreparedRows rows = clamps_as_it_widens ? prepared : clamp_rows(context, prepared, selected.weight[0]);
   if (!does_prologue && row_alignment_of(context, rows) >= 16 && runs_on_cores(context, group)) {
     return multiply_by_cores(context, group, &rows);
   }
-  LinearParams selected = select_weights(p, group);
   if (is_wide_group(context, group, rows)) {
-    multiply_wide(context, selected, group, widen_rows(context, rows),
+    multiply_wide(context, selected, group, widen_rows(context, selected, rows),
                   [&](DispatchBuilder* dispatch) { bind_outputs(context, selected, group, dispatch); });
     return;
   }
@@ -280,11 +294,12 @@ PreparedRows prepare_rows(CommandContext& context) {
   const auto& p = context.params<LinearParams>();
   bool is_wide_for_all = context.rows() > kMostCoreRows;
   for (uint32_t i = 0; i < p.weights; ++i) {
-    is_wide_for_all = is_wide_for_all && p.weight[i].has_clip == 0 && is_wide(context, p.weight[i], kFirstWeight + 3 * i);
+    is_wide_for_all = is_wide_for_all && has_same_input(p.weight[0], p.weight[i]) &&
+                      is_wide(context, p.weight[i], kFirstWeight + 3 * i);
   }
   if (is_wide_for_all && p.has_norm != 0) return prepare_wide(context);
   const PreparedRows rows = prepare(context);
-  return is_wide_for_all && row_alignment_of(context, rows) >= 16 ? widen_rows(context, rows) : rows;
+  return is_wide_for_all && row_alignment_of(context, rows) >= 16 ? widen_rows(context, p, rows) : rows;
 }
 
 /** geglu of two weights that are stored differently: two products, then the formula. */
@@ -300,13 +315,14 @@ void multiply_unlike_pair(CommandContext& context, const PreparedRows& rows) {
     single.epilogue = kLinearStore;
     single.weight[0] = p.weight[i];
     single.weight[0].y_stride = out;
-    const PreparedRows own_rows = clamp_rows(context, rows, p.weight[i]);
     const WeightGroup group = {1, {i}};
+    const bool clamps_as_it_widens = is_wide_group(context, group, rows);
+    const PreparedRows own_rows = clamps_as_it_widens ? rows : clamp_rows(context, rows, p.weight[i]);
     const auto bind = [&](DispatchBuilder* dispatch) {
       dispatch->scratch(kFirstOutput, products[i], bytes, true).nothing(kFirstOutput + 1).nothing(kFirstOutput + 2);
     };
     if (is_wide_group(context, group, own_rows)) {
-      multiply_wide(context, single, group, widen_rows(context, own_rows), bind);
+      multiply_wide(context, single, group, widen_rows(context, single, own_rows), bind);
       continue;
     }
     const Tiling tiling = tiling_of(context, false);
@@ -368,7 +384,7 @@ Status plan_linear(CommandContext& context) {
       is_done[j] = true;
       group.index[group.count++] = j;
     }
-    multiply(context, group, does_prologue, clamp_rows(context, rows, p.weight[i]));
+    multiply(context, group, does_prologue, rows);
   }
   return Status::good();
 }

@@ -10,6 +10,9 @@ namespace {
 
 constexpr uint32_t kSpan = MARKBASE_WIDE_COLUMNS;
 
+/** Columns that a thread of linear_rows takes. */
+constexpr uint32_t kPiece = 16;
+
 /** What a tile costs for 64 columns, in cycles. */
 struct TileCost {
   uint32_t rows;
@@ -49,7 +52,9 @@ double estimate(const CommandContext& context, const TileCost& tile, uint32_t sp
 
 bool is_wide(const CommandContext& context, const LinearWeightParams& weight, uint32_t operand) {
   const auto& p = context.params<LinearParams>();
-  if (!context.traits.has_tensor_cores() || p.is_fast == 0 || p.has_few_rows != 0 || p.in % kSpan != 0) return false;
+  if (!context.traits.has_tensor_cores() || p.is_fast == 0 || p.has_few_rows != 0) return false;
+  // The last stage of a row of bf16 may be a part of one.
+  if (p.in < kSpan || p.in % (weight.format == kWeightBf16 ? kPiece : kSpan) != 0) return false;
   if (row_alignment(context.command, operand, weight_row_bytes(weight.format, weight.bits, p.in)) < 16) return false;
   if (weight.format != kWeightAffine) return weight.format == kWeightBf16;
   if (weight.bits % 2 != 0 || weight.scale_type != kScalarBf16 || (weight.group != kSpan && weight.group != 2 * kSpan)) return false;
@@ -63,7 +68,7 @@ WideTiling wide_tiling(const CommandContext& context, const LinearParams& p) {
   double least = 0;
   for (const TileCost& tile : kTiles) {
     if (tile.rows == 128 && p.weight[0].format == kWeightBf16) continue;
-    const uint32_t spans = p.in / kSpan, blocks = blocks_of(p, tile.outputs);
+    const uint32_t spans = wide_columns(p.in) / kSpan, blocks = blocks_of(p, tile.outputs);
     for (const uint32_t shares : kShares) {
       if (shares > 1 && spans / shares < kLeastSpans) break;
       const double cycles = estimate(context, tile, spans, blocks, shares);

@@ -3,6 +3,7 @@
 #include "attention_params.h"
 #include "attention_tile.h"
 #include "scalar_type.h"
+#include "segment_wide.h"
 #include "step_planner.h"
 
 namespace markbase::gpu {
@@ -37,6 +38,10 @@ Status plan_segment_attention(CommandContext& context) {
   const auto& p = context.params<SegmentAttentionParams>();
   const uint32_t rows = context.rows();
   if (p.width > kMostWidth) return unsupported(context.command, "heads of at most 512 elements");
+  if (runs_segment_wide(context)) {
+    plan_segment_wide(context);
+    return Status::good();
+  }
   const size_t query_bytes = size_t{rows} * p.heads * p.width * sizeof(float);
   const size_t key_bytes = size_t{rows} * p.kv_heads * p.width * sizeof(float);
   const size_t queries = context.scratch.take(query_bytes);

@@ -45,13 +45,20 @@ size_t span_of(const Port& port, uint32_t rows) { return (size_t{rows - 1} * por
 std::vector<Dispatch> input_copies(const ProgramDescription& program, const StepCall& step, const StepLayout& layout) {
   std::vector<Dispatch> copies;
   for (size_t i = 0; i < step.inputs.size(); ++i) {
-    const Port& port = program.inputs[step.inputs[i].port];
-    const uint32_t rows = rows_of(port, step.inputs[i]);
+    const PortData& input = step.inputs[i];
+    const Port& port = program.inputs[input.port];
+    const uint32_t rows = rows_of(port, input);
     if (rows == 0 || port.width == 0) continue;
-    Dispatch copy = service(kCopyKernel, RowCopyParams{rows, port.width, port.width, port.stride}, port.width, rows);
+    const RowCopyParams params = {rows, port.width, port.width, port.stride};
+    Dispatch copy = service(input.bytes ? kBytesKernel : kCopyKernel, params, port.width, rows);
+    const size_t value_bytes = input.bytes ? kByteValues * sizeof(float) : 0;
+    const size_t size_bytes = input.count * (input.bytes ? 1 : sizeof(float));
     copy.arguments = {
-        argument(Argument::Kind::kStaged, kFirstOperand, layout.input(i), step.inputs[i].count * sizeof(float), false),
+        argument(Argument::Kind::kStaged, kFirstOperand, layout.input(i) + value_bytes, size_bytes, false),
         argument(Argument::Kind::kArena, kFirstOperand + 1, port.arena_offset, span_of(port, rows), true)};
+    if (input.bytes) {
+      copy.arguments.push_back(argument(Argument::Kind::kStaged, kFirstOperand + 2, layout.input(i), value_bytes, false));
+    }
     copies.push_back(std::move(copy));
   }
   return copies;

@@ -9,9 +9,10 @@ namespace markbase::gpu {
 /** Kernels of row_copy.metal, for what the host does around the commands of a step. */
 inline constexpr char kServiceSource[] = "row_copy";
 inline constexpr char kCopyKernel[] = "copy_rows";
+inline constexpr char kBytesKernel[] = "copy_bytes";
 inline constexpr char kCheckKernel[] = "check_finite";
 
-/** Brings the inputs of a step from its memory to their places in the arena. */
+/** Brings the inputs of a step from its memory to their places in the arena: by kCopyKernel, bytes by kBytesKernel. */
 std::vector<Dispatch> input_copies(const ProgramDescription& program, const StepCall& step, const StepLayout& layout);
 
 /** Brings the outputs that the step asks for from the arena to its memory. */

@@ -88,7 +88,10 @@ StepLayout::StepLayout(const ProgramDescription& program, const StepCall& step) 
   for (const Source& source : sources_of(program, step.view)) {
     arrays_[static_cast<size_t>(source.array)] = places.take(source.is_list ? std::bit_ceil(source.bytes) : source.bytes);
   }
-  for (const PortData& input : step.inputs) inputs_.push_back(places.take(input.count * sizeof(float)));
+  for (const PortData& input : step.inputs) {
+    const size_t bytes = input.bytes ? kByteValues * sizeof(float) + input.count : input.count * sizeof(float);
+    inputs_.push_back(places.take(bytes));
+  }
   first_bad_ = places.take(sizeof(uint32_t));
   results_ = places.take(ResultLayout(program.max_outputs).size_bytes);
   for (const PortData& output : step.outputs) outputs_.push_back(places.take(output.count * sizeof(float)));
@@ -100,7 +103,14 @@ void StepLayout::fill(const ProgramDescription& program, const StepCall& step, s
     if (source.bytes > 0) std::memcpy(memory + offset_of(source.array), source.data, source.bytes);
   }
   for (size_t i = 0; i < step.inputs.size(); ++i) {
-    std::memcpy(memory + inputs_[i], step.inputs[i].data, step.inputs[i].count * sizeof(float));
+    const PortData& input = step.inputs[i];
+    std::byte* to = memory + inputs_[i];
+    if (input.bytes) {
+      std::memcpy(to, input.values, kByteValues * sizeof(float));
+      std::memcpy(to + kByteValues * sizeof(float), input.bytes, input.count);
+    } else {
+      std::memcpy(to, input.data, input.count * sizeof(float));
+    }
   }
   const uint32_t none = UINT32_MAX;
   std::memcpy(memory + first_bad_, &none, sizeof none);

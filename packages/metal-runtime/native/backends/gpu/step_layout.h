@@ -19,6 +19,7 @@ class StepLayout {
   StepLayout(const ProgramDescription& program, const StepCall& step);
 
   size_t offset_of(StepArray array) const { return arrays_[static_cast<size_t>(array)]; }
+  /** Of an input of bytes: of what they stand for, with the bytes behind it. */
   size_t input(size_t index) const { return inputs_[index]; }
   size_t output(size_t index) const { return outputs_[index]; }
   size_t results() const { return results_; }

@@ -28,6 +28,7 @@ struct BoundPlan {
 /** Pipelines of what the host does around the commands. */
 struct ServicePipelines {
   id<MTLComputePipelineState> copy_rows = nil;
+  id<MTLComputePipelineState> copy_bytes = nil;
   id<MTLComputePipelineState> check_finite = nil;
 };
 

@@ -60,6 +60,8 @@ Status MetalProgram::prepare() {
   KernelLibrary& kernels = device_->kernels();
   status = kernels.pipeline(kServiceSource, kCopyKernel, &services_.copy_rows);
   if (!status.ok()) return status;
+  status = kernels.pipeline(kServiceSource, kBytesKernel, &services_.copy_bytes);
+  if (!status.ok()) return status;
   if (description_.check_finite) {
     status = kernels.pipeline(kServiceSource, kCheckKernel, &services_.check_finite);
     if (!status.ok()) return status;
@@ -162,7 +164,7 @@ Status MetalProgram::encode(const std::shared_ptr<RunningStep>& running) {
     StepEncoder encoding(encoder, running->shared, *running->memory);
     if (i == 0) {
       for (const Dispatch& copy : input_copies(description_, step, running->memory->layout())) {
-        encoding.dispatch({&copy, services_.copy_rows});
+        encoding.dispatch({&copy, copy.kernel == kBytesKernel ? services_.copy_bytes : services_.copy_rows});
       }
       if (!step.inputs.empty()) encoding.barrier();
     }
