@@ -34,6 +34,7 @@ parts: ${Object.keys(PARTS).join(', ')};
   --fixtures DIR    checkpoints for verify (MARKBASE_FIXTURES, and fixtures/ of the checkout)
   --models DIR      where a folder for checkpoints is made (work folder); a disk that is memory is fastest
   --families A,B    families of conformance, all unless given
+  --towers A,B      towers, of e2b, large and audio
   --keep            keeps the checkpoints of speed, profile and long; they are used again
   --tiny            tiny checkpoints and few repetitions: a rehearsal
 `;
@@ -46,6 +47,7 @@ const { values: flags, positionals } = parseArgs({
     fixtures: { type: 'string' },
     models: { type: 'string' },
     families: { type: 'string' },
+    towers: { type: 'string' },
     keep: { type: 'boolean', default: false },
     tiny: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },

@@ -178,7 +178,7 @@ inline void multiply_share(constant LinearParams& p, constant Launch& launch, de
   constexpr uint tile_floats = kSimdgroups * kLanes * Kind::sums;
   threadgroup float* place = shares + (simdgroup * kLanes + lane) * Kind::sums;
   uint stage = 0, filled = (kStages - 1) * kStreamStageBytes;
-  typename Kind::Columns columns;
+  typename Kind::Columns columns(x, lane);
   for (uint first = 0; first < share.tiles; first += share.group_tiles) {
     StreamUnits units(share, first, simdgroup);
     for (uint tile = 0; tile < units.tiles; ++tile) {

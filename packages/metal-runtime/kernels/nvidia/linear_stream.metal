@@ -37,6 +37,9 @@ struct StreamColumns {
   float steps[blocks][spans], totals[blocks][spans];  ///< of the row, or the span, whose sums the lane has; steps: a 16th of them
 
   template <typename X>
+  StreamColumns(X, uint) {}
+
+  template <typename X>
   void load(X x, uint chunk, uint lane) {
     const uint column = lane / 4, quarter = lane % 4, plane = column % 2 * kPlaneWords;
     const uint4 mask = uint4(rows != 1 || column / 2 == quarter ? 0xffffffffu : 0u);

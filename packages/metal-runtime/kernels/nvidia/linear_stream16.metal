@@ -35,12 +35,13 @@ struct PlaneStream {
     uint4 words[blocks][kSpans];
     threadgroup const float2* numbers;  ///< of the lane's rows: 16ths of steps at 8 s + 4 b, then sums
 
+    Columns(StreamPack x, uint lane) : numbers((threadgroup const float2*)x.numbers + lane % 4) {}
+
     void load(StreamPack x, uint chunk, uint lane) {
       // All have read those of the chunk before.
       simdgroup_barrier(mem_flags::mem_threadgroup);
       ((threadgroup float2*)x.numbers)[lane] = ((device const float2*)x.pack.steps())[chunk * kLanes + lane] * 0.0625f;
       ((threadgroup float2*)x.numbers)[kLanes + lane] = ((device const float2*)x.pack.totals())[chunk * kLanes + lane];
-      numbers = (threadgroup const float2*)x.numbers + lane % 4;
 #pragma unroll
       for (uint b = 0; b < blocks; ++b) {
 #pragma unroll
