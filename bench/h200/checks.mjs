@@ -232,6 +232,7 @@ export async function sanitizer(session, check) {
       const summary = /ERROR SUMMARY: (.*)|RACECHECK SUMMARY: (.*)/.exec(text)?.[0] ?? 'no summary';
       const isClean = failure === null && wrong === 0 && /SUMMARY: 0 /.test(summary);
       const detail = `${cases.length} cases, ${wrong} wrong; ${summary}; ${failure ?? ''}`;
+      session.say(`${tool} of ${family}: ${detail}`);
       check(
         `${tool} of ${family}`,
         cases.length === 0 && !/[1-9]\d* error/.test(summary) ? null : isClean,

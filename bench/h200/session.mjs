@@ -11,6 +11,15 @@ const KEPT_CHARACTERS = 2000;
 /** Bytes and rates for people. */
 export const giga = (value) => `${(value / 1e9).toFixed(value < 1e11 ? 1 : 0)} GB`;
 
+/** Ends a program and what it started. */
+function endGroup({ pid }) {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+  }
+}
+
 /** One run of the script. */
 export class Session {
   constructor({ about, out, root, work, isTiny, limitSeconds, options }) {
@@ -55,7 +64,12 @@ export class Session {
    * @returns {Promise<{ status: number | string, stdout: string, stderr: string, failure: string | null }>}
    */
   execute(command, args, { env = {}, idleSeconds = Number.POSITIVE_INFINITY, onLine } = {}) {
-    const child = spawn(command, args, { env: { ...this.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    // A group of its own: a sanitizer's program is ended with it, and does not hold its output open.
+    const child = spawn(command, args, {
+      detached: true,
+      env: { ...this.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const output = { stdout: '', stderr: '' };
     let rest = '';
     let late = null;
@@ -65,7 +79,7 @@ export class Session {
       const limit = Math.min(idleSeconds, this.secondsLeft);
       const give = () => {
         late = limit < idleSeconds ? 'the time of the part was over' : `it said nothing for ${idleSeconds} s`;
-        child.kill('SIGKILL');
+        endGroup(child);
       };
       timer = setTimeout(give, 1000 * limit);
     };

@@ -1,7 +1,8 @@
 // A checkpoint with random weights whose audio tower has the shape of E2B's and E4B's, and nothing else of any size.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fromFloat32, writeSafetensors } from '../../packages/loader/dist/index.js';
+import { writeSafetensors } from '../../packages/loader/dist/index.js';
+import { weightPool } from './weight-pool.mjs';
 
 const MEL_BINS = 128;
 const TAPS = 3;
@@ -11,7 +12,7 @@ const DEPTHWISE_TAPS = 5;
 export async function writeAudioCheckpoint(directory, { layers = 12, width = 1024, textWidth = 1536 } = {}) {
   const outputWidth = 1536;
   const channels = [128, 32];
-  const random = pool(1 << 20);
+  const random = weightPool();
   const tensors = [];
   const add = (name, shape, scale, offset = 0) => {
     const count = shape.reduce((product, length) => product * length, 1);
@@ -95,23 +96,5 @@ function configOf(layers, width, textWidth, outputWidth) {
       hidden_size_per_layer_input: 256,
       sliding_window: 512,
     },
-  };
-}
-
-/** Random numbers around `offset`, taken from a pool at changing places: writing half a gigabyte takes seconds. */
-function pool(size) {
-  let state = 20_011;
-  const values = Float32Array.from({ length: size }, () => {
-    state = (Math.imul(state, 48_271) >>> 0) % 2_147_483_647;
-    return (state / 2_147_483_647 - 0.5) * Math.sqrt(12);
-  });
-  let at = 0;
-  return (count, scale, offset) => {
-    const made = new Float32Array(count);
-    for (let i = 0; i < count; i++) {
-      made[i] = values[at] * scale + offset;
-      at = at + 1 === size ? (count * 31) % 977 : at + 1;
-    }
-    return fromFloat32(made, 'BF16');
   };
 }

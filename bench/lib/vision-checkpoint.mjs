@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeSafetensors } from '../../packages/loader/dist/index.js';
+import { weightPool } from './weight-pool.mjs';
 
 /** Shapes of the released towers, spec 1.2. */
 export const TOWERS = {
@@ -50,9 +51,10 @@ function configOf({ hidden, inner, layers, heads, headDim, clips, textWidth }) {
 
 function tensorsOf({ hidden, inner, layers, heads, headDim, clips, textWidth }) {
   const tensors = [];
+  const random = weightPool();
   const add = (name, shape, size, centre = 0) => {
     const count = shape.reduce((product, length) => product * length, 1);
-    tensors.push({ name, dtype: 'BF16', shape, chunks: () => [randomBfloat16(count, size, centre)] });
+    tensors.push({ name, dtype: 'BF16', shape, chunks: () => [random(count, size, centre)] });
   };
   const root = 'model.vision_tower';
   add(`${root}.patch_embedder.input_proj.weight`, [hidden, PATCH], 1 / Math.sqrt(PATCH));
@@ -84,17 +86,4 @@ function tensorsOf({ hidden, inner, layers, heads, headDim, clips, textWidth }) 
   }
   add('model.embed_vision.embedding_projection.weight', [textWidth, hidden], 1 / Math.sqrt(hidden));
   return tensors;
-}
-
-let state = 20_011;
-
-/** Numbers of this size around a centre, cut to bfloat16. */
-function randomBfloat16(count, size, centre) {
-  const singles = new Float32Array(count);
-  for (let i = 0; i < count; i++) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
-    singles[i] = centre + size * (state / 2 ** 31) * Math.sqrt(3);
-  }
-  const words = new Uint32Array(singles.buffer);
-  return new Uint8Array(Uint16Array.from(words, (word) => word >>> 16).buffer);
 }

@@ -25,7 +25,7 @@ from evaluate import HELD_OUT, load
 from train import SEED
 
 STEPS = 16
-TEXT_TOKENS = 18
+TEXT_TOKENS = 12
 IMAGE_GRID = (9, 6)  # patches across and down: six soft tokens
 AUDIO_SAMPLES = 4000
 

@@ -11,14 +11,14 @@ import {
 import { loadTextModel } from '@markbase/text';
 import { VisionModel } from '@markbase/vision';
 import { expect, it } from 'vitest';
-import { openCuda } from '../../../packages/metal-runtime/test/cuda-host.js';
+import { openCuda } from '../../../fixtures/open-cuda.js';
 
 const loads: readonly [string, (device: Device, options: UploadProgressOptions) => Promise<Disposable>][] = [
   ['text', (device, options) => loadTextModel(modelPath, device, { contextTokens: 128, ...options })],
   ['vision', (device, options) => VisionModel.load(modelPath, device, options)],
   ['audio', (device, options) => AudioModel.load(modelPath, device, { precision: 'high', ...options })],
 ];
-const cuda = await openCuda();
+const cuda = await openCuda(openDevice);
 cuda?.dispose();
 
 it.runIf(cuda).each(loads)('%s models say how far their weights are', async (name, load) => {

@@ -1,7 +1,7 @@
 import type { Axis, Device, ExpertMatrix, Ops, Routing, Value } from '../src/index.js';
 import { type ConformanceCase, type ConformanceFamily, ROW_COUNTS } from './conformance-case.js';
 import { geluOracle } from './elementwise.js';
-import { linearOracle } from './linear.js';
+import { linearOracle } from './linear-case.js';
 import { combineOracle } from './moe-combine.js';
 import { type RoutingOracle, routeOracle } from './moe-route.js';
 import { normalArray } from './random.js';

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { openCuda as openCudaWith } from '../../../fixtures/open-cuda.js';
 import { type Device, openDevice } from '../src/index.js';
 
 const fileOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -23,10 +24,4 @@ export function isOverStandIn(): boolean {
 }
 
 /** The CUDA backend on a real GPU, or over the stand-in where that was built; null where neither is. */
-export async function openCuda(): Promise<Device | null> {
-  const real = await openDevice({ kind: 'cuda' }).catch(() => null);
-  if (real || missingCudaParts() !== null) return real;
-  process.env.MARKBASE_LIBCUDA = cudaLibrary;
-  process.env.MARKBASE_PTX = cudaKernels;
-  return openDevice({ kind: 'cuda' });
-}
+export const openCuda = (): Promise<Device | null> => openCudaWith(openDevice);
