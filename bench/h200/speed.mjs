@@ -155,7 +155,15 @@ export async function towers(session, check) {
   const tasks = [
     ...['e2b', 'large'].map((shape) => [
       'vision',
-      { folder, shape, tower: session.isTiny ? TINY_TOWER : {}, budgets, profiled, compared, rounds },
+      {
+        folder,
+        shape,
+        tower: session.isTiny ? TINY_TOWER : {},
+        budgets,
+        profiled,
+        compared: compared[shape],
+        rounds,
+      },
     ]),
     ['audio', { folder, tower: session.isTiny ? TINY_SOUND_TOWER : {}, seconds, rounds }],
   ];

@@ -21,6 +21,7 @@ const WIDE_PAIR = [q(249, 150, 128, 4), q(250, 150, 128, 4)];
 const PAIR = [q(85, 130, 1536, 4), q(86, 130, 1536, 4)];
 const SMALL = plainMatrix(87, 67, 256, 'BF16');
 
+const UNLIKE_GROUPS = [q(305, 40, 512, 4), q(306, 40, 512, 4, 128)];
 const STREAM = [q(300, 300, 768, 4), q(301, 40, 768, 4), q(302, 3, 768, 4)];
 const STREAM_PAIR = [q(303, 290, 1024, 4), q(304, 290, 1024, 4)];
 const TALL_PAIR = [q(251, 75, 192, 4), q(252, 75, 192, 4)];
@@ -105,6 +106,8 @@ export const linear: ConformanceFamily = {
       linearCase('few bf16', rows, plainMatrix(294, 50, 320, 'BF16')),
       fusedCase({ title: 'few, three weights', rows, weights: WIDE, epilogue: 'store', hasResidual: true }),
       fusedCase({ title: 'few', rows, weights: DEEP_PAIR, epilogue: 'geglu', hasResidual: true }),
+      fusedCase({ title: 'few, unlike', rows, weights: SHARED, epilogue: 'store', hasResidual: true }),
+      fusedCase({ title: 'few, unlike groups', rows, weights: UNLIKE_GROUPS, epilogue: 'store' }),
     ]),
     // So many outputs that simdgroups have blocks of their own.
     ...[1, 5].flatMap((rows) => [

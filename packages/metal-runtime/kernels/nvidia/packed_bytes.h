@@ -16,7 +16,7 @@ constant constexpr uint kPlaneWords = 16;
 /** 1.5 × 2^23: what is added to it is rounded to an integer, which the last bits of the sum are. */
 constant constexpr float kRoundingNumber = 12582912.0f;
 
-/** One row in threadgroup memory, of two planes: the words, then the step of every span, then the sum of its numbers. */
+/** One row in threadgroup memory, of two planes: the words, then the step of every span, then the sum of its rounded numbers. */
 struct SharedBytes {
   static constexpr uint planes = 2;
   threadgroup uint* words;
@@ -69,19 +69,22 @@ struct ByteWriter {
   /** Stores four neighbours of a row; behind its end nothing. All lanes of a simdgroup call it, with quads in their order. */
   void put(uint quad, uint quads, float4 value) const {
     float largest = max(max(abs(value.x), abs(value.y)), max(abs(value.z), abs(value.w)));
-    float total = (value.x + value.y) + (value.z + value.w);
-    for (ushort step = 1; step < 16; step *= 2) {
-      largest = max(largest, simd_shuffle_xor(largest, step));
-      total += simd_shuffle_xor(total, step);
-    }
-    // Of two planes, the largest number becomes 2^13 to 2^14 steps, of one 127. What is not finite makes the sum so.
+    for (ushort distance = 1; distance < 16; distance *= 2) largest = max(largest, simd_shuffle_xor(largest, distance));
+    // Of two planes, the largest number becomes 2^13 to 2^14 steps, of one 127.
     constexpr bool is_fine = Pack::planes == 2;
     const uint exponent = max(as_type<uint>(largest) >> 23, 14u);
     const float inverse = is_fine ? as_type<float>((267u - exponent) << 23) : largest > 0.0f ? 127.0f / largest : 0.0f;
     const float step = is_fine ? as_type<float>((exponent - 13u) << 23) : largest / 127.0f;
     uint bits[4];
+    float total = 0.0f;
 #pragma unroll
-    for (uint k = 0; k < 4; ++k) bits[k] = as_type<uint>(value[k] * inverse + kRoundingNumber) + (is_fine ? 128u : 0u);
+    for (uint k = 0; k < 4; ++k) {
+      const float rounded = value[k] * inverse + kRoundingNumber;
+      bits[k] = as_type<uint>(rounded) + (is_fine ? 128u : 0u);
+      // The sum of the rounded numbers: a bias takes off what codes are too large. What is not finite makes the sum so.
+      total += rounded - kRoundingNumber;
+    }
+    for (ushort distance = 1; distance < 16; distance *= 2) total += simd_shuffle_xor(total, distance);
     // Low bytes of two, then high bytes: the low ones have no carry to the high ones.
     const uint mask = is_fine ? 0x8080u : 0u;
     const uint even = nvidia::select_bytes(bits[0], bits[2], 0x5140) ^ mask, odd = nvidia::select_bytes(bits[1], bits[3], 0x5140) ^ mask;
@@ -92,7 +95,7 @@ struct ByteWriter {
     const uint at = quad / 16 * (kPlaneWords * Pack::planes) + quad % 16;
     if (is_fine) pack.store(at, nvidia::select_bytes(first, second, 0x7632));
     pack.store(at + (is_fine ? kPlaneWords : 0), nvidia::select_bytes(first, second, 0x5410));
-    if (quad % 16 == 0) pack.store_span(quad / 16, step, total);
+    if (quad % 16 == 0) pack.store_span(quad / 16, step, step * total);
   }
 };
 

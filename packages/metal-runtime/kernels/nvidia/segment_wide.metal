@@ -6,8 +6,8 @@
  * next stage are copied to threadgroup memory while one is multiplied. A simdgroup has 16 or 32 queries, which stay in registers with
  * their scores and their sums.
  *
- * Stages begin at the first row of a segment, and rows of another one change no bit of a query's result: the bits of a row do not depend
- * on its neighbours, nor on how many queries a block has.
+ * Stages begin at the first row of a segment, and rows of another one, where they are finite, change no bit of a query's result: the bits
+ * of a row do not depend on its neighbours, nor on how many queries a block has.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -166,7 +166,7 @@ template <uint width, uint blocks>
 kernel void segment_wide(constant SegmentAttentionParams& p [[buffer(0)]],
                          constant Launch& launch [[buffer(1)]],
                          device float* out [[buffer(5)]],
-                         device const uchar* queries [[buffer(21)]],
+                         device const uint* queries [[buffer(21)]],
                          device const uchar* keys [[buffer(22)]],
                          device const uchar* values [[buffer(23)]],
                          device const int* positions [[buffer(24)]],
@@ -188,7 +188,7 @@ kernel void segment_wide(constant SegmentAttentionParams& p [[buffer(0)]],
 #pragma unroll
     for (uint i = 0; i < 2; ++i) {
       const ulong row = min(own_row + 16 * b + 8 * i, end_row - 1);
-      device const uint* from = (device const uint*)queries + (row * p.heads + head) * (width / 2) + lane % 4;
+      device const uint* from = queries + (row * p.heads + head) * (width / 2) + lane % 4;
 #pragma unroll
       for (uint k = 0; k < kSteps; ++k) {
         query[b][k][i] = from[8 * k];

@@ -1,6 +1,6 @@
 #pragma once
 
-// The tensor cores, and loads ahead of time: matrices of bf16, sums in float32.
+// The tensor cores, and loads ahead of time: matrices of bf16 with sums in float32, matrices of bytes with sums of integers.
 
 namespace nvidia {
 

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -221,10 +222,19 @@ std::shared_ptr<Upload> Uploader::start(std::shared_ptr<SourceFile> file, uint64
                               upload->region()->address() + begin, upload});
   }
   const size_t most = std::clamp<size_t>(std::thread::hardware_concurrency() / 2, 1, kMostThreads);
-  for (size_t ready = state_->idle; state_->workers < most && ready < state_->pieces.size(); ++ready) {
-    std::thread([state = state_] { run(state); }).detach();
-    ++state_->workers;
-    ++state_->threads;
+  try {
+    for (size_t ready = state_->idle; state_->workers < most && ready < state_->pieces.size(); ++ready) {
+      std::thread([state = state_] { run(state); }).detach();
+      ++state_->workers;
+      ++state_->threads;
+    }
+  } catch (const std::system_error&) {
+    // Fewer threads do the same work; without one, nothing of it is begun.
+    if (state_->workers == 0) {
+      state_->pieces.clear();
+      state_->queued_bytes.fetch_sub(size, std::memory_order_relaxed);
+      throw;
+    }
   }
   state_->changed.notify_all();
   return upload;

@@ -15,8 +15,8 @@ namespace {
 constexpr uint32_t kSpan = 64;
 /** Columns of a chunk of kernels named linear_whole. */
 constexpr uint32_t kWholeSpan = 256;
-/** Widest row with a norm: kQuadsAhead fours of columns for each thread. */
-constexpr uint32_t kMaxNormedWidth = 6 * 4 * kRowThreads;
+/** Widest row with a norm; kMaxNormedColumns of packed_rows.h. */
+constexpr uint32_t kMaxNormedWidth = 6144;
 /** Threadgroup memory for a packed row: what every NVIDIA GPU has, less what the kernel declares. */
 constexpr size_t kMaxPackedBytes = 46 * 1024;
 /** Columns of the rows that linear_exact takes: norms have sums of all threads, and a thread has 12 elements at most. */
@@ -163,7 +163,7 @@ void multiply_by_cores(CommandContext& context, const WeightGroup& group, const 
     pack.scratch(kScratchArgument, offset, bytes, true).step(kStepArgument, StepArray::kOutputRow);
     pack.grid(packed_rows, 1, 1, kRowThreads);
   }
-  std::string kernel = (shape.rows == 32 && is_whole(p) ? "linear_whole" : "linear_cores") + std::to_string(shape.rows) + "_";
+  std::string kernel = (shape.rows == 32 && is_whole(selected) ? "linear_whole" : "linear_cores") + std::to_string(shape.rows) + "_";
   uint32_t threadgroups = count_blocks(selected, shape.tiles);
   if (shape.rows == 8) {
     const RowTeams teams = teams_of(context, p.in, threadgroups);

@@ -45,7 +45,7 @@ bool is_whole(const LinearParams& p);
 /** Rows of a command that are few in programs of many rows too: the last row of a prompt, or those of some prompts. */
 inline constexpr uint32_t kMostCoreRows = 32;
 
-/** True when the tensor cores of a GPU multiply few rows with a weight of a linear, wherever it lies: kernels/nvidia/linear_cores.metal. */
+/** True when the tensor cores of a GPU multiply few rows with a weight of a linear, wherever it lies: linear_cores.metal and linear_stream.metal of kernels/nvidia. */
 bool runs_on_cores(const GpuTraits& traits, const LinearParams& p, const LinearWeightParams& weight, uint32_t rows);
 
 /** The same of weights of the command, where they lie. */
