@@ -229,7 +229,9 @@ export async function sanitizer(session, check) {
       const cases = linesOf(stdout).filter(({ ms }) => ms !== undefined);
       const wrong = cases.filter(({ error }) => error !== null).length;
       const text = existsSync(log) ? readFileSync(log, 'utf8') : '';
-      const summary = /ERROR SUMMARY: (.*)|RACECHECK SUMMARY: (.*)/.exec(text)?.[0] ?? 'no summary';
+      const summary =
+        /ERROR SUMMARY: (.*)|RACECHECK SUMMARY: (.*)/.exec(text)?.[0] ??
+        `no summary (${(text || stdout).trim().slice(-200)})`;
       const isClean = failure === null && wrong === 0 && /SUMMARY: 0 /.test(summary);
       const detail = `${cases.length} cases, ${wrong} wrong; ${summary}; ${failure ?? ''}`;
       session.say(`${tool} of ${family}: ${detail}`);
