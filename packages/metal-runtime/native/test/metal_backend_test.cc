@@ -62,8 +62,8 @@ void pipeline_has_few_threads() {
   std::shared_ptr<Device> device;
   std::shared_ptr<Program> program;
   EXPECT(open(&device).ok());
-  // The first is that of copies.
-  metal_sim_fail(kMetalSimFewThreads, 1, 1);
+  // The first two are those of copies.
+  metal_sim_fail(kMetalSimFewThreads, 2, 1);
   const Status status = make_program(*device, &program);
   EXPECT(status.code == StatusCode::kDevice && status.where == "elementwise");
   EXPECT(contains(status.message, "at most 32 threads"));
@@ -342,9 +342,9 @@ void tensor_operations_are_chosen() {
   EXPECT(tile_kernel() == "linear_tile_q4");
   setenv("METAL_SIM_MACOS", "26", 1);
   EXPECT(tile_kernel() == "linear_tensor_q4");
-  // Behind that of the services of a program, the first one is that of the tensor operations.
+  // Behind those of the services of a program, a library and two pipelines, the first one is that of the tensor operations.
   EXPECT(tile_kernel(kMetalSimNoLibrary, 1) == "linear_tile_q4");
-  EXPECT(tile_kernel(kMetalSimNoPipeline, 1) == "linear_tile_q4");
+  EXPECT(tile_kernel(kMetalSimNoPipeline, 2) == "linear_tile_q4");
   setenv("MARKBASE_METAL_TENSOR", "0", 1);
   EXPECT(tile_kernel() == "linear_tile_q4");
   unsetenv("MARKBASE_METAL_TENSOR");

@@ -53,10 +53,6 @@ uint32_t most_places(const AttentionParams& p, const StepShape& shape, uint32_t 
   return std::min(chunks, chunks <= kDirectSpans * kDirectChunks ? kDirectSpans : spans_of_long);
 }
 
-bool is_aligned(const CommandContext& context, uint32_t operand) {
-  return operand_offset(context.command, operand) % 16 == 0;
-}
-
 void bind_positions(const AttentionParams& p, DispatchBuilder* dispatch) {
   dispatch->step(kStepArgument, of_set(StepArray::kPosition, p.row_set));
   dispatch->step(kStepArgument + 1, of_set(StepArray::kSlot, p.row_set));

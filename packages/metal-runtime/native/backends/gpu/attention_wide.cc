@@ -37,10 +37,6 @@ WideGrid wide_grid(const AttentionParams& p, uint32_t rows, uint32_t queries) {
   return {queries, divide_up(rows, queries / heads), p.kv_heads * divide_up(group_heads, heads)};
 }
 
-bool is_aligned(const CommandContext& context, uint32_t operand) {
-  return operand_offset(context.command, operand) % 16 == 0;
-}
-
 }  // namespace
 
 bool runs_attention_wide(const CommandContext& context) {

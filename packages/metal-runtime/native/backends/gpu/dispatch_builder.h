@@ -78,6 +78,9 @@ inline uint32_t alignment_of(size_t bytes) {
 /** Where an operand begins: in its device buffer or in the arena. */
 size_t operand_offset(const Command& command, uint32_t operand);
 
+/** True when an operand begins at a multiple of 16 bytes. */
+inline bool is_aligned(const CommandContext& context, uint32_t operand) { return operand_offset(context.command, operand) % 16 == 0; }
+
 /** Puts one dispatch together and appends it when it goes out of scope. */
 class DispatchBuilder {
  public:

@@ -67,7 +67,7 @@ uint32_t count_blocks(const LinearParams& p, uint32_t tiles) {
   return blocks;
 }
 
-bool is_aligned(const CommandContext& context, uint32_t operand, uint32_t stride) {
+bool is_row_aligned(const CommandContext& context, uint32_t operand, uint32_t stride) {
   const Binding& binding = context.command.bindings[operand];
   return binding.kind == Binding::Kind::kNone || activation_alignment(operand_offset(context.command, operand), stride) == 16;
 }
@@ -117,12 +117,12 @@ bool runs_on_cores(const CommandContext& context, const WeightGroup& group) {
 
 bool packs_with_prologue(const CommandContext& context) {
   const auto& p = context.params<LinearParams>();
-  if (!is_aligned(context, 0, p.x_stride)) return false;
+  if (!is_row_aligned(context, 0, p.x_stride)) return false;
   if (p.has_residual == 0 && p.has_norm == 0) return true;
   if (p.in > kMaxNormedWidth) return false;
   if (p.has_norm != 0 && !is_gain_of_bf16(context, 4, p.norm_gain_type)) return false;
-  return p.has_residual == 0 || (is_gain_of_bf16(context, 2, p.residual_gain_type) && is_aligned(context, 1, p.residual_stride) &&
-                                 is_aligned(context, 3, p.h_stride));
+  return p.has_residual == 0 || (is_gain_of_bf16(context, 2, p.residual_gain_type) && is_row_aligned(context, 1, p.residual_stride) &&
+                                 is_row_aligned(context, 3, p.h_stride));
 }
 
 void multiply_by_cores(CommandContext& context, const WeightGroup& group, const PreparedRows* rows) {
