@@ -18,8 +18,10 @@ using namespace metal;
 #include "metal_matrix.h"
 #include "metal_norm.h"
 #include "metal_prologue.h"
+#include "nvidia/packed_rows.h"
 
-constant constexpr uint kSpan = MARKBASE_WIDE_COLUMNS;
+static_assert(kSpan == MARKBASE_WIDE_COLUMNS, "spans of packed rows are stages of linear_wide");
+
 /** Neighbours that a thread of linear_rows takes. */
 constant constexpr uint kOwn = 16;
 
@@ -86,24 +88,26 @@ kernel void linear_rows_prepared(constant LinearParams& p [[buffer(0)]],
   }
 }
 
-/** Four numbers of bf16. */
-inline float4 gain_quad(uint2 words) {
-  return as_type<float4>(uint4(words.x << 16, words.x & 0xffff0000u, words.y << 16, words.y & 0xffff0000u));
-}
+/** A row in that order, for pack_row. */
+struct WideWriter {
+  constant LinearParams& p;
+  device uint* row;
 
-/** Sum of the squares of a row, of which a thread has some fours; for all threads. */
-template <uint count>
-inline float row_squares(thread const float4* values, threadgroup float* partial, uint thread_index) {
-  float squares = 0.0f;
-#pragma unroll
-  for (uint j = 0; j < count; ++j) {
-    squares = fma(values[j].x, values[j].x, squares);
-    squares = fma(values[j].y, values[j].y, squares);
-    squares = fma(values[j].z, values[j].z, squares);
-    squares = fma(values[j].w, values[j].w, squares);
+  /** With zeros up to whole spans. */
+  static uint padded(uint quads) { return wide_columns(4 * quads) / 4; }
+  /** Stores four neighbours, or zeros behind the last ones. All lanes of a simdgroup call it, with quads in their order. */
+  void put(uint quad, uint quads, float4 value) const {
+    // Of every eight columns, a lane brings pairs 0 and 1, its neighbour pairs 2 and 3.
+    const uint low = clamped_pair(p, value.x, value.y), high = clamped_pair(p, value.z, value.w);
+    const bool is_second = quad % 2 != 0;
+    const uint got = simd_shuffle_xor(is_second ? low : high, ushort(1));
+    const uint first = is_second ? got : low, second = is_second ? high : got;
+    if (quad >= padded(quads)) return;
+    device uint* to = row + quad / 16 * (kSpan / 2) + quad / 4 % 4 + quad % 4 / 2 * 16 + quad % 2 * 8;
+    to[0] = quad < quads ? nvidia::select_bytes(first, second, 0x5410) : 0;
+    to[4] = quad < quads ? nvidia::select_bytes(first, second, 0x7632) : 0;
   }
-  return sum_over_threads(squares, partial, thread_index / kLanes, thread_index % kLanes);
-}
+};
 
 /** `count`: fours of columns that a thread has at most. The row has a norm. */
 template <uint count>
@@ -119,51 +123,11 @@ kernel void linear_rows_normed(constant LinearParams& p [[buffer(0)]],
                                uint row [[threadgroup_position_in_grid]],
                                uint thread_index [[thread_index_in_threadgroup]]) {
   threadgroup float partial[kRowSimdgroups];
-  const uint quads = p.in / 4, width = wide_columns(p.in);
   const ulong from = p.gathers != 0 ? output_row[row] : row;
-  device const float4* source = (device const float4*)(x + from * p.x_stride);
-  device const float4* rest = (device const float4*)(residual + from * p.residual_stride);
-  device const uint2* rest_gains = (device const uint2*)(residual_gain + launch.shift[2]);
-  device const uint2* norm_gains = (device const uint2*)(norm_gain + launch.shift[4]);
-  float4 values[count], residuals[count];
-  uint2 gains[count], residual_gains[count];
-#pragma unroll
-  for (uint j = 0; j < count; ++j) {
-    const uint quad = j * kRowThreads + thread_index;
-    values[j] = residuals[j] = float4(0.0f);
-    gains[j] = residual_gains[j] = uint2(0);
-    if (quad >= quads) continue;
-    values[j] = source[quad];
-    gains[j] = norm_gains[quad];
-    if (p.has_residual == 0) continue;
-    residuals[j] = rest[quad];
-    residual_gains[j] = rest_gains[quad];
-  }
-  if (p.has_residual != 0) {
-    const float factor = norm_factor(row_squares<count>(values, partial, thread_index), p.in, p.eps);
-#pragma unroll
-    for (uint j = 0; j < count; ++j) {
-      const uint quad = j * kRowThreads + thread_index;
-      values[j] = (residuals[j] + values[j] * factor * gain_quad(residual_gains[j])) * p.residual_scale;
-      if (quad < quads) ((device float4*)(h + ulong(row) * p.h_stride))[quad] = values[j];
-    }
-  }
-  const float factor = norm_factor(row_squares<count>(values, partial, thread_index), p.in, p.eps);
-#pragma unroll
-  for (uint j = 0; j < count; ++j) {
-    if (j * kRowThreads >= width / 4) break;
-    const uint quad = j * kRowThreads + thread_index;
-    const float4 value = values[j] * factor * gain_quad(gains[j]);
-    // Of every eight columns, a lane brings pairs 0 and 1, its neighbour pairs 2 and 3.
-    const uint low = clamped_pair(p, value.x, value.y), high = clamped_pair(p, value.z, value.w);
-    const bool is_second = quad % 2 != 0;
-    const uint got = simd_shuffle_xor(is_second ? low : high, ushort(1));
-    const uint first = is_second ? got : low, second = is_second ? high : got;
-    if (quad >= width / 4) continue;
-    device uint* to = prepared + (ulong(row) * width + quad / 16 * kSpan) / 2 + quad / 4 % 4 + quad % 4 / 2 * 16 + quad % 2 * 8;
-    to[0] = quad < quads ? nvidia::select_bytes(first, second, 0x5410) : 0;
-    to[4] = quad < quads ? nvidia::select_bytes(first, second, 0x7632) : 0;
-  }
+  const PackSource source = {x + from * p.x_stride, residual + from * p.residual_stride, residual_gain + launch.shift[2],
+                             h + ulong(row) * p.h_stride, norm_gain + launch.shift[4], true};
+  const WideWriter out = {p, prepared + ulong(row) * (wide_columns(p.in) / 2)};
+  pack_row<kRowThreads, count>(p, source, out, partial, thread_index);
 }
 
 template [[host_name("linear_rows_normed2")]] kernel decltype(linear_rows_normed<2>) linear_rows_normed<2>;

@@ -66,6 +66,7 @@ template <typename Pack>
 struct ByteWriter {
   Pack pack;
 
+  static uint padded(uint quads) { return quads; }
   /** Stores four neighbours of a row; behind its end nothing. All lanes of a simdgroup call it, with quads in their order. */
   void put(uint quad, uint quads, float4 value) const {
     float largest = max(max(abs(value.x), abs(value.y)), max(abs(value.z), abs(value.w)));

@@ -104,6 +104,7 @@ template <bool interleaves, typename Pack>
 struct PairWriter {
   Pack pack;
 
+  static uint padded(uint quads) { return quads; }
   /** Stores four neighbours of a row; behind its end nothing. All lanes of a simdgroup call it, with quads in their order. */
   void put(uint quad, uint quads, float4 value) const {
     uint low = nvidia::bf16_pair(value.x, value.y), high = nvidia::bf16_pair(value.z, value.w);
@@ -149,11 +150,11 @@ struct PackSource {
 
 /**
  * Writes a row as it is multiplied: h = (residual + rms_norm(x) residual_gain) residual_scale, which goes to `h` when `stores_h`;
- * then its norm. `out` has put(). Gains are of bf16. All `threads` of the threadgroup call it; a barrier must follow before the row is read.
+ * then its norm. `out` has put(), and padded(), how many fours it is given of a row of so many. Gains are of bf16. All `threads` of the
+ * threadgroup call it, with at most kAhead fours each of a row with a norm; a barrier must follow before the row is read.
  */
-template <uint threads = kRowThreads, typename Out>
+template <uint threads = kRowThreads, uint kAhead = quads_ahead<threads>(), typename Out>
 inline void pack_row(constant LinearParams& p, PackSource source, Out out, threadgroup float* partial, uint thread_index) {
-  constexpr uint kAhead = quads_ahead<threads>();
   const uint quads = p.in / 4;
   if (p.has_residual == 0 && p.has_norm == 0) {
     for (uint begin = 0; begin < quads; begin += kAhead * threads) {
@@ -204,6 +205,6 @@ inline void pack_row(constant LinearParams& p, PackSource source, Out out, threa
   }
 #pragma unroll
   for (uint j = 0; j < kAhead; ++j) {
-    if (j * threads < quads) out.put(j * threads + thread_index, quads, values[j]);
+    if (j * threads < Out::padded(quads)) out.put(j * threads + thread_index, quads, values[j]);
   }
 }
