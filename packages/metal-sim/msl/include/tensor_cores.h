@@ -2,14 +2,16 @@
 
 #include "lanes.h"
 
-// What kernels for NVIDIA GPUs use beside Metal, on the CPU. Elements lie in the lanes as PTX places those of mma.m16n8k16.
+// What kernels for NVIDIA GPUs use beside Metal, on the CPU. Elements lie in the lanes as PTX places those of mma.m16n8k16 and m16n8k32.
 
 MSL_UNCHECKED_BEGIN
 
 namespace msl {
 
+/** What a lane brings to a product, and its sums. */
+template <typename Sum>
 struct CoreSlot {
-  float* sums;
+  Sum* sums;
   const unsigned* rows;
   const unsigned* outputs;
 };
@@ -17,61 +19,56 @@ struct CoreSlot {
 /** Element k, 0 or 1, of a pair of numbers of bf16. */
 inline float element_of(unsigned pair, unsigned k) { return __builtin_bit_cast(float, k == 0 ? pair << 16 : pair & 0xffff0000u); }
 
-/** [16, 8] += [16, 16] [16, 8], over the columns in ascending order. */
-inline void multiply_cores(void* const* slots) {
-  float a[16][16] = {}, b[16][8] = {};
+/** Byte k of a word. */
+inline unsigned byte_of(unsigned word, unsigned k) { return word >> (8 * k) & 0xffu; }
+
+/**
+ * [16, 8] += [16, 8 n] [8 n, 8] over the columns in ascending order, where a word has n elements. `Core`: Sum, n, the elements of words
+ * of rows and of outputs, and the sum with one more product.
+ */
+template <typename Core>
+inline void multiply_on_cores(void* const* slots) {
+  using Sum = typename Core::Sum;
+  constexpr unsigned n = Core::kElements;
+  Sum a[16][8 * n] = {}, b[8 * n][8] = {};
   for (unsigned lane = 0; lane < kSimdWidth; ++lane) {
     if (!slots[lane]) continue;
-    const CoreSlot& slot = *static_cast<const CoreSlot*>(slots[lane]);
-    const unsigned group = lane / 4, column = lane % 4 * 2;
-    for (unsigned k = 0; k < 2; ++k) {
+    const auto& slot = *static_cast<const CoreSlot<Sum>*>(slots[lane]);
+    const unsigned group = lane / 4, column = lane % 4 * n;
+    for (unsigned k = 0; k < n; ++k) {
       for (unsigned part = 0; part < 4; ++part) {
-        a[group + part % 2 * 8][column + part / 2 * 8 + k] = element_of(slot.rows[part], k);
+        a[group + part % 2 * 8][column + part / 2 * (4 * n) + k] = Core::row_element(slot.rows[part], k);
       }
-      for (unsigned part = 0; part < 2; ++part) b[column + part * 8 + k][group] = element_of(slot.outputs[part], k);
+      for (unsigned part = 0; part < 2; ++part) b[column + part * (4 * n) + k][group] = Core::output_element(slot.outputs[part], k);
     }
   }
   for (unsigned lane = 0; lane < kSimdWidth; ++lane) {
     if (!slots[lane]) continue;
-    float* sums = static_cast<const CoreSlot*>(slots[lane])->sums;
+    Sum* sums = static_cast<const CoreSlot<Sum>*>(slots[lane])->sums;
     for (unsigned i = 0; i < 4; ++i) {
       const unsigned row = lane / 4 + i / 2 * 8, output = lane % 4 * 2 + i % 2;
-      for (unsigned k = 0; k < 16; ++k) sums[i] = __builtin_fmaf(a[row][k], b[k][output], sums[i]);
+      for (unsigned k = 0; k < 8 * n; ++k) sums[i] = Core::add(a[row][k], b[k][output], sums[i]);
     }
   }
 }
 
-struct ByteCoreSlot {
-  int* sums;
-  const unsigned* rows;
-  const unsigned* outputs;
+/** mma.m16n8k16 of bf16. */
+struct PairCore {
+  using Sum = float;
+  static constexpr unsigned kElements = 2;
+  static float row_element(unsigned word, unsigned k) { return element_of(word, k); }
+  static float output_element(unsigned word, unsigned k) { return element_of(word, k); }
+  static float add(float a, float b, float sum) { return __builtin_fmaf(a, b, sum); }
 };
 
-/** [16, 8] += [16, 32] [32, 8] of bytes; elements lie in the lanes as PTX places those of mma.m16n8k32. */
-inline void multiply_byte_cores(void* const* slots) {
-  int a[16][32] = {}, b[32][8] = {};
-  for (unsigned lane = 0; lane < kSimdWidth; ++lane) {
-    if (!slots[lane]) continue;
-    const ByteCoreSlot& slot = *static_cast<const ByteCoreSlot*>(slots[lane]);
-    const unsigned group = lane / 4, column = lane % 4 * 4;
-    for (unsigned k = 0; k < 4; ++k) {
-      for (unsigned part = 0; part < 4; ++part) {
-        a[group + part % 2 * 8][column + part / 2 * 16 + k] = static_cast<int>(slot.rows[part] >> (8 * k) & 0xffu);
-      }
-      for (unsigned part = 0; part < 2; ++part) {
-        b[column + part * 16 + k][group] = static_cast<signed char>(slot.outputs[part] >> (8 * k) & 0xffu);
-      }
-    }
-  }
-  for (unsigned lane = 0; lane < kSimdWidth; ++lane) {
-    if (!slots[lane]) continue;
-    int* sums = static_cast<const ByteCoreSlot*>(slots[lane])->sums;
-    for (unsigned i = 0; i < 4; ++i) {
-      const unsigned row = lane / 4 + i / 2 * 8, output = lane % 4 * 2 + i % 2;
-      for (unsigned k = 0; k < 32; ++k) sums[i] += a[row][k] * b[k][output];
-    }
-  }
-}
+/** mma.m16n8k32 of bytes: rows have no sign, outputs have one. */
+struct ByteCore {
+  using Sum = int;
+  static constexpr unsigned kElements = 4;
+  static int row_element(unsigned word, unsigned k) { return static_cast<int>(byte_of(word, k)); }
+  static int output_element(unsigned word, unsigned k) { return static_cast<signed char>(byte_of(word, k)); }
+  static int add(int a, int b, int sum) { return sum + a * b; }
+};
 
 struct MatrixLoad {
   const void* row;
@@ -155,14 +152,14 @@ inline unsigned bf16_pair(float first, float second) {
 
 /** sums [16, 8] += rows [16, 16] times outputs [8, 16], of bf16. */
 inline void multiply_accumulate(float (&sums)[4], const unsigned (&rows)[4], const unsigned (&outputs)[2], MSL_LINE) {
-  msl::CoreSlot slot{sums, rows, outputs};
-  msl::meet_lanes(&slot, msl::multiply_cores, "multiply_accumulate", line);
+  msl::CoreSlot<float> slot{sums, rows, outputs};
+  msl::meet_lanes(&slot, msl::multiply_on_cores<msl::PairCore>, "multiply_accumulate", line);
 }
 
 /** sums [16, 8] += rows [16, 32] times outputs [8, 32], of bytes: rows have no sign, outputs have one. */
 inline void multiply_accumulate_bytes(int (&sums)[4], const unsigned (&rows)[4], const unsigned (&outputs)[2], MSL_LINE) {
-  msl::ByteCoreSlot slot{sums, rows, outputs};
-  msl::meet_lanes(&slot, msl::multiply_byte_cores, "multiply_accumulate_bytes", line);
+  msl::CoreSlot<int> slot{sums, rows, outputs};
+  msl::meet_lanes(&slot, msl::multiply_on_cores<msl::ByteCore>, "multiply_accumulate_bytes", line);
 }
 
 /**
