@@ -213,6 +213,12 @@ bool is_wide_group(const CommandContext& context, const WeightGroup& group, cons
   return is_whole;
 }
 
+/** The rows as a group of weights takes them; linear_rows clamps those for linear_wide. */
+PreparedRows clamp_unless_wide(CommandContext& context, const WeightGroup& group, const PreparedRows& rows) {
+  if (is_wide_group(context, group, rows)) return rows;
+  return clamp_rows(context, rows, context.params<LinearParams>().weight[group.index[0]]);
+}
+
 /** The dispatches of linear_wide for a group of weights. `bind`: binds the outputs. */
 template <typename Bind>
 void multiply_wide(CommandContext& context, const LinearParams& selected, const WeightGroup& group, const PreparedRows& rows,
@@ -253,8 +259,7 @@ void multiply_wide(CommandContext& context, const LinearParams& selected, const 
 void multiply(CommandContext& context, const WeightGroup& group, bool does_prologue, const PreparedRows& prepared) {
   const auto& p = context.params<LinearParams>();
   LinearParams selected = select_weights(p, group);
-  const bool clamps_as_it_widens = is_wide_group(context, group, prepared);
-  const PreparedRows rows = clamps_as_it_widens ? prepared : clamp_rows(context, prepared, selected.weight[0]);
+  const PreparedRows rows = clamp_unless_wide(context, group, prepared);
   if (!does_prologue && row_alignment_of(context, rows) >= 16 && runs_on_cores(context, group)) {
     return multiply_by_cores(context, group, &rows);
   }
@@ -316,8 +321,7 @@ void multiply_unlike_pair(CommandContext& context, const PreparedRows& rows) {
     single.weight[0] = p.weight[i];
     single.weight[0].y_stride = out;
     const WeightGroup group = {1, {i}};
-    const bool clamps_as_it_widens = is_wide_group(context, group, rows);
-    const PreparedRows own_rows = clamps_as_it_widens ? rows : clamp_rows(context, rows, p.weight[i]);
+    const PreparedRows own_rows = clamp_unless_wide(context, group, rows);
     const auto bind = [&](DispatchBuilder* dispatch) {
       dispatch->scratch(kFirstOutput, products[i], bytes, true).nothing(kFirstOutput + 1).nothing(kFirstOutput + 2);
     };

@@ -89,6 +89,13 @@ void bind_source(const CommandContext& context, const PreparedRows* rows, Dispat
   dispatch->launch().x_stride = rows->stride;
 }
 
+void bind_products(const CommandContext& context, const LinearParams& selected, const WeightGroup& group, DispatchBuilder* dispatch) {
+  dispatch->operand(5);
+  bind_weights(context, selected, group, dispatch);
+  bind_outputs(context, selected, group, dispatch);
+  dispatch->step(kStepArgument, StepArray::kOutputRow);
+}
+
 bool is_whole(const LinearParams& p) {
   const LinearWeightParams& weight = p.weight[0];
   return weight.format == kWeightAffine && weight.bits == 4 && weight.group == kSpan && p.in % kWholeSpan == 0;
@@ -134,19 +141,12 @@ void multiply_by_cores(CommandContext& context, const WeightGroup& group, const 
   const std::string format = kernel_format(first.format, first.bits);
   const uint32_t count = context.rows();
   const size_t row_bytes = packed_row_bytes(p.in);
-  const auto bind = [&](DispatchBuilder* dispatch) {
-    dispatch->operand(5);
-    bind_weights(context, selected, group, dispatch);
-    bind_outputs(context, selected, group, dispatch);
-    dispatch->step(kStepArgument, StepArray::kOutputRow);
-  };
-
   if (count == 1 && row_bytes <= kMaxPackedBytes) {
     const RowTeams teams = teams_of(context, p.in, count_blocks(selected, 1));
     DispatchBuilder dispatch(context, "linear_cores", (teams.is_alone ? "linear_cores_each_" : "linear_cores_row_") + format);
     dispatch.params(selected);
     bind_source(context, rows, &dispatch);
-    bind(&dispatch);
+    bind_products(context, selected, group, &dispatch);
     dispatch.shared_row(static_cast<uint32_t>(row_bytes / sizeof(float)), 1).grid(teams.threadgroups, 1, 1, kRowThreads);
     return;
   }
@@ -173,7 +173,7 @@ void multiply_by_cores(CommandContext& context, const WeightGroup& group, const 
   DispatchBuilder dispatch(context, "linear_cores", kernel + format);
   dispatch.params(selected).scratch(kFirstOperand, offset, bytes, false);
   for (uint32_t operand = 1; operand < 5; ++operand) dispatch.nothing(operand + kFirstOperand);
-  bind(&dispatch);
+  bind_products(context, selected, group, &dispatch);
   dispatch.grid(threadgroups, row_blocks, 1, kRowThreads);
 }
 

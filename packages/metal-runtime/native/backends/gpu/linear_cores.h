@@ -39,6 +39,9 @@ void bind_outputs(const CommandContext& context, const LinearParams& selected, c
 /** Binds what the prologue reads, or rows that have it behind them. */
 void bind_source(const CommandContext& context, const PreparedRows* rows, DispatchBuilder* dispatch);
 
+/** Binds the rest: the operand of the epilogue, weights and outputs of a group, the rows that are outputs. */
+void bind_products(const CommandContext& context, const LinearParams& selected, const WeightGroup& group, DispatchBuilder* dispatch);
+
 /** True when the first weight has codes of 4 bits in groups of 64, and its rows are whole chunks of 256 columns. */
 bool is_whole(const LinearParams& p);
 

@@ -57,10 +57,7 @@ void multiply_by_stream(CommandContext& context, const LinearParams& selected, c
   DispatchBuilder dispatch(context, count > 8 ? "linear_stream16" : "linear_stream", kernel + "_q4");
   dispatch.params(selected);
   bind_source(context, is_one_launch ? rows : &packed, &dispatch);
-  dispatch.operand(5);
-  bind_weights(context, selected, group, &dispatch);
-  bind_outputs(context, selected, group, &dispatch);
-  dispatch.step(kStepArgument, StepArray::kOutputRow);
+  bind_products(context, selected, group, &dispatch);
   dispatch.shared_bytes(static_cast<uint32_t>(shared_bytes(context, selected)));
   dispatch.grid(count_threadgroups(context, selected), 1, 1, MARKBASE_STREAM_THREADS);
 }
