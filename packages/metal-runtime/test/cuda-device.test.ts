@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { NonFiniteError, OutOfMemoryError } from '@markbase/core';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Device, type Matrix, openDevice, type StepInput } from '../src/index.js';
+import { checkByteInputs } from './byte-inputs.js';
 import { openCuda } from './cuda-host.js';
 
 const WIDTH = 64;
@@ -83,20 +84,7 @@ describe.runIf(device)('the CUDA backend', { timeout: 180_000 }, () => {
     expect(results.map(({ outputs }) => Math.round(outputs.y![WIDTH - 1]!))).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
-  it('takes bytes that stand for numbers, beside numbers', async () => {
-    const options = { label: 'bytes', maxRows: 1, maxOutputs: 0, precision: 'high' } as const;
-    using program = device!.record(options, (ops) => {
-      const x = ops.input('x', 'T', { axis: 'D', size: 300 });
-      ops.output('y', ops.add(x, x));
-    });
-    const values = Float32Array.from({ length: 256 }, (_, byte) => byte / 4);
-    const bytes = Uint8Array.from({ length: 300 }, (_, i) => i);
-    const twice = Float32Array.from(bytes, (byte) => byte / 2);
-    for (const x of [{ bytes, values }, Float32Array.from(bytes, (byte) => byte / 4), { bytes, values }]) {
-      const { outputs } = await program.run(step({ x }), { read: ['y'] });
-      expect(outputs.y).toEqual(twice);
-    }
-  });
+  it('takes bytes that stand for numbers, beside numbers', () => checkByteInputs(device!));
 
   it('names the command that wrote the first number that is not finite', async () => {
     using program = chain(device!, { checkFinite: true });

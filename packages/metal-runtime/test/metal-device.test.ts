@@ -5,6 +5,7 @@ import { CorruptFileError, DisposedError, FileAccessError, NonFiniteError } from
 import { afterAll, describe, expect, it } from 'vitest';
 import { openMetal } from '../../../fixtures/open-metal.js';
 import { type Device, type Matrix, openDevice, openPlanDevice, type StepInput } from '../src/index.js';
+import { checkByteInputs } from './byte-inputs.js';
 
 const WIDTH = 64;
 const folder = mkdtempSync(path.join(os.tmpdir(), 'markbase-metal-'));
@@ -57,20 +58,7 @@ describe.runIf(opened)('the Metal backend', { timeout: 180_000 }, () => {
     for (const y of outputs.y!) expect(y).toBeCloseTo(1, 5);
   });
 
-  it('takes bytes that stand for numbers, beside numbers', async () => {
-    const options = { label: 'bytes', maxRows: 1, maxOutputs: 0, precision: 'high' } as const;
-    using program = device.record(options, (ops) => {
-      const x = ops.input('x', 'T', { axis: 'D', size: 300 });
-      ops.output('y', ops.add(x, x));
-    });
-    const values = Float32Array.from({ length: 256 }, (_, byte) => byte / 4);
-    const bytes = Uint8Array.from({ length: 300 }, (_, i) => i);
-    const twice = Float32Array.from(bytes, (byte) => byte / 2);
-    for (const x of [{ bytes, values }, Float32Array.from(bytes, (byte) => byte / 4), { bytes, values }]) {
-      const { outputs } = await program.run(step(1, { x }), { read: ['y'] });
-      expect(outputs.y).toEqual(twice);
-    }
-  });
+  it('takes bytes that stand for numbers, beside numbers', () => checkByteInputs(device));
 
   it('multiplies with codes that begin between two words of a mapped file', async () => {
     const file = path.join(folder, 'codes.bin');
