@@ -41,6 +41,17 @@ export class Session {
     };
     mkdirSync(work, { recursive: true });
     writeFileSync(this.env.MARKBASE_CONFIG, '{}\n');
+    this.children = new Set();
+    // An interrupt of the terminal does not reach their groups.
+    for (const [signal, status] of [
+      ['SIGINT', 130],
+      ['SIGTERM', 143],
+    ]) {
+      process.once(signal, () => {
+        for (const child of this.children) endGroup(child);
+        process.exit(status);
+      });
+    }
     this.startPart();
   }
 
@@ -70,6 +81,7 @@ export class Session {
       env: { ...this.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    this.children.add(child);
     const output = { stdout: '', stderr: '' };
     let rest = '';
     let late = null;
@@ -99,6 +111,7 @@ export class Session {
     return new Promise((resolve) => {
       const end = (status, reason) => {
         clearTimeout(timer);
+        this.children.delete(child);
         const failure =
           late ?? reason ?? (status === 0 ? null : `${lastLine(output.stderr)} (status ${status})`);
         resolve({ status, ...output, failure });
