@@ -1,13 +1,14 @@
 // Parts that judge results: pass or fail, whatever they take.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { FAMILIES } from '../../packages/metal-runtime/conformance/index.ts';
 
 /** A case that takes longer hangs; the first ones wait for the driver to compile. */
 const CASE_SECONDS = 200;
 const SHOWN_FAILURES = 60;
-const SANITIZER_SECONDS = 30;
-const SANITIZER_ROWS = 16;
+/** Cases of a process under a sanitizer, and the seconds that the last one of a part and the tool's report may take. */
+const SANITIZER_CASES = 24;
+const SANITIZER_END_SECONDS = 40;
 const SANITIZERS = ['memcheck', 'racecheck'];
 const SANITIZER_PLACES = ['/usr/local/cuda/bin', '/opt/nvidia/nsight-compute/compute-sanitizer'];
 
@@ -195,7 +196,7 @@ export async function demo(session, check) {
   return answers;
 }
 
-/** Small cases of every family under NVIDIA's compute-sanitizer, as many as the time allows. */
+/** The conformance cases, each once in each precision, under NVIDIA's compute-sanitizer. */
 export async function sanitizer(session, check) {
   const places = [...(process.env.PATH ?? '').split(':'), ...SANITIZER_PLACES];
   const program = places
@@ -205,48 +206,60 @@ export async function sanitizer(session, check) {
     check('compute-sanitizer', null, 'it is not installed here');
     return null;
   }
-  const found = [];
   const names = familiesOf(session);
-  // All families have their turn within the part's time, of which the last quarter is for processes that end late.
-  const turn = (0.75 * session.limitSeconds * session.jobs) / (SANITIZERS.length * names.length);
-  const tasks = SANITIZERS.flatMap((tool) =>
-    names.map((family) => async () => {
-      const log = path.join(session.work, `${tool}-${family}.log`);
-      const prefix = [
-        program,
-        '--tool',
-        tool,
-        '--error-exitcode',
-        '9',
-        '--print-limit',
-        '5',
-        '--log-file',
-        log,
-      ];
-      const parameters = { first: 0, of: 1, families: [family], isBrief: true, mostRows: SANITIZER_ROWS };
-      const shard = { ...parameters, seconds: Math.min(SANITIZER_SECONDS, turn) };
-      const { stdout, failure } = await session.worker('conformance', shard, { prefix });
-      const cases = linesOf(stdout).filter(({ ms }) => ms !== undefined);
-      const wrong = cases.filter(({ error }) => error !== null).length;
-      const text = existsSync(log) ? readFileSync(log, 'utf8') : '';
-      const summary =
-        /ERROR SUMMARY: (.*)|RACECHECK SUMMARY: (.*)/.exec(text)?.[0] ??
-        `no summary (${(text || stdout).trim().slice(-200)})`;
-      const isClean = failure === null && wrong === 0 && /SUMMARY: 0 /.test(summary);
-      const detail = `${cases.length} cases, ${wrong} wrong; ${summary}; ${failure ?? ''}`;
-      session.say(`${tool} of ${family}: ${detail}`);
-      check(
-        `${tool} of ${family}`,
-        cases.length === 0 && !/[1-9]\d* error/.test(summary) ? null : isClean,
-        detail,
-      );
-      found.push({ tool, family, cases: cases.length, summary, log: isClean ? '' : text.slice(0, 3000) });
-    }),
-  );
+  const counts = casesOf(names, null);
+  const runs = SANITIZERS.flatMap((tool) => names.map((family) => ({ tool, family, shards: [] })));
+  const tasks = runs.flatMap((run) => {
+    const of = Math.ceil(counts[run.family] / SANITIZER_CASES);
+    return Array.from({ length: of }, (_, first) => async () => {
+      run.shards.push(await runSanitized(session, program, run, { first, of }));
+      if (run.shards.length === of) judge(run);
+    });
+  });
+  const judge = ({ tool, family, shards }) => {
+    const sum = (name) => shards.reduce((total, shard) => total + shard[name], 0);
+    const failures = shards.flatMap(({ failure }) => failure ?? []);
+    const missing = counts[family] - sum('cases');
+    const detail = [
+      `${sum('cases')} of ${counts[family]} cases`,
+      `${sum('wrong')} wrong`,
+      `${sum('found')} found by ${tool}`,
+      ...failures.slice(0, 1),
+    ].join(', ');
+    session.say(`${tool} of ${family}: ${detail}`);
+    const isBad = sum('wrong') > 0 || sum('found') > 0 || failures.length > 0;
+    check(`${tool} of ${family}`, isBad ? false : missing > 0 ? null : true, detail);
+  };
   await session.inParallel(session.jobs, tasks);
-  for (const tool of SANITIZERS) {
-    const cases = found.filter((each) => each.tool === tool).reduce((sum, each) => sum + each.cases, 0);
-    session.say(`${tool}: ${cases} cases of ${names.length} families`);
-  }
-  return found;
+  return runs.map(({ tool, family, shards }) => ({
+    tool,
+    family,
+    cases: shards.reduce((total, { cases }) => total + cases, 0),
+    logs: shards.flatMap(({ log }) => log ?? []),
+  }));
+}
+
+/** Some cases of a family under a tool: how many ran and were wrong, and how many errors or hazards the tool reported. */
+async function runSanitized(session, program, { tool, family }, { first, of }) {
+  const late = session.secondsLeft - SANITIZER_END_SECONDS;
+  if (late <= 0) return { cases: 0, wrong: 0, found: 0, failure: null, log: null };
+  const log = path.join(session.work, `${tool}-${family}-${first}.log`);
+  rmSync(log, { force: true });
+  const options = ['--tool', tool, '--print-limit', '5', '--log-file', log];
+  const shard = { first, of, families: [family], isBrief: true, mostRows: null, seconds: late };
+  const { stdout, failure } = await session.worker('conformance', shard, { prefix: [program, ...options] });
+  const cases = linesOf(stdout).filter(({ ms }) => ms !== undefined);
+  const text = existsSync(log) ? readFileSync(log, 'utf8') : '';
+  const [, found] = /SUMMARY: (\d+) (?:error|hazard)/.exec(text) ?? [];
+  // A process that was still in its last case when the part's time was over tells nothing.
+  const isLate = failure !== null && session.secondsLeft === 0;
+  return {
+    cases: cases.length,
+    wrong: cases.filter(({ error }) => error !== null).length,
+    found: Number(found ?? 0),
+    failure: isLate
+      ? null
+      : (failure ?? (found === undefined ? `no summary (${text.trim().slice(-200)})` : null)),
+    log: found === '0' ? null : text.slice(0, 3000),
+  };
 }
