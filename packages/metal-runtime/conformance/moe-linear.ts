@@ -222,6 +222,14 @@ const MANY = {
   up: { experts: 48, out: 64, columns: 192, store: affine(301, 4) },
   down: { experts: 48, out: 40, columns: 64, store: affine(302, 4) },
 };
+/** Few experts, of odd numbers of groups and outputs. */
+const FULL = {
+  experts: 4,
+  topK: 2,
+  gate: { experts: 4, out: 64, columns: 192, store: affine(306, 4) },
+  up: { experts: 4, out: 64, columns: 192, store: affine(307, 4) },
+  down: { experts: 4, out: 150, columns: 64, store: affine(308, 4) },
+};
 /** Widths of a real model. */
 const REAL = {
   experts: 4,
@@ -344,6 +352,11 @@ export const moeLinear: ConformanceFamily = {
     blockCase({ title: 'block of a real width', rows: 1, ...REAL }),
     blockCase({ title: 'block of a real width', rows: 5, ...REAL, fastRowCount: 'few' }),
     blockCase({ title: 'block of a real width', rows: 33, ...REAL, fastRowCount: 'many' }),
+    // Experts of so many rows that tiles are full, of 64 and of 128 choices, and some are not.
+    ...[40, 170].flatMap((rows) => [
+      blockCase({ title: 'block of full tiles', rows, ...FULL, fastRowCount: 'many' }),
+      blockCase({ title: 'block of full tiles', rows, ...FULL, skew: 'one', fastRowCount: 'many' }),
+    ]),
     blockCase({ title: 'block of fused floats', rows: 9, ...ROUTE, ...FUSED }),
     blockCase({ title: 'block of mixed widths', rows: 9, ...ROUTE, ...MIXED }),
     blockCase({ title: 'block of mixed widths', rows: 1, ...ROUTE, ...MIXED, margin: 16 }),

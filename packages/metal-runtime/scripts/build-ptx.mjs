@@ -11,7 +11,7 @@ import { missingTools } from '../../metal-sim/tools/clang.mjs';
 import { ARCHITECTURES, compilerHash, compileToPtx, deviceSource } from '../../metal-sim/tools/ptx.mjs';
 import { usesTensors } from '../../metal-sim/tools/stage.mjs';
 import { BuildError } from '../../metal-sim/tools/targets.mjs';
-import { assemble, describePtx, findAssembler, finishPtx, splitPtx } from './ptx-text.mjs';
+import { assemble, describePtx, findAssembler, finishPtx, splitPtx, usesWarpgroups } from './ptx-text.mjs';
 
 /** Changes when the meaning of entries and their parameters, or their files, does; the host takes this number alone. */
 const ABI = 2;
@@ -80,6 +80,9 @@ async function runAll(tasks) {
   await Promise.all(Array.from({ length: jobs }, worker));
 }
 
+/** What a source is compiled for. @param {string} source @returns {typeof architectures} */
+const targetsOf = (source) => (usesWarpgroups(source) ? ['sm_90'] : architectures);
+
 /** In the order of names, whichever was done first. @template T @param {Record<string, T>} record */
 function sorted(record) {
   return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -100,14 +103,16 @@ function removeOthers(kernels) {
  *
  * @param {string} kernel
  * @param {import('../../metal-sim/tools/ptx.mjs').DeviceSource['entries'][string]} entry
+ * @param {typeof architectures} targets
  * @param {string | null} assembler
  */
-async function describe(kernel, { buffers, hasDynamicShared }, assembler) {
+async function describe(kernel, { buffers, hasDynamicShared }, targets, assembler) {
   /** @type {import('../../metal-sim/tools/ptx.mjs').Kernel} */
   const described = { parameters: [], sharedBytes: 0, hasDynamicShared };
+  if (targets.length < architectures.length) described.architectures = targets;
   /** @type {Record<string, number>} */
   const registers = {};
-  for (const architecture of architectures) {
+  for (const architecture of targets) {
     const file = fileOf(architecture, kernel);
     const { bytes, sharedBytes } = describePtx(readFileSync(file, 'utf8'));
     if (bytes.length !== buffers.length) {
@@ -136,14 +141,15 @@ async function build() {
     files.map((file) => async () => {
       const name = path.basename(file, '.metal');
       const device = deviceSource(file, [kernels]);
-      for (const architecture of architectures) {
+      const targets = targetsOf(device.source);
+      for (const architecture of targets) {
         const isNew = await compile(name, device, architecture, compiler);
         compiled += isNew ? 1 : 0;
       }
       /** @type {typeof sources[string]} */
       const table = {};
       for (const [kernel, entry] of Object.entries(device.entries)) {
-        table[kernel] = await describe(kernel, entry, assembler);
+        table[kernel] = await describe(kernel, entry, targets, assembler);
       }
       sources[name] = table;
     }),

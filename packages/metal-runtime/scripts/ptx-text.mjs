@@ -1,5 +1,6 @@
 // What PTX and its assembler say about kernels.
 import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { BuildError } from '../../metal-sim/tools/targets.mjs';
 
@@ -35,10 +36,15 @@ export function splitPtx(ptx) {
   );
 }
 
+/** True for a source or a text with products of warpgroups, which compute capability 9.0 alone has. @param {string} text */
+export const usesWarpgroups = (text) => /multiply_warpgroup|\bwgmma\b/.test(text);
+
 /** Kernels whose registers are limited: threads of a threadgroup, and threadgroups that a multiprocessor is to hold. */
 const LIMITS = [
   { kernels: /^linear_cores(?:_row|_each|8|_each8)_/, threads: 256, threadgroups: 2 },
   { kernels: /^linear_stream/, threads: 512, threadgroups: 1 },
+  { kernels: /^(?:linear_warpgroup128_q|moe_warpgroup)/, threads: 256, threadgroups: 2 },
+  { kernels: /^linear_warpgroup(?:256|128_bf16)/, threads: 256, threadgroups: 1 },
 ];
 
 /**
@@ -57,6 +63,13 @@ export function finishPtx(ptx, kernel, architecture) {
     text = text.replace(/^\)\n\{$/m, `)\n${lines}\n{`);
   }
   if (architecture === 'sm_80') return text;
+  if (usesWarpgroups(text)) {
+    // Of 9.0 alone; what the products read lies at multiples of 1024 bytes.
+    text = text
+      .replace(/^\.version .*$/m, '.version 8.0')
+      .replace(/^\.target .*$/m, `.target ${architecture}a`)
+      .replace(/^\.extern \.shared \.align \d+/m, '.extern .shared .align 1024');
+  }
   const begin = ['\tgriddepcontrol.launch_dependents;'];
   if (!text.includes('griddepcontrol.wait')) begin.push('\tgriddepcontrol.wait;');
   return text.replace(/^\{\n(?:\t\.\w.*\n)*/m, (head) => `${head}${begin.join('\n')}\n`);
@@ -95,7 +108,8 @@ export function findAssembler() {
  * @param {string} architecture
  */
 export async function assemble(assembler, file, architecture) {
-  const args = ['-v', `-arch=${architecture}`, file, '-o', '/dev/null'];
+  const target = usesWarpgroups(readFileSync(file, 'utf8')) ? `${architecture}a` : architecture;
+  const args = ['-v', `-arch=${target}`, file, '-o', '/dev/null'];
   const { stderr } = await promisify(execFile)(assembler, args, { maxBuffer: 2 ** 20 });
   /** @param {RegExp} pattern */
   const number = (pattern) => Number(pattern.exec(stderr)?.[1] ?? 0);

@@ -1,7 +1,9 @@
-import { afterAll, describe, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { checkBriefly } from '../conformance/check-briefly.js';
 import { checkCase } from '../conformance/check-case.js';
 import { FAMILIES } from '../conformance/index.js';
+import { linear } from '../conformance/linear.js';
+import type { Device } from '../src/index.js';
 import { isOverStandIn, missingCudaParts, openCuda } from './cuda-host.js';
 
 /** The CUDA backend on a real GPU, or over the stand-in for the driver where that was built (packages/metal-sim). */
@@ -11,13 +13,52 @@ const device = await openCuda();
 const MOST_ROWS = 36;
 const isBrief = device !== null && isOverStandIn() && process.env.MARKBASE_CONFORMANCE !== 'full';
 const check = isBrief ? checkBriefly : checkCase;
+/** More of them make tiles full that fewer do not reach. */
+const FULL_TILES = /^block of full tiles/;
 
 describe.runIf(device)('conformance on cuda', { timeout: 120_000 }, () => {
   afterAll(() => device!.dispose());
 
   describe.each(FAMILIES)('$name', ({ cases }) => {
-    it.each(cases.filter(({ rows }) => !isBrief || rows.count <= MOST_ROWS))('$name', async (test) => {
+    const isTaken = ({ name, rows }: (typeof cases)[number]) =>
+      !isBrief || rows.count <= MOST_ROWS || FULL_TILES.test(name);
+    it.each(cases.filter(isTaken))('$name', async (test) => {
       await check(device!, test);
+    });
+  });
+});
+
+/** Small cases would all run on the smallest tiles. */
+describe.runIf(device)('tiles of many rows on cuda', { timeout: 120_000 }, () => {
+  const kernels = ['linear_warpgroup256', 'linear_warpgroup128', 'linear_wide128x128', 'linear_wide64x128'];
+  describe.each(kernels)('%s', (kernel) => {
+    let tiled: Device;
+    const planned = new Set<string>();
+    beforeAll(async () => {
+      vi.stubEnv('MARKBASE_WIDE_TILE', kernel);
+      tiled = (await openCuda())!;
+      vi.unstubAllEnvs();
+    });
+    afterAll(() => tiled.dispose());
+
+    const cases = linear.cases.filter(({ rows }) => rows.count > 32 && (!isBrief || rows.count <= MOST_ROWS));
+    it.each(cases)('$name', async (test) => {
+      await check(tiled, test);
+      const { count } = test.rows;
+      const outputs = test.rows.outputRows?.length ?? 0;
+      using program = tiled.record(
+        { label: test.name, maxRows: count, maxOutputs: Math.max(1, outputs), precision: 'fast' },
+        (ops) => test.record(ops, tiled),
+      );
+      for (const launch of program.planStep({ rows: count, outputs, positions: 0 }))
+        planned.add(launch.kernel);
+    });
+
+    it('ran, of every format that it has', () => {
+      const formats = ['q2', 'q4', 'q6', 'q8', ...(kernel === 'linear_wide128x128' ? [] : ['bf16'])];
+      expect([...planned].filter((name) => name.startsWith(`${kernel}_`)).sort()).toEqual(
+        formats.map((format) => `${kernel}_${format}`).sort(),
+      );
     });
   });
 });

@@ -15,6 +15,8 @@ interface KernelEntry {
   parameters: { index: number; kind: 'value' | 'pointer'; bytes: number }[];
   sharedBytes: number;
   hasDynamicShared: boolean;
+  /** Those that have it, when not all do. */
+  architectures?: string[];
 }
 
 /** Kernels that make four or eight rows at once from codes want more registers than there are; nothing else may spill. */
@@ -30,13 +32,15 @@ const table: KernelTable = isBuilt
   : { abi: 0, architectures: [], sources: {} };
 const files = table.architectures.flatMap((architecture) =>
   Object.entries(table.sources).flatMap(([source, kernels]) =>
-    Object.entries(kernels).map(([kernel, entry]) => ({
-      architecture,
-      source,
-      kernel,
-      entry,
-      file: path.join(folder, architecture, `${kernel}.ptx`),
-    })),
+    Object.entries(kernels)
+      .filter(([, entry]) => entry.architectures?.includes(architecture) ?? true)
+      .map(([kernel, entry]) => ({
+        architecture,
+        source,
+        kernel,
+        entry,
+        file: path.join(folder, architecture, `${kernel}.ptx`),
+      })),
   ),
 );
 

@@ -13,7 +13,7 @@ export const ARCHITECTURES = { sm_80: 'ptx70', sm_90: 'ptx78' };
 /**
  * @typedef {keyof typeof ARCHITECTURES} Architecture
  * @typedef {{index: number, kind: 'value' | 'pointer', bytes: number}} Parameter
- * @typedef {{parameters: Parameter[], sharedBytes: number, hasDynamicShared: boolean}} Kernel
+ * @typedef {{parameters: Parameter[], sharedBytes: number, hasDynamicShared: boolean, architectures?: Architecture[]}} Kernel
  * @typedef {{source: string, entries: Record<string, {buffers: {index: number, kind: 'value' | 'pointer'}[], hasDynamicShared: boolean}>}} DeviceSource
  */
 

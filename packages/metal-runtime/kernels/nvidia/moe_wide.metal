@@ -2,7 +2,7 @@
  * moe_wide: products of many rows with the experts that they chose, by the tensor cores, in `fast`: codes of 4 bits in groups
  * of 64, and rows that moe_cores_prepare made.
  *
- * moe_sort sorts the choices by expert and cuts them into tiles of 32. A threadgroup of four simdgroups multiplies a tile with 128
+ * moe_sort sorts the choices by expert and cuts them into tiles, here of 32. A threadgroup of four simdgroups multiplies a tile with 128
  * weight rows, each simdgroup with 32: codes go from memory to the tensor cores, rows through threadgroup memory, and the loads of
  * the next 128 columns are under way while those before are multiplied. Sums run over the columns in ascending order.
  */
@@ -16,6 +16,7 @@ using namespace metal;
 #include "metal_math.h"
 #include "metal_matrix.h"
 #include "metal_experts.h"
+#include "nvidia/expert_tiles.h"
 
 constant constexpr uint kSortThreads = 512;
 /** Choices of a tile. */
@@ -31,10 +32,8 @@ constant constexpr uint kWordStride = kUnitWords + 1;
 /** Words that a thread brings there. */
 constant constexpr uint kBroughtWords = kTileChoices * kUnitWords / kWideThreads;
 
-/** Tiles that choices make at most: each expert may have one that is not full. */
-inline uint most_tiles(uint choices, uint experts) { return min(choices / kTileChoices + experts, choices); }
-
 /** groups: most_tiles tiles (expert, first place, choices), those behind the last one without choices; then choices by place. */
+template <uint tile_choices>
 kernel void moe_sort(constant MoeLinearParams& p [[buffer(0)]],
                      constant Launch& launch [[buffer(1)]],
                      device const float* experts [[buffer(6)]],
@@ -42,7 +41,7 @@ kernel void moe_sort(constant MoeLinearParams& p [[buffer(0)]],
                      uint thread_index [[thread_index_in_threadgroup]]) {
   threadgroup atomic_uint counts[kRankedExperts], cursors[kRankedExperts];
   threadgroup uint tile_ends[kLanes];
-  const uint choices = launch.rows * p.top_k, tiles = most_tiles(choices, p.experts);
+  const uint choices = launch.rows * p.top_k, tiles = most_tiles<tile_choices>(choices, p.experts);
   if (thread_index < kRankedExperts) atomic_store_explicit(counts + thread_index, 0u, memory_order_relaxed);
   threadgroup_barrier(mem_flags::mem_threadgroup);
 #pragma unroll(8)
@@ -58,7 +57,7 @@ kernel void moe_sort(constant MoeLinearParams& p [[buffer(0)]],
     for (uint i = 0; i < own; ++i) {
       count[i] = atomic_load_explicit(counts + thread_index * own + i, memory_order_relaxed);
       place += count[i];
-      tile += (count[i] + kTileChoices - 1) / kTileChoices;
+      tile += (count[i] + tile_choices - 1) / tile_choices;
     }
     const uint own_places = place, own_tiles = tile;
     for (uint reach = 1; reach < kLanes; reach *= 2) {
@@ -72,8 +71,8 @@ kernel void moe_sort(constant MoeLinearParams& p [[buffer(0)]],
     tile -= own_tiles;
     for (uint i = 0; i < own; ++i) {
       atomic_store_explicit(cursors + thread_index * own + i, place, memory_order_relaxed);
-      for (uint done = 0; done < count[i]; done += kTileChoices) {
-        groups[tile] = uint4(thread_index * own + i, place + done, min(count[i] - done, kTileChoices), 0u);
+      for (uint done = 0; done < count[i]; done += tile_choices) {
+        groups[tile] = uint4(thread_index * own + i, place + done, min(count[i] - done, tile_choices), 0u);
         ++tile;
       }
       place += count[i];
@@ -88,6 +87,10 @@ kernel void moe_sort(constant MoeLinearParams& p [[buffer(0)]],
     by_place[atomic_fetch_add_explicit(cursors + expert, 1u, memory_order_relaxed)] = choice;
   }
 }
+
+template [[host_name("moe_sort32")]] kernel decltype(moe_sort<kTileChoices>) moe_sort<kTileChoices>;
+template [[host_name("moe_sort64")]] kernel decltype(moe_sort<64>) moe_sort<64>;
+template [[host_name("moe_sort128")]] kernel decltype(moe_sort<128>) moe_sort<128>;
 
 /** What a thread loads of 128 columns: codes of four weight rows, a scale or a bias of each, and words of four choices. */
 struct WideLoads {
@@ -207,7 +210,7 @@ kernel void moe_wide(constant MoeLinearParams& p [[buffer(0)]],
   if (count == 0) return;
   const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
   const uint choice_count = launch.rows * p.top_k, units = units_of(p.in);
-  device const uint* choices = (device const uint*)(groups + most_tiles(choice_count, p.experts)) + tile.y;
+  device const uint* choices = (device const uint*)(groups + most_tiles<kTileChoices>(choice_count, p.experts)) + tile.y;
 
   // 1. Weight rows, and choices: those behind the last one are the last one again.
   const bool is_pair = p.weights == 2;

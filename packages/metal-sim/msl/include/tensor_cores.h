@@ -70,6 +70,42 @@ struct ByteCore {
   static int add(int a, int b, int sum) { return sum + a * b; }
 };
 
+/** What a lane brings to a product of a warpgroup, and its sums. */
+struct WarpgroupSlot {
+  float* sums;
+  const unsigned* weights;
+  const unsigned char* stage;
+  int m;
+};
+
+/** [16, rows] += [16, 16] [16, rows] over the columns in ascending order; the second matrix lies in threadgroup memory. */
+template <unsigned rows>
+inline void multiply_warpgroup_lanes(void* const* slots) {
+  float weights[16][16] = {};
+  for (unsigned lane = 0; lane < kSimdWidth; ++lane) {
+    if (!slots[lane]) continue;
+    const auto& slot = *static_cast<const WarpgroupSlot*>(slots[lane]);
+    for (unsigned i = 0; i < 8; ++i) {
+      weights[lane / 4 + i / 2 % 2 * 8][lane % 4 * 2 + i / 4 * 8 + i % 2] = element_of(slot.weights[i / 2], i % 2);
+    }
+  }
+  for (unsigned lane = 0; lane < kSimdWidth; ++lane) {
+    if (!slots[lane]) continue;
+    const auto& slot = *static_cast<const WarpgroupSlot*>(slots[lane]);
+    for (unsigned i = 0; i < rows / 2; ++i) {
+      const unsigned row = i / 4 * 8 + lane % 4 * 2 + i % 2, output = lane / 4 + i / 2 % 2 * 8;
+      for (unsigned k = 0; k < 16; k += 2) {
+        const unsigned piece = (2 * slot.m + k / 8) ^ row % 8;
+        unsigned pair;
+        __builtin_memcpy(&pair, slot.stage + row * 128 + piece * 16 + k % 8 * 2, sizeof pair);
+        for (unsigned part = 0; part < 2; ++part) {
+          slot.sums[i] = __builtin_fmaf(weights[output][k + part], element_of(pair, part), slot.sums[i]);
+        }
+      }
+    }
+  }
+}
+
 struct MatrixLoad {
   const void* row;
   unsigned* pairs;
@@ -195,6 +231,12 @@ inline float exponential_of_two(float x) {
   return y < 0x1p-126f ? 0.0f : y;
 }
 
+/** 1 / x; what is no normal number becomes 0. */
+inline float reciprocal(float x) {
+  const float y = 1.0f / x;
+  return __builtin_fabsf(y) < 0x1p-126f ? 0.0f : y;
+}
+
 /** a b + c of two numbers of bf16 each, rounded once. */
 inline unsigned fma_pair(unsigned a, unsigned b, unsigned c) {
   const auto fma = [&](unsigned k) {
@@ -231,6 +273,31 @@ inline void end_copies() {}
 /** Waits until at most `batches` of this thread are not complete. */
 template <int batches>
 inline void wait_copies() {}
+
+/**
+ * The products of a warpgroup, four simdgroups that do the same: begin_products, some of multiply_warpgroup, end_products. They run beside
+ * what follows, on registers and threadgroup memory that nothing may touch until wait_products; copies that they read are shown to
+ * them, before a barrier. Here they are done at once.
+ */
+inline void begin_products() {}
+inline void end_products() {}
+inline void show_copies() {}
+
+/** Waits until at most `batches` of products of this warpgroup are not complete. */
+template <int batches>
+inline void wait_products() {}
+
+/**
+ * sums [64, rows] += weights [64, 16] times rows [rows, 16], of bf16, where `rows` is 64, 128 or 256. Each simdgroup brings 16 weight rows as
+ * multiply_accumulate takes rows, and has their sums: of rows 8 i .. sums 4 i .. as multiply_accumulate has them. `stage`, at a multiple of
+ * 1024 bytes, has rows of 64 columns, whose pieces of 16 bytes lie at their number ^ row % 8; the product takes columns 16 m ...
+ */
+template <int rows>
+inline void multiply_warpgroup(float (&sums)[rows / 2], const unsigned (&weights)[4], const uchar* stage, int m, MSL_LINE) {
+  static_assert(rows == 64 || rows == 128 || rows == 256);
+  msl::WarpgroupSlot slot{sums, weights, stage, m};
+  msl::meet_lanes(&slot, msl::multiply_warpgroup_lanes<rows>, "multiply_warpgroup", line);
+}
 
 }  // namespace nvidia
 

@@ -104,6 +104,13 @@ inline float exponential_of_two(float x) {
   return y;
 }
 
+/** 1 / x, to about 1e-7 of it; what is no normal number becomes 0. */
+inline float reciprocal(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 /** a b + c of two numbers of bf16 each, rounded once. */
 inline unsigned fma_pair(unsigned a, unsigned b, unsigned c) {
   unsigned pair;
@@ -143,6 +150,71 @@ inline void end_copies() { asm volatile("cp.async.commit_group;" : : : "memory")
 template <int batches>
 inline void wait_copies() {
   asm volatile("cp.async.wait_group %0;" : : "n"(batches) : "memory");
+}
+
+/**
+ * The products of a warpgroup, four simdgroups that do the same: begin_products, some of multiply_warpgroup, end_products. They run beside
+ * what follows, on registers and threadgroup memory that nothing may touch until wait_products; copies that they read are shown to
+ * them, before a barrier.
+ */
+inline void begin_products() { asm volatile("wgmma.fence.sync.aligned;" : : : "memory"); }
+inline void end_products() { asm volatile("wgmma.commit_group.sync.aligned;" : : : "memory"); }
+inline void show_copies() { asm volatile("fence.proxy.async.shared::cta;" : : : "memory"); }
+
+/** Waits until at most `batches` of products of this warpgroup are not complete. */
+template <int batches>
+inline void wait_products() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" : : "n"(batches) : "memory");
+}
+
+#define MARKBASE_SUMS_8(i) \
+  "+f"(sums[i]), "+f"(sums[i + 1]), "+f"(sums[i + 2]), "+f"(sums[i + 3]), "+f"(sums[i + 4]), "+f"(sums[i + 5]), "+f"(sums[i + 6]), "+f"(sums[i + 7])
+#define MARKBASE_SUMS_32(i) MARKBASE_SUMS_8(i), MARKBASE_SUMS_8(i + 8), MARKBASE_SUMS_8(i + 16), MARKBASE_SUMS_8(i + 24)
+#define MARKBASE_SUMS_64(i) MARKBASE_SUMS_32(i), MARKBASE_SUMS_32(i + 32)
+
+/**
+ * sums [64, rows] += weights [64, 16] times rows [rows, 16], of bf16, where `rows` is 64, 128 or 256. Each simdgroup brings 16 weight rows as
+ * multiply_accumulate takes rows, and has their sums: of rows 8 i .. sums 4 i .. as multiply_accumulate has them. `stage`, at a multiple of
+ * 1024 bytes, has rows of 64 columns, whose pieces of 16 bytes lie at their number ^ row % 8; the product takes columns 16 m ...
+ */
+template <int rows>
+inline void multiply_warpgroup(float (&sums)[rows / 2], const unsigned (&weights)[4], const uchar* stage, int m) {
+  // Eight rows are 1024 bytes; pieces are swapped within 128.
+  const unsigned long matrix = (shared_address(stage) + 32 * m) / 16 | 1ul << 16 | 64ul << 32 | 1ul << 62;
+  if constexpr (rows == 256) {
+    asm volatile(
+        "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
+        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
+        "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
+        "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
+        "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
+        "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+        "}, {%128, %129, %130, %131}, %132, p, 1, 1, 0; }"
+        : MARKBASE_SUMS_64(0), MARKBASE_SUMS_64(64)
+        : "r"(weights[0]), "r"(weights[1]), "r"(weights[2]), "r"(weights[3]), "l"(matrix));
+  } else if constexpr (rows == 128) {
+    asm volatile(
+        "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
+        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+        "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+        "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+        "}, {%64, %65, %66, %67}, %68, p, 1, 1, 0; }"
+        : MARKBASE_SUMS_64(0)
+        : "r"(weights[0]), "r"(weights[1]), "r"(weights[2]), "r"(weights[3]), "l"(matrix));
+  } else {
+    static_assert(rows == 64);
+    asm volatile(
+        "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
+        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+        "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+        "}, {%32, %33, %34, %35}, %36, p, 1, 1, 0; }"
+        : MARKBASE_SUMS_32(0)
+        : "r"(weights[0]), "r"(weights[1]), "r"(weights[2]), "r"(weights[3]), "l"(matrix));
+  }
 }
 
 }  // namespace nvidia

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "cuda_backend.h"
 #include "cuda_program.h"
+#include "linear_wide.h"
 
 namespace markbase::cuda {
 
@@ -36,6 +38,23 @@ int64_t modified_ns(const struct stat& info) {
 #else
   return info.st_mtim.tv_sec * int64_t{1000000000} + info.st_mtim.tv_nsec;
 #endif
+}
+
+/**
+ * What plans know of the GPU. For tests, MARKBASE_MULTIPROCESSORS plans as for fewer than there are, so that small grids fill them, and
+ * MARKBASE_WIDE_TILE names the kernel that multiplies many rows where it can.
+ */
+gpu::GpuTraits traits_of(const Context& context) {
+  const auto attribute = [&](CUdevice_attribute name, int least) { return static_cast<uint32_t>(std::max(context.attribute(name), least)); };
+  gpu::GpuTraits traits;
+  traits.multiprocessors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1);
+  traits.shared_bytes = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0);
+  traits.has_warpgroups = context.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) == 9;
+  if (const char* count = std::getenv("MARKBASE_MULTIPROCESSORS"); count && std::atoi(count) > 0) {
+    traits.multiprocessors = std::min(traits.multiprocessors, static_cast<uint32_t>(std::atoi(count)));
+  }
+  if (const char* kernel = std::getenv("MARKBASE_WIDE_TILE")) traits.wide_tile = gpu::wide_tile_named(kernel);
+  return traits;
 }
 
 }  // namespace
@@ -87,8 +106,7 @@ CudaDevice::CudaDevice(std::string kind, std::shared_ptr<Context> context, std::
       context_(std::move(context)),
       memory_(std::make_shared<MemoryPool>(context_)),
       kernels_(std::move(kernels)),
-      traits_{static_cast<uint32_t>(std::max(context_->attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), 1)),
-              static_cast<uint32_t>(std::max(context_->attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN), 0))},
+      traits_(traits_of(*context_)),
       stream_(context_),
       setup_stream_(context_),
       gate_(std::move(kind)),

@@ -50,6 +50,8 @@ class Scratch {
 struct GpuTraits {
   uint32_t multiprocessors = 0;  ///< of an NVIDIA GPU, for whose tensor cores kernels/nvidia are; 0: another GPU
   uint32_t shared_bytes = 0;     ///< of an NVIDIA GPU: threadgroup memory that a threadgroup can have
+  bool has_warpgroups = false;   ///< an NVIDIA GPU of compute capability 9.x, whose tensor cores multiply for four simdgroups at once
+  uint32_t wide_tile = 0;        ///< of many rows, the only tile that is taken where it can be; see wide_tile_named
   bool has_tensor_cores() const { return multiprocessors > 0; }
 };
 

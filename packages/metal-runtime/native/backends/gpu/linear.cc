@@ -230,7 +230,7 @@ void multiply_wide(CommandContext& context, const LinearParams& selected, const 
   const bool is_split = tiling.shares > 1;
   const size_t offset = is_split ? context.scratch.take(bytes) : 0;
   {
-    DispatchBuilder dispatch(context, "linear_wide", "linear_wide" + tiling.name() + kernel_format(first.format, first.bits));
+    DispatchBuilder dispatch(context, tiling.source(), tiling.kernel() + "_" + kernel_format(first.format, first.bits));
     dispatch.params(selected);
     bind_rows(rows, &dispatch);
     dispatch.operand(5);
@@ -243,8 +243,8 @@ void multiply_wide(CommandContext& context, const LinearParams& selected, const 
       bind(&dispatch);
       dispatch.nothing(kScratchArgument);
     }
-    dispatch.shared_bytes(wide_shared_bytes(tiling.rows, tiling.outputs, bits));
-    dispatch.grid(tiling.blocks, divide_up(context.rows(), tiling.rows), tiling.shares, MARKBASE_WIDE_THREADS);
+    dispatch.shared_bytes(wide_shared_bytes(tiling.threads, tiling.rows, tiling.outputs, bits));
+    dispatch.grid(tiling.blocks, divide_up(context.rows(), tiling.rows), tiling.shares, tiling.threads);
   }
   if (!is_split) return;
   DispatchBuilder add(context, "linear_wide", "linear_wide_add" + std::to_string(tiling.outputs));

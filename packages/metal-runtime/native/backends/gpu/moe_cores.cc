@@ -1,5 +1,6 @@
 #include "moe_cores.h"
 
+#include "linear_wide_tiles.h"
 #include "moe_linear_params.h"
 #include "weight_formats.h"
 
@@ -18,7 +19,9 @@ constexpr uint32_t kMaxExperts = 256;
 constexpr uint32_t kMaxChosen = 32;
 constexpr uint32_t kTileRows = 16;       ///< weight rows of a threadgroup of moe_cores
 constexpr uint32_t kWideRows = 128;      ///< ... of moe_wide
-constexpr uint32_t kTileChoices = 32;
+constexpr uint32_t kTileChoices = 32;  ///< of moe_wide
+/** Choices of an expert, on average, from which on moe_warpgroup takes them, and from which on in its larger tiles. */
+constexpr uint32_t kLeastShare = 16, kLargeShare = 72;
 constexpr uint32_t kWideThreads = 128;
 constexpr uint32_t kSortThreads = 512;
 
@@ -112,17 +115,34 @@ void multiply_slices(CommandContext& context, const ExpertProducts& job) {
   dispatch.nothing(kScratchArgument).grid(context.rows(), divide_up(job.p.out, kTileRows), 1, kRowThreads);
 }
 
-/** Tiles that the choices of all rows make at most; see moe_wide.metal. */
-uint32_t most_tiles(const CommandContext& context, const MoeLinearParams& p) {
-  const uint32_t choices = context.rows() * p.top_k;
-  return std::min(choices / kTileChoices + p.experts, choices);
+/** How many rows are multiplied: tiles of the choices of an expert, and with the products of warpgroups or without. */
+struct ChoiceTiling {
+  uint32_t choices;  ///< of a tile
+  bool has_warpgroups;
+  uint32_t most_tiles;  ///< that the choices of all rows make; see expert_tiles.h
+};
+
+/** The scales and biases of a weight are read by the word in which they are. */
+bool has_scalar_words(const Command& command, const MoeLinearParams& p, uint32_t index) {
+  const uint64_t scalars = uint64_t{p.weight[index].rows_per_expert} * p.experts * (p.in / kGroupColumns);
+  const uint32_t scales = kFirstWeight + 3 * index + 1;
+  return scalars % 2 == 0 && operand_offset(command, scales) % 4 == 0 && operand_offset(command, scales + 1) % 4 == 0;
+}
+
+ChoiceTiling choice_tiling(const CommandContext& context, const ExpertProducts& job) {
+  const MoeLinearParams& p = job.p;
+  const uint32_t choices = context.rows() * p.top_k, share = choices / p.experts;
+  bool has_warpgroups = context.traits.has_warpgroups && share >= kLeastShare;
+  for (uint32_t i = 0; i < p.weights; ++i) has_warpgroups = has_warpgroups && has_scalar_words(context.command, context.params<MoeLinearParams>(), job.first_weight + i);
+  const uint32_t tile = !has_warpgroups ? kTileChoices : share > kLargeShare ? 128 : 64;
+  return {tile, has_warpgroups, std::min(choices / tile + p.experts, choices)};
 }
 
 /** Sorts the choices by expert. */
-ScratchRegion sort(CommandContext& context, const ExpertProducts& job) {
+ScratchRegion sort(CommandContext& context, const ExpertProducts& job, const ChoiceTiling& tiling) {
   const size_t choices = size_t{context.rows()} * job.p.top_k;
-  const ScratchRegion groups = take(context, most_tiles(context, job.p) * size_t{16} + choices * sizeof(uint32_t));
-  DispatchBuilder dispatch(context, "moe_wide", "moe_sort");
+  const ScratchRegion groups = take(context, tiling.most_tiles * size_t{16} + choices * sizeof(uint32_t));
+  DispatchBuilder dispatch(context, "moe_wide", "moe_sort" + std::to_string(tiling.choices));
   dispatch.params(job.p).read(kExperts, kExperts + kFirstOperand);
   dispatch.scratch(kScratchArgument, groups.offset, groups.bytes, true).grid(1, 1, 1, kSortThreads);
   return groups;
@@ -131,14 +151,18 @@ ScratchRegion sort(CommandContext& context, const ExpertProducts& job) {
 /** Many rows, expert by expert. */
 void multiply_many(CommandContext& context, const ExpertProducts& job) {
   const MoeLinearParams& p = job.p;
+  const ChoiceTiling tiling = choice_tiling(context, job);
   const ScratchRegion prepared = prepare(context, job);
-  const ScratchRegion groups = sort(context, job);
-  DispatchBuilder dispatch(context, "moe_wide", "moe_wide");
+  const ScratchRegion groups = sort(context, job, tiling);
+  const std::string kernel = tiling.has_warpgroups ? "moe_warpgroup" + std::to_string(tiling.choices) : "moe_wide";
+  DispatchBuilder dispatch(context, tiling.has_warpgroups ? "moe_warpgroup" : "moe_wide", kernel);
   dispatch.params(p).scratch(kFirstOperand + 1, prepared.offset, prepared.bytes, false);
   bind_weights(job, &dispatch);
   bind_output(context, job, &dispatch);
   dispatch.scratch(kScratchArgument, groups.offset, groups.bytes, false);
-  dispatch.grid(divide_up(p.out, kWideRows / p.weights), most_tiles(context, p), 1, kWideThreads);
+  const uint32_t threads = tiling.has_warpgroups ? MARKBASE_WARPGROUP_THREADS : kWideThreads;
+  if (tiling.has_warpgroups) dispatch.shared_bytes(wide_shared_bytes(threads, tiling.choices, kWideRows, 4));
+  dispatch.grid(divide_up(p.out, kWideRows / p.weights), tiling.most_tiles, 1, threads);
 }
 
 }  // namespace

@@ -1,0 +1,76 @@
+#pragma once
+
+/**
+ * Sums of a tile by the products of warpgroups, two of which make rows × 128 outputs: every warpgroup all rows of 64 outputs. `W` is a
+ * WideTile of MARKBASE_WARPGROUP_THREADS. The including file has metal_stdlib, linear_wide_tiles.h and nvidia/wide_tile.h.
+ */
+
+/** Products of 16 columns in a stage. */
+constant constexpr int kProducts = MARKBASE_WIDE_COLUMNS / 16;
+
+/** A lane's numbers of the two outputs that it brings to each product of a stage, as pairs: of output 8 j .. pairs j and 2 + j. */
+struct StageWeights {
+  uint pairs[kProducts][4];
+};
+
+/**
+ * Adds spans `begin` to `end`, of which there is one at least. `source.copy(stage, span, thread_index)` begins the copies of a stage,
+ * `maker.make(stage, span, weights)` makes a lane's numbers from one.
+ */
+template <typename W, typename Source, typename Maker>
+inline void multiply_spans(Source source, Maker maker, uint begin, uint end, threadgroup uchar* memory, uint thread_index,
+                           thread float (&sums)[W::rows / 2]) {
+#pragma unroll
+  for (uint i = 0; i + 1 < W::stages; ++i) {
+    if (begin + i < end) source.copy(memory + i * W::stage_bytes, begin + i, thread_index);
+    nvidia::end_copies();
+  }
+  nvidia::wait_copies<int(W::stages) - 2>();
+  nvidia::show_copies();
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  // Weights of the next stage are made while one is multiplied, or where another threadgroup of the multiprocessor multiplies meanwhile.
+  constexpr uint ahead = warpgroup_tiles(W::rows, W::bits) == 1 ? 1 : 0;
+  StageWeights weights[ahead + 1];
+  maker.make(memory, begin, weights[0]);
+  // The stage that is multiplied, the next one, and the one that is filled meanwhile: the one multiplied before.
+  uint stage = 0, next = W::stage_bytes, filled = (W::stages - 1) * W::stage_bytes;
+  uint first = begin;
+  do {
+#pragma unroll
+    for (uint i = 0; i <= ahead; ++i) {
+      const uint span = first + i;
+      nvidia::begin_products();
+#pragma unroll
+      for (int m = 0; m < kProducts; ++m) nvidia::multiply_warpgroup<W::rows>(sums, weights[i].pairs[m], memory + stage, m);
+      nvidia::end_products();
+      if (span + 1 >= end) break;
+      // What is filled and made now has had its use.
+      nvidia::wait_products<ahead>();
+      nvidia::wait_copies<int(W::stages) - 3>();
+      nvidia::show_copies();
+      threadgroup_barrier(mem_flags::mem_threadgroup);
+      if (span + W::stages - 1 < end) source.copy(memory + filled, span + W::stages - 1, thread_index);
+      nvidia::end_copies();
+      maker.make(memory + next, span + 1, weights[ahead - i]);
+      filled = stage;
+      stage = next;
+      next = next + W::stage_bytes == W::stages * W::stage_bytes ? 0 : next + W::stage_bytes;
+    }
+    first += ahead + 1;
+  } while (first < end);
+  nvidia::wait_products<0>();
+}
+
+/** Brings the sums to threadgroup memory, [rows][product_stride], in the place of the stages. */
+template <typename W>
+inline void place_sums(threadgroup uchar* memory, uint thread_index, thread const float (&sums)[W::rows / 2]) {
+  const uint lane = thread_index % 32, simdgroup = thread_index / 32;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  threadgroup float* products = (threadgroup float*)memory + lane % 4 * 2 * W::product_stride + simdgroup * 16 + lane / 4;
+#pragma unroll
+  for (uint j = 0; j < W::rows / 8; ++j) {
+#pragma unroll
+    for (uint i = 0; i < 4; ++i) products[(8 * j + i % 2) * W::product_stride + i / 2 * 8] = sums[4 * j + i];
+  }
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+}
