@@ -43,8 +43,8 @@ export const usesWarpgroups = (text) => /multiply_warpgroup|\bwgmma\b/.test(text
 const LIMITS = [
   { kernels: /^linear_cores(?:_row|_each|8|_each8)_/, threads: 256, threadgroups: 2 },
   { kernels: /^linear_stream/, threads: 512, threadgroups: 1 },
-  { kernels: /^(?:linear_warpgroup128_q|moe_warpgroup)/, threads: 256, threadgroups: 2 },
-  { kernels: /^linear_warpgroup(?:256|128_bf16)/, threads: 256, threadgroups: 1 },
+  { kernels: /^(?:linear_warpgroup(?:128|64)_q|moe_warpgroup)/, threads: 256, threadgroups: 2 },
+  { kernels: /^linear_warpgroup(?:256|\d+_bf16)/, threads: 256, threadgroups: 1 },
 ];
 
 /**

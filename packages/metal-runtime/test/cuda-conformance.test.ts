@@ -30,7 +30,10 @@ describe.runIf(device)('conformance on cuda', { timeout: 120_000 }, () => {
 
 /** Small cases would all run on the smallest tiles. */
 describe.runIf(device)('tiles of many rows on cuda', { timeout: 120_000 }, () => {
-  const kernels = ['linear_warpgroup256', 'linear_warpgroup128', 'linear_wide128x128', 'linear_wide64x128'];
+  const kernels = [
+    ...['linear_warpgroup256', 'linear_warpgroup128', 'linear_warpgroup64'],
+    ...['linear_wide128x128', 'linear_wide64x128'],
+  ];
   describe.each(kernels)('%s', (kernel) => {
     let tiled: Device;
     const planned = new Set<string>();

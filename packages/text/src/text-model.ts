@@ -124,7 +124,7 @@ export class TextModel {
   ): Promise<TextModel> {
     options.signal?.throwIfAborted();
     const config = decoderConfig(checkpoint);
-    const settings = checkedSettings(config, options);
+    const settings = checkedSettings(config, options, device.info);
     const rope = uploadRopeFrequencies(device, config.layers);
     const caches = allocateCaches(device, config, {
       contextTokens: settings.contextTokens,

@@ -83,9 +83,10 @@ kernel void linear_warpgroup(MARKBASE_WIDE_ARGUMENTS) {
   store_products<W>(p, launch, bound, tile, (threadgroup const float*)memory, operand, shares, at, grid, thread_index);
 }
 
-#define MARKBASE_LINEAR_WARPGROUP(name, format)                                                                                  \
+#define MARKBASE_LINEAR_WARPGROUP(name, format)                                                                                      \
   template [[host_name("linear_warpgroup256_" #name)]] kernel decltype(linear_warpgroup<format, 256>) linear_warpgroup<format, 256>; \
-  template [[host_name("linear_warpgroup128_" #name)]] kernel decltype(linear_warpgroup<format, 128>) linear_warpgroup<format, 128>;
+  template [[host_name("linear_warpgroup128_" #name)]] kernel decltype(linear_warpgroup<format, 128>) linear_warpgroup<format, 128>; \
+  template [[host_name("linear_warpgroup64_" #name)]] kernel decltype(linear_warpgroup<format, 64>) linear_warpgroup<format, 64>;
 
 MARKBASE_LINEAR_WARPGROUP(q2, 2)
 MARKBASE_LINEAR_WARPGROUP(q4, 4)

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '@markbase/core';
 import type { Checkpoint } from '@markbase/loader';
-import type { FeedForwardFactory, UploadProgressOptions } from '@markbase/metal-runtime';
+import type { DeviceInfo, FeedForwardFactory, UploadProgressOptions } from '@markbase/metal-runtime';
 import { checkInteger } from '../check.js';
 import type { Language } from '../language.js';
 import type { DecoderConfig } from '../model/config.js';
@@ -18,7 +18,7 @@ export interface TextModelOptions extends UploadProgressOptions {
    * 0. Each takes the caches of one sequence; see `TextModel.sequenceBytes`.
    */
   readonly rememberedSequences?: number;
-  /** Prompt tokens of one step; default 512. */
+  /** Prompt tokens of one step; default 512, and 2048 on NVIDIA GPUs with at least 64 GB. */
   readonly prefillChunk?: number;
   /** Feed-forward block of models with experts; see @markbase/moe. */
   readonly feedForward?: FeedForwardFactory<Checkpoint>;
@@ -45,11 +45,18 @@ export interface TextModelSettings {
 
 const DEFAULT_CONTEXT_TOKENS = 8192;
 const DEFAULT_PREFILL_CHUNK = 512;
+/** On GPUs whose multiprocessors fewer rows do not fill, and whose memory has room for the caches and buffers of a longer step. */
+const LARGE_PREFILL_CHUNK = 2048;
+const LARGE_MEMORY_BYTES = 64e9;
 /** The largest budget of soft tokens for one image (spec 3.1). */
 const LARGEST_IMAGE_TOKENS = 1120;
 
-/** Completes and checks the options of a model. @throws InvalidArgumentError */
-export function checkedSettings(config: DecoderConfig, options: TextModelOptions): TextModelSettings {
+/** Completes and checks the options of a model on a device. @throws InvalidArgumentError */
+export function checkedSettings(
+  config: DecoderConfig,
+  options: TextModelOptions,
+  { kind, totalMemoryBytes }: Pick<DeviceInfo, 'kind' | 'totalMemoryBytes'>,
+): TextModelSettings {
   const {
     precision = 'fast',
     contextTokens = Math.min(config.maxPositions, DEFAULT_CONTEXT_TOKENS),
@@ -68,7 +75,9 @@ export function checkedSettings(config: DecoderConfig, options: TextModelOptions
   checkInteger('contextTokens', contextTokens, 2, config.maxPositions);
   checkInteger('maxSequences', maxSequences, 1, 1024);
   checkInteger('rememberedSequences', rememberedSequences, 0, 1024);
-  const { prefillChunk = Math.min(DEFAULT_PREFILL_CHUNK, contextTokens) } = options;
+  const isLarge = kind === 'cuda' && totalMemoryBytes >= LARGE_MEMORY_BYTES;
+  const defaultChunk = isLarge ? LARGE_PREFILL_CHUNK : DEFAULT_PREFILL_CHUNK;
+  const { prefillChunk = Math.min(defaultChunk, contextTokens) } = options;
   checkInteger('prefillChunk', prefillChunk, 1, 16384);
   const largestImage = config.isBidirectionalInImages ? LARGEST_IMAGE_TOKENS : 0;
   const maxStepTokens = Math.min(contextTokens, Math.max(prefillChunk, largestImage));

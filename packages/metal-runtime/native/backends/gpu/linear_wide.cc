@@ -25,6 +25,7 @@ struct TileCost {
 constexpr uint32_t kWide = MARKBASE_WIDE_THREADS, kWarpgroups = MARKBASE_WARPGROUP_THREADS;
 constexpr TileCost kTiles[] = {{kWarpgroups, 256, 128, 1, 1300, 1300, 10000},
                                {kWarpgroups, 128, 128, 2, 850, 1000, 7000},
+                               {kWarpgroups, 64, 128, 2, 460, 750, 5000},
                                {kWide, 128, 128, 2, 950, 1400, 6000},
                                {kWide, 64, 128, 3, 540, 850, 4500},
                                {kWide, 64, 64, 4, 290, 500, 3000}};
