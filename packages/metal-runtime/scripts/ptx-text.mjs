@@ -118,5 +118,7 @@ export async function assemble(assembler, file, architecture) {
     stackBytes: number(/(\d+) bytes stack frame/),
     spillBytes: number(/(\d+) bytes spill stores/) + number(/(\d+) bytes spill loads/),
     sharedBytes: number(/(\d+) bytes smem/),
+    // Products of warpgroups that it makes wait for each other.
+    warnings: stderr.match(/\(C75\d\d\) .*/g) ?? [],
   };
 }
