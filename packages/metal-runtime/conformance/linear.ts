@@ -67,6 +67,18 @@ export const linear: ConformanceFamily = {
         hasResidual: true,
       }),
     ]),
+    // The same of many rows: one output more than a block of them has, rows that do not fill one, wider chunks of scales.
+    ...[33, 35].flatMap((rows) => [
+      routerCase(rows, q(307, 65, 2816, 8), true),
+      routerCase(rows, q(308, 7, 1056, 8, 32), false),
+      fusedCase({
+        title: 'q8g128',
+        rows,
+        weights: [q(309, 66, 1152, 8, 128)],
+        epilogue: 'softcap',
+        hasResidual: true,
+      }),
+    ]),
     groupedNormCase('q4', 9, q(218, 9 * 48, 256, 4), true),
     groupedNormCase('bf16', 8, plainMatrix(219, 8 * 33, 96, 'BF16'), false),
     // Tiles of many rows, and grouped norms, of every format.
