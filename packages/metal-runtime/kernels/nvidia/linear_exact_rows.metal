@@ -44,7 +44,7 @@ inline uint chunk_of(uint unit, uint simdgroup) {
   return simdgroup + part % 2 * 16 + part / 2 * 8 + unit % kLaneChunks * kLanes;
 }
 
-/** Copies codes into the stages of a simdgroup: of output 4 g + j, the two pieces of a chunk lie at 2 (16 j + g), changed where j's 4 g is. */
+/** Copies codes into the stages of a simdgroup: the two pieces of output 4 g + j lie at 16 j + g, the other way round where bit 2 of g is set. */
 struct ExactCopier {
   device const uchar* codes;  ///< of the lane's piece of its first output
   ulong step;                 ///< bytes to its next output
@@ -84,8 +84,8 @@ struct ExactSums {
 
   /**
    * Adds what a chunk makes, in the order of multiply of metal_matrix.h. `x`: its columns of the lane's first row; `codes`: of the lane's
-   * first output in the stage; `swap`: 1 where pieces are the other way round; `scalars`: scales of the lane's outputs, biases behind `biases` bytes; `plain`:
-   * sums of the lane's rows.
+   * first output in the stage; `swap`: 1 where pieces are the other way round; `scalars`: scales of the lane's outputs, `biases` bytes
+   * before their biases; `plain`: sums of the lane's rows.
    */
   void multiply(threadgroup const float* x, threadgroup const uchar* codes, uint swap, threadgroup const uchar* scalars, uint biases,
                 float4 plain) {
