@@ -35,21 +35,28 @@ bool is_same(const Binding& a, const Binding& b) {
   return a.kind == Binding::Kind::kArena && b.kind == Binding::Kind::kArena && a.arena_offset == b.arena_offset;
 }
 
-/** True when the first later command that touches a value overwrites it, and no output of the program is in it. */
+/** What the first later command that touches a value does with it. */
+enum class NextUse { kNone, kRead, kOverwrite };
+
+NextUse next_use(const ProgramDescription& program, size_t index, const Binding& value) {
+  for (size_t i = index + 1; i < program.commands.size(); ++i) {
+    NextUse use = NextUse::kNone;
+    for (const Binding& binding : program.commands[i].bindings) {
+      if (!overlaps(binding, value)) continue;
+      if (!binding.is_output) return NextUse::kRead;
+      use = NextUse::kOverwrite;
+    }
+    if (use != NextUse::kNone) return use;
+  }
+  return NextUse::kNone;
+}
+
+/** True when no later command reads a value, and no output of the program is in its place. */
 bool is_dead_after(const ProgramDescription& program, size_t index, const Binding& value) {
   for (const Port& port : program.outputs) {
     if (port.arena_offset >= value.arena_offset && port.arena_offset < value.arena_offset + value.size_bytes) return false;
   }
-  for (size_t i = index + 1; i < program.commands.size(); ++i) {
-    bool is_written = false;
-    for (const Binding& binding : program.commands[i].bindings) {
-      if (!overlaps(binding, value)) continue;
-      if (!binding.is_output) return false;
-      is_written = true;
-    }
-    if (is_written) return true;
-  }
-  return true;
+  return next_use(program, index, value) != NextUse::kRead;
 }
 
 /** The embeddings and rope tables from a command on. */
@@ -211,10 +218,11 @@ Status plan_norm_pair(const ProgramDescription& program, size_t index, CommandCo
   }
   const Binding& between = context.command.bindings[kResult];
   if (first.has_residual != 0 || second.has_residual == 0 || !is_same(between, next.bindings[kResidual]) ||
-      first.y_stride != second.residual_stride || is_same(between, next.bindings[kRow]) ||
-      !is_dead_after(program, index + 1, between)) {
+      first.y_stride != second.residual_stride || is_same(between, next.bindings[kRow])) {
     return Status::good();
   }
+  // What is overwritten is no output of the program, which may have one in its place later.
+  if (next_use(program, index + 1, between) != NextUse::kOverwrite && !is_dead_after(program, index + 1, between)) return Status::good();
   const Binding& result = next.bindings[kResult];
   if (!may_replace(context.command.bindings[kRow], first.x_stride, result, second.y_stride) ||
       !may_replace(next.bindings[kRow], second.x_stride, result, second.y_stride)) {
