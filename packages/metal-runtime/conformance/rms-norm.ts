@@ -77,6 +77,50 @@ function rmsNormCase(options: RmsNormCase): ConformanceCase {
   };
 }
 
+interface PairCase {
+  readonly rows: number;
+  readonly width: number;
+  readonly gains: readonly ['F32' | 'BF16' | 'F16', 'F32' | 'BF16' | 'F16'];
+  readonly outputScale?: number;
+}
+
+/** (norm(x0) + norm(x1)) · outputScale: two norms one after the other, which a backend may do at once. */
+function pairCase(options: PairCase): ConformanceCase {
+  const { rows, width, gains, outputScale = 1 } = options;
+  const eps = 1e-6;
+  const x = [normalArray(24, rows * width), normalArray(25, rows * width)] as const;
+  const stored = gains.map((dtype, i) => gain(26 + i, width, dtype));
+  return {
+    name: `two ${JSON.stringify(options)}`,
+    rows: { count: rows },
+    inputs: {
+      x0: { rows: 'T', width, data: x[0] },
+      x1: { rows: 'T', width, data: x[1] },
+    },
+    record(ops, device) {
+      const inputs = ['x0', 'x1'].map((name) => ops.input(name, 'T', { axis: 'D', size: width }));
+      const [n0, n1] = inputs.map((input, i) => ops.rmsNorm(input, stored[i]!.upload<'D'>(device), { eps }));
+      const sum = ops.add(n0!, n1!);
+      ops.output('y', outputScale === 1 ? sum : ops.scale(sum, outputScale));
+    },
+    oracle() {
+      const y = new Float64Array(rows * width);
+      for (let begin = 0; begin < y.length; begin += width) {
+        const [n0, n1] = x.map((values, i) =>
+          rmsNormOracle(values.subarray(begin, begin + width), stored[i]!.values, eps),
+        );
+        y.set(
+          n0!.map((value, k) => (value + n1![k]!) * outputScale),
+          begin,
+        );
+      }
+      return { y };
+    },
+    fusedCommands: 2,
+    tolerance: { absolute: 2e-6, relative: 1e-6 },
+  };
+}
+
 export const rmsNorm: ConformanceFamily = {
   name: 'rms_norm',
   cases: [
@@ -93,6 +137,10 @@ export const rmsNorm: ConformanceFamily = {
     ...ROW_COUNTS.map((rows) => rmsNormCase({ rows, width: 256, heads: 35, outputScale: Math.SQRT1_2 })),
     rmsNormCase({ rows: 3, width: 21, heads: 3, gain: 'F16', outputScale: 0.37, margin: 5 }),
     rmsNormCase({ rows: 2, width: 2560, size: 1e4 }),
+    ...ROW_COUNTS.map((rows) => pairCase({ rows, width: 2816, gains: ['BF16', 'BF16'] })),
+    pairCase({ rows: 5, width: 77, gains: ['F32', 'BF16'], outputScale: 0.37 }),
+    pairCase({ rows: 3, width: 512, gains: ['F16', 'F32'] }),
+    pairCase({ rows: 2, width: 4097, gains: ['BF16', 'BF16'] }),
     // Small enough that eps decides.
     rmsNormCase({ rows: 2, width: 2560, size: 1e-4 }),
     rmsNormCase({ rows: 2, width: 64, size: 0, eps: 1e-5 }),

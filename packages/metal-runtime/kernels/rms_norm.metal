@@ -11,62 +11,7 @@ using namespace metal;
 #include "metal_storage.h"
 #include "metal_math.h"
 #include "metal_norm.h"
-
-#if defined(MARKBASE_NVIDIA)
-/** Elements that a thread holds, and of which it has loads under way together. */
-constant constexpr uint kHeld = 16;
-constant constexpr uint kTogether = 8;
-
-/** What a thread has of a vector: elements first, first + step, .... All loads are under way before the first sum. */
-struct HeldElements {
-  float values[kHeld], residuals[kHeld];
-  ScalarBits gains[kHeld];
-
-  void load_gains(constant RmsNormParams& p, device const uchar* gain, uint first, uint step) {
-#pragma unroll
-    for (uint begin = 0; begin < kHeld; begin += kTogether) {
-      if (begin * step >= p.width) continue;
-#pragma unroll
-      for (uint k = begin; k < begin + kTogether; ++k) gains[k].load(gain, p.gain_type, min(first + k * step, p.width - 1));
-    }
-  }
-
-  void load(constant RmsNormParams& p, device const float* x, device const float* residual, uint first, uint step) {
-#pragma unroll
-    for (uint begin = 0; begin < kHeld; begin += kTogether) {
-      if (begin * step >= p.width) continue;
-#pragma unroll
-      for (uint k = begin; k < begin + kTogether; ++k) values[k] = x[min(first + k * step, p.width - 1)];
-      if (p.has_residual != 0) {
-#pragma unroll
-        for (uint k = begin; k < begin + kTogether; ++k) residuals[k] = residual[min(first + k * step, p.width - 1)];
-      }
-    }
-  }
-
-  float squares(uint width, uint first, uint step) const {
-    float sum = 0.0f;
-#pragma unroll
-    for (uint k = 0; k < kHeld; ++k) {
-      if (k % kTogether == 0 && k * step >= width) break;
-      sum = first + k * step < width ? fma(values[k], values[k], sum) : sum;
-    }
-    return sum;
-  }
-
-  void store(constant RmsNormParams& p, float factor, device float* y, uint first, uint step) const {
-#pragma unroll
-    for (uint k = 0; k < kHeld; ++k) {
-      const uint i = first + k * step;
-      if (i >= p.width) break;
-      float value = values[k] * factor;
-      if (p.has_gain != 0) value = value * gains[k].number(p.gain_type);
-      if (p.has_residual != 0) value = (residuals[k] + value) * p.output_scale;
-      y[i] = value;
-    }
-  }
-};
-#endif
+#include "metal_held.h"
 
 kernel void rms_norm(constant RmsNormParams& p [[buffer(0)]],
                      constant Launch& launch [[buffer(1)]],

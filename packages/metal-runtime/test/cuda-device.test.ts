@@ -4,6 +4,7 @@ import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { NonFiniteError, OutOfMemoryError } from '@markbase/core';
 import { afterAll, describe, expect, it } from 'vitest';
+import { gain } from '../conformance/storage.js';
 import { type Device, type Matrix, openDevice, type StepInput } from '../src/index.js';
 import { checkByteInputs } from './byte-inputs.js';
 import { openCuda } from './cuda-host.js';
@@ -94,6 +95,18 @@ describe.runIf(device)('the CUDA backend', { timeout: 180_000 }, () => {
     const error = await program.run(step({ x })).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(NonFiniteError);
     expect((error as NonFiniteError).label).toBe('layer 0 / linear');
+  });
+
+  it('runs two norms at once, where an output of the program comes into the place between them', () => {
+    const gains = gain(1, WIDTH, 'F32').upload<'D'>(device!);
+    const options = { label: 'norms', maxRows: 1, maxOutputs: 0, precision: 'fast' } as const;
+    using program = device!.record(options, (ops) => {
+      const [a, b] = ['a', 'b'].map((name) => ops.input(name, 'T', { axis: 'D', size: WIDTH }));
+      const sum = ops.add(ops.rmsNorm(a!, gains, { eps: 1e-6 }), ops.rmsNorm(b!, gains, { eps: 1e-6 }));
+      for (const name of ['x', 'y', 'z']) ops.output(name, ops.geglu(sum, sum));
+    });
+    const kernels = program.planStep({ rows: 1, outputs: 0, positions: 1 }).map(({ kernel }) => kernel);
+    expect(kernels).toEqual(['rms_norm_pair', 'elementwise', 'elementwise', 'elementwise']);
   });
 
   it('measures every command when asked to', async () => {

@@ -16,11 +16,13 @@ export function mixtureFeedForward(
   const { normEps: eps } = config;
   return {
     run(ops, h) {
-      const m1 = ops.rmsNorm(dense.run(ops, h), weights.denseNorm, { eps });
+      const denseResult = dense.run(ops, h);
       const routing = ops.scope('router', () => chooseExperts(ops, config, weights, h));
       const mixed = ops.scope('experts', () => {
         return mixExperts(ops, weights, ops.rmsNorm(h, weights.expertsNorm, { eps }), routing);
       });
+      // One after the other: a backend may run both norms at once.
+      const m1 = ops.rmsNorm(denseResult, weights.denseNorm, { eps });
       return ops.add(m1, ops.rmsNorm(mixed, weights.mixtureNorm, { eps }));
     },
   };

@@ -74,10 +74,10 @@ describe.each(MIXTURES)('the block of %s', (name) => {
     // 8-bit activations are off by about 1 %; the router is not among them.
     expect(relativeRms(await run(fast, h, config.hiddenWidth), expected.y)).toBeLessThan(3e-2);
     expect(fused.plan.commands.map(({ kernel }) => kernel.replace(/_(q|b?f).*$/, ''))).toEqual([
-      'rms_norm',
       'linear',
       'moe_linear',
       'moe_linear',
+      'rms_norm',
       'rms_norm',
     ]);
   });

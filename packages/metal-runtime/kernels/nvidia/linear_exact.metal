@@ -11,17 +11,14 @@ using namespace metal;
 
 #include "launch.h"
 #include "linear_params.h"
+#include "linear_exact_tiles.h"
 #include "scalar_type.h"
 #include "metal_storage.h"
 #include "metal_math.h"
 #include "metal_matrix.h"
 #include "metal_clip.h"
 #include "metal_linear_epilogue.h"
-
-constant constexpr uint kMostColumns = 3072;
-/** Chunks of a lane, and elements of a thread. */
-constant constexpr uint kLaneChunks = kMostColumns / 32 / kLanes;
-constant constexpr uint kOwn = kMostColumns / kRowThreads;
+#include "nvidia/linear_exact.h"
 
 /** What a lane multiplies of a weight row; behind the last chunk, the last one again. */
 struct StoredChunks {
@@ -63,36 +60,7 @@ struct StoredChunks {
   }
 };
 
-/** A thread's elements of a row: thread_index, thread_index + kRowThreads, .... */
-inline void load_own(device const float* from, uint in, uint thread_index, thread float (&out)[kOwn]) {
-#pragma unroll
-  for (uint k = 0; k < kOwn; ++k) out[k] = from[min(thread_index + k * kRowThreads, in - 1)];
-}
-
-/** The same of a gain of bf16. */
-inline void load_own(device const uchar* from, uint in, uint thread_index, thread ushort (&out)[kOwn]) {
-#pragma unroll
-  for (uint k = 0; k < kOwn; ++k) out[k] = ((device const ushort*)from)[min(thread_index + k * kRowThreads, in - 1)];
-}
-
-/** The norm's factor of a row, for all threads, in the order of vector_factor of metal_norm.h. */
-inline float factor_of_own(thread const float (&values)[kOwn], uint in, float eps, threadgroup float* partial, uint thread_index) {
-  float squares = 0.0f;
-#pragma unroll
-  for (uint k = 0; k < kOwn; ++k) {
-    squares = thread_index + k * kRowThreads < in ? fma(values[k], values[k], squares) : squares;
-  }
-  return norm_factor(sum_over_threads(squares, partial, thread_index / kLanes, thread_index % kLanes), in, eps);
-}
-
-kernel void linear_exact_q8(constant LinearParams& p [[buffer(0)]], constant Launch& launch [[buffer(1)]],
-                            device const float* x [[buffer(2)]], device const float* residual [[buffer(3)]],
-                            device const uchar* residual_gain [[buffer(4)]], device float* h [[buffer(5)]],
-                            device const uchar* norm_gain [[buffer(6)]], device const float* operand [[buffer(7)]],
-                            device const uchar* weight [[buffer(8)]], device const uchar* scales [[buffer(9)]],
-                            device const uchar* biases [[buffer(10)]], device float* y [[buffer(17)]],
-                            device const int* output_row [[buffer(24)]], uint2 at [[threadgroup_position_in_grid]],
-                            uint thread_index [[thread_index_in_threadgroup]]) {
+kernel void linear_exact_q8(MARKBASE_EXACT_ARGUMENTS) {
   threadgroup float memory[kMostColumns], partial[kRowSimdgroups];
   const uint lane = thread_index % kLanes, output = at.x * kRowSimdgroups + thread_index / kLanes, out = p.weight[0].out;
   const SharedRow<32> row = {memory, p.in / 32};
@@ -100,33 +68,16 @@ kernel void linear_exact_q8(constant LinearParams& p [[buffer(0)]], constant Lau
   StoredChunks stored;
   stored.load(weight_row<8>(weight + launch.shift[6], scales + launch.shift[7], biases + launch.shift[8], layout, min(output, out - 1)),
               row.chunks, layout.group, lane);
-  ushort gains[kOwn], residual_gains[kOwn];
-  if (p.has_norm != 0) load_own(norm_gain + launch.shift[4], p.in, thread_index, gains);
-  if (p.has_residual != 0) load_own(residual_gain + launch.shift[2], p.in, thread_index, residual_gains);
+  OwnGains gains;
+  gains.load(p, norm_gain + launch.shift[4], residual_gain + launch.shift[2], thread_index);
 
   nvidia::wait_for_inputs();
-  const ulong from = p.gathers != 0 ? output_row[at.y] : at.y;
-  float values[kOwn], residuals[kOwn];
-  load_own(x + from * p.x_stride, p.in, thread_index, values);
-  if (p.has_residual != 0) {
-    load_own(residual + from * p.residual_stride, p.in, thread_index, residuals);
-    const float factor = factor_of_own(values, p.in, p.eps, partial, thread_index);
-#pragma unroll
-    for (uint k = 0; k < kOwn; ++k) {
-      const uint i = thread_index + k * kRowThreads;
-      values[k] = (residuals[k] + values[k] * factor * from_bf16(residual_gains[k])) * p.residual_scale;
-      if (at.x == 0 && i < p.in) h[ulong(at.y) * p.h_stride + i] = values[k];
-    }
-  }
-  if (p.has_norm != 0) {
-    const float factor = factor_of_own(values, p.in, p.eps, partial, thread_index);
-#pragma unroll
-    for (uint k = 0; k < kOwn; ++k) values[k] = values[k] * factor * from_bf16(gains[k]);
-  }
+  float values[1][kOwn];
+  prepare_own<1>(p, {x, residual, h, output_row, at.x == 0}, gains, at.y, launch.rows, partial, thread_index, values);
 #pragma unroll
   for (uint k = 0; k < kOwn; ++k) {
     const uint i = thread_index + k * kRowThreads;
-    if (i < p.in) row.values[row.place(i)] = values[k];
+    if (i < p.in) row.values[row.place(i)] = values[0][k];
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
   const float product = simd_sum(stored.multiply(row, lane));

@@ -25,7 +25,16 @@ struct StreamTile {
   uint count;   ///< of outputs
 };
 
-/** What falls to a threadgroup: some neighbouring outputs of every weight, in tiles. Of a pair, a tile has 8 gates and their ups. */
+/** Columns of whole chunks. `is_whole`: rows have no others. */
+template <bool is_whole>
+inline uint whole_columns(uint in) {
+  return is_whole ? in : stream_columns(in);
+}
+
+/**
+ * What falls to a threadgroup: some neighbouring outputs of every weight, in tiles. Of a pair, a tile has 8 gates and their ups. `columns`:
+ * of whole chunks.
+ */
 struct StreamShare {
   bool is_pair;
   uint outputs;  ///< of a tile
@@ -33,7 +42,7 @@ struct StreamShare {
   uint tiles, group_tiles;  ///< of all, and of a group, which the simdgroups share
   uint chunks;
 
-  StreamShare(constant LinearParams& p, uint at, uint threadgroups, uint most_tiles) {
+  StreamShare(constant LinearParams& p, uint columns, uint at, uint threadgroups, uint most_tiles) {
     is_pair = p.epilogue == kLinearGeglu;
     outputs = is_pair ? 8 : 16;
     tiles = 0;
@@ -47,7 +56,7 @@ struct StreamShare {
     }
     const uint groups = (tiles + most_tiles - 1) / most_tiles;
     group_tiles = (tiles + groups - 1) / groups;
-    chunks = p.in / kChunk;
+    chunks = columns / kChunk;
   }
   uint tiles_of(uint weight) const { return (count[weight] + outputs - 1) / outputs; }
 
@@ -89,12 +98,66 @@ struct StreamUnits {
   }
 };
 
-/** Copies the units of a simdgroup into its stages, in their order. */
+/** Where the scales of a weight row and its neighbours lie, and their biases. */
+struct StagedScalars {
+  threadgroup const uchar* scales;
+  static constexpr uint row_bytes = kSpans * 2, kind_bytes = kStreamScalarBytes;
+};
+struct ListedScalars {
+  threadgroup const uchar* scales;
+  uint row_bytes, kind_bytes;
+};
+
+/** Scales and biases of all tiles of a threadgroup: weight rows whose groups are no multiple of four begin anywhere, and no copy takes four. */
+struct ScalarList {
+  threadgroup uchar* memory;
+  uint row_bytes, kind_bytes;
+
+  ScalarList(StreamShare share, threadgroup uchar* at)
+      : memory(at), row_bytes(share.chunks * (kSpans * 2)), kind_bytes(share.tiles * 16 * row_bytes) {}
+
+  ListedScalars scalars(uint tile, uint row, uint chunk) const {
+    return {memory + (tile * 16 + row) * row_bytes + chunk * (kSpans * 2), row_bytes, kind_bytes};
+  }
+  /** Brings them; zeros for groups and weight rows that do not exist. A barrier must follow. */
+  void load(StreamShare share, BoundWeights bound, constant Launch& launch, uint groups, uint thread_index) const {
+    const uint columns = row_bytes / 2, count = share.tiles * 16 * columns;
+    constexpr uint kTogether = 4;
+    for (uint begin = thread_index; begin < count; begin += kTogether * kThreads) {
+      ushort scales[kTogether], biases[kTogether];
+#pragma unroll
+      for (uint k = 0; k < kTogether; ++k) {
+        const uint at = min(begin + k * kThreads, count - 1), row = at / columns, group = at - row * columns;
+        const StreamTile tile = share.tile(row / 16);
+        const uint weight = share.is_pair ? row % 16 / 8 : tile.weight, own = share.is_pair ? row % 8 : row % 16;
+        const bool exists = own < tile.count && group < groups;
+        const ulong from = ulong(share.first_output(tile.weight) + tile.offset + (exists ? own : 0)) * groups + (exists ? group : 0);
+        const ushort scale = ((device const ushort*)bound.scales(launch, weight))[from];
+        const ushort bias = ((device const ushort*)bound.biases(launch, weight))[from];
+        scales[k] = exists ? scale : 0;
+        biases[k] = exists ? bias : 0;
+      }
+#pragma unroll
+      for (uint k = 0; k < kTogether; ++k) {
+        if (begin + k * kThreads >= count) continue;
+        ((threadgroup ushort*)memory)[begin + k * kThreads] = scales[k];
+        ((threadgroup ushort*)(memory + kind_bytes))[begin + k * kThreads] = biases[k];
+      }
+    }
+  }
+};
+
+/**
+ * Copies the units of a simdgroup into its stages, in their order. `is_whole`: rows are whole chunks; else the last one has some of its
+ * columns, and scales and biases come by ScalarList.
+ */
+template <bool is_whole>
 struct StreamCopier {
   StreamShare share;
   StreamUnits units;
   BoundWeights bound;
   uint simdgroup, lane, row_bytes, scale_bytes;
+  uint own_chunks;  ///< that have the columns which the lane copies
   uint weight;  ///< from which the next three are: what the lane copies of the first row of the threadgroup
   device const uchar* low;
   device const uchar* high;  ///< of weight rows 8 to 15 of a tile
@@ -102,7 +165,7 @@ struct StreamCopier {
 
   StreamCopier(StreamShare whole, BoundWeights weights, constant Launch& launch, uint in, uint thread_index)
       : share(whole), units(whole, 0, thread_index / kLanes), bound(weights), simdgroup(thread_index / kLanes), lane(thread_index % kLanes),
-        row_bytes(in / 2), scale_bytes(in / kSpan * 2) {
+        row_bytes(in / 2), scale_bytes(in / kSpan * 2), own_chunks((in / 32 - lane % 8 + 7) / 8) {
     skip();
     enter(launch, 0);
   }
@@ -117,6 +180,7 @@ struct StreamCopier {
     const uint row = share.first_output(index) + lane / 8;
     low = bound.codes(launch, index) + ulong(row) * row_bytes + lane % 8 * 16;
     high = share.is_pair ? bound.codes(launch, 1) + ulong(row) * row_bytes + lane % 8 * 16 : low + 8 * row_bytes;
+    if (!is_whole) return;
     const uint scalar_row = lane % 16, own = share.is_pair ? scalar_row / 8 : index;
     scalars = (lane < 16 ? bound.scales(launch, own) : bound.biases(launch, own)) +
               ulong(share.first_output(index) + (share.is_pair ? scalar_row % 8 : scalar_row)) * scale_bytes;
@@ -130,13 +194,16 @@ struct StreamCopier {
     const uint row = lane / 8, behind = share.is_pair ? 0 : 8;
     threadgroup uchar* to = stage + row * kRowBytes + (lane % 8 ^ piece_mask(row)) * 16;
     const uint at = tile.offset * row_bytes + units.chunk * kRowBytes;
-    nvidia::copy_16_if(row < tile.count, to, low + at);
-    nvidia::copy_16_if(row + 4 < tile.count, to + 4 * kRowBytes, low + at + 4 * row_bytes);
-    nvidia::copy_16_if(row + behind < tile.count, to + 8 * kRowBytes, high + at);
-    nvidia::copy_16_if(row + behind + 4 < tile.count, to + 12 * kRowBytes, high + at + 4 * row_bytes);
-    const uint scalar_row = share.is_pair ? lane % 8 : lane % 16;
-    nvidia::copy_8_if(scalar_row < tile.count, stage + kStreamCodeBytes + lane * 8,
-                      scalars + tile.offset * scale_bytes + units.chunk * (kSpans * 2));
+    const uint count = is_whole || units.chunk < own_chunks ? tile.count : 0;
+    nvidia::copy_16_if(row < count, to, low + at);
+    nvidia::copy_16_if(row + 4 < count, to + 4 * kRowBytes, low + at + 4 * row_bytes);
+    nvidia::copy_16_if(row + behind < count, to + 8 * kRowBytes, high + at);
+    nvidia::copy_16_if(row + behind + 4 < count, to + 12 * kRowBytes, high + at + 4 * row_bytes);
+    if (is_whole) {
+      const uint scalar_row = share.is_pair ? lane % 8 : lane % 16;
+      nvidia::copy_8_if(scalar_row < count, stage + kStreamCodeBytes + lane * 8,
+                        scalars + tile.offset * scale_bytes + units.chunk * (kSpans * 2));
+    }
     units.advance();
     if (units.left == 0) skip();
   }
@@ -168,11 +235,11 @@ inline void store_outputs(constant LinearParams& p, constant Launch& launch, Bou
 /**
  * The products of a threadgroup's share, whose first stages are on their way. `shares`: of every tile of a group, of every simdgroup, the
  * sums of its lanes. `Kind`: Columns, what a lane brings to the products of a chunk, of `rows` rows; multiply(), the products of a stage;
- * add_shares(), the sum over simdgroups, of which neighbouring threads have `parts`.
+ * add_shares(), the sum over simdgroups, of which neighbouring threads have `parts`. `list`: has what is not in stages.
  */
-template <typename Kind, typename X>
+template <typename Kind, bool is_whole, typename X>
 inline void multiply_share(constant LinearParams& p, constant Launch& launch, device const float* operand, X x, threadgroup uchar* stages,
-                           threadgroup float* shares, uint thread_index, thread StreamCopier& copier) {
+                           threadgroup float* shares, ScalarList list, uint thread_index, thread StreamCopier<is_whole>& copier) {
   const StreamShare share = copier.share;
   const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
   constexpr uint tile_floats = kSimdgroups * kLanes * Kind::sums;
@@ -195,7 +262,12 @@ inline void multiply_share(constant LinearParams& p, constant Launch& launch, de
       float sums[Kind::sums];
 #pragma unroll
       for (uint k = 0; k < Kind::sums; ++k) sums[k] = to[k];
-      Kind::multiply(stages + stage, columns, lane, sums);
+      if (is_whole) {
+        const StagedScalars scalars = {stages + stage + kStreamCodeBytes + lane / 4 * StagedScalars::row_bytes};
+        Kind::multiply(stages + stage, scalars, columns, lane, sums);
+      } else {
+        Kind::multiply(stages + stage, list.scalars(first + units.tile, lane / 4, units.chunk), columns, lane, sums);
+      }
 #pragma unroll
       for (uint k = 0; k < Kind::sums; ++k) to[k] = sums[k];
       filled = stage;
@@ -210,7 +282,8 @@ inline void multiply_share(constant LinearParams& p, constant Launch& launch, de
 }
 
 /** Begins with the first stages. */
-inline void begin_copies(constant Launch& launch, threadgroup uchar* stages, thread StreamCopier& copier) {
+template <bool is_whole>
+inline void begin_copies(constant Launch& launch, threadgroup uchar* stages, thread StreamCopier<is_whole>& copier) {
   for (uint i = 0; i + 1 < kStages; ++i) {
     copier.copy(launch, stages + i * kStreamStageBytes);
     nvidia::end_copies();

@@ -5,6 +5,7 @@
 #include "elementwise_params.h"
 #include "gather_rows_params.h"
 #include "linear_cores.h"
+#include "linear_exact.h"
 #include "linear_wide.h"
 #include "linear_wide_tiles.h"
 #include "step_planner.h"

@@ -19,10 +19,6 @@ constexpr uint32_t kWholeSpan = 256;
 constexpr uint32_t kMaxNormedWidth = 6144;
 /** Threadgroup memory for a packed row: what every NVIDIA GPU has, less what the kernel declares. */
 constexpr size_t kMaxPackedBytes = 46 * 1024;
-/** Columns of the rows that linear_exact takes: norms have sums of all threads, and a thread has 12 elements at most. */
-constexpr uint32_t kMaxExactWidth = 12 * kRowThreads;
-/** Columns of a chunk of codes of 8 bits. */
-constexpr uint32_t kExactChunk = 32;
 /** Weight rows of a product. */
 constexpr uint32_t kTile = 16;
 
@@ -175,25 +171,6 @@ void multiply_by_cores(CommandContext& context, const WeightGroup& group, const 
   for (uint32_t operand = 1; operand < 5; ++operand) dispatch.nothing(operand + kFirstOperand);
   bind_products(context, selected, group, &dispatch);
   dispatch.grid(threadgroups, row_blocks, 1, kRowThreads);
-}
-
-bool runs_exactly(const CommandContext& context) {
-  const auto& p = context.params<LinearParams>();
-  const LinearWeightParams& weight = p.weight[0];
-  // Programs of many rows multiply on tiles instead, with other bits.
-  if (!context.traits.has_tensor_cores() || (p.is_fast != 0 && p.has_few_rows == 0) || context.rows() > kMostCoreRows) return false;
-  if (p.weights != 1 || weight.has_clip != 0 || weight.out > kRowSimdgroups * context.traits.multiprocessors) return false;
-  if (p.in <= kSimdgroupWidth || p.in > kMaxExactWidth || p.in % kExactChunk != 0) return false;
-  if (weight.format != kWeightAffine || weight.bits != 8 || weight.scale_type != kScalarBf16) return false;
-  if (row_alignment(context.command, kFirstWeight, weight_row_bytes(weight.format, weight.bits, p.in)) < 16) return false;
-  return (p.has_norm == 0 || p.norm_gain_type == kScalarBf16) && (p.has_residual == 0 || p.residual_gain_type == kScalarBf16);
-}
-
-void multiply_exactly(CommandContext& context) {
-  const auto& p = context.params<LinearParams>();
-  DispatchBuilder dispatch(context, "linear_exact", "linear_exact_q8");
-  dispatch.operands(0, 9).operand(kFirstWeight + 3, 17, 15).step(kStepArgument, StepArray::kOutputRow);
-  dispatch.grid(divide_up(p.weight[0].out, kRowSimdgroups), context.rows(), 1, kRowThreads);
 }
 
 }  // namespace markbase::gpu

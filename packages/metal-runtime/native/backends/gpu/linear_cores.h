@@ -60,13 +60,4 @@ bool packs_with_prologue(const CommandContext& context);
 /** Multiplies with weights that are stored alike. `rows`: prepared ones; without them, the prologue is a part of the work. */
 void multiply_by_cores(CommandContext& context, const WeightGroup& group, const PreparedRows* rows);
 
-/**
- * True when the outputs of the command are so few that a simdgroup has one: of an NVIDIA GPU, in float32 and with the bits of
- * linear_row and linear_rows. kernels/nvidia/linear_exact.metal.
- */
-bool runs_exactly(const CommandContext& context);
-
-/** Multiplies so, with the prologue. */
-void multiply_exactly(CommandContext& context);
-
 }  // namespace markbase::gpu

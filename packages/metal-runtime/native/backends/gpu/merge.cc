@@ -13,6 +13,7 @@
 #include "attention_spans.h"
 #include "begin_step.h"
 #include "linear_cores.h"
+#include "rms_norm_pair.h"
 
 namespace markbase::gpu {
 
@@ -34,21 +35,28 @@ bool is_same(const Binding& a, const Binding& b) {
   return a.kind == Binding::Kind::kArena && b.kind == Binding::Kind::kArena && a.arena_offset == b.arena_offset;
 }
 
-/** True when the first later command that touches a value overwrites it, and no output of the program is in it. */
+/** What the first later command that touches a value does with it. */
+enum class NextUse { kNone, kRead, kOverwrite };
+
+NextUse next_use(const ProgramDescription& program, size_t index, const Binding& value) {
+  for (size_t i = index + 1; i < program.commands.size(); ++i) {
+    NextUse use = NextUse::kNone;
+    for (const Binding& binding : program.commands[i].bindings) {
+      if (!overlaps(binding, value)) continue;
+      if (!binding.is_output) return NextUse::kRead;
+      use = NextUse::kOverwrite;
+    }
+    if (use != NextUse::kNone) return use;
+  }
+  return NextUse::kNone;
+}
+
+/** True when no later command reads a value, and no output of the program is in its place. */
 bool is_dead_after(const ProgramDescription& program, size_t index, const Binding& value) {
   for (const Port& port : program.outputs) {
     if (port.arena_offset >= value.arena_offset && port.arena_offset < value.arena_offset + value.size_bytes) return false;
   }
-  for (size_t i = index + 1; i < program.commands.size(); ++i) {
-    bool is_written = false;
-    for (const Binding& binding : program.commands[i].bindings) {
-      if (!overlaps(binding, value)) continue;
-      if (!binding.is_output) return false;
-      is_written = true;
-    }
-    if (is_written) return true;
-  }
-  return true;
+  return next_use(program, index, value) != NextUse::kRead;
 }
 
 /** The embeddings and rope tables from a command on. */
@@ -191,6 +199,47 @@ Status plan_attention_linear(const ProgramDescription& program, size_t index, Co
   return Status::good();
 }
 
+/** True when the threadgroup of a row may store it where `x` lies: elsewhere, or in the place of the same row. */
+bool may_replace(const Binding& x, uint32_t x_stride, const Binding& y, uint32_t y_stride) {
+  return !overlaps(x, y) || (is_same(x, y) && x_stride == y_stride);
+}
+
+/** rms_norm → rms_norm that adds it, of whole rows: what the first one makes is not stored. */
+Status plan_norm_pair(const ProgramDescription& program, size_t index, CommandContext& context, size_t* count) {
+  constexpr uint32_t kRow = 0, kGain = 1, kResidual = 2, kResult = 3;
+  if (!context.traits.has_tensor_cores() || index + 1 >= program.commands.size()) return Status::good();
+  const Command& next = program.commands[index + 1];
+  if (next.kernel.family != "rms_norm" || next.row_set != context.command.row_set) return Status::good();
+  const RmsNormPairParams params = {context.params<RmsNormParams>(), next.params_as<RmsNormParams>()};
+  const RmsNormParams &first = params.first, &second = params.second;
+  const uint32_t threads = first.width <= kSimdgroupWidth ? kLanes : kRowThreads;
+  if (first.groups != 1 || second.groups != 1 || first.width != second.width || first.width > MARKBASE_HELD_ELEMENTS * threads) {
+    return Status::good();
+  }
+  const Binding& between = context.command.bindings[kResult];
+  if (first.has_residual != 0 || second.has_residual == 0 || !is_same(between, next.bindings[kResidual]) ||
+      first.y_stride != second.residual_stride || is_same(between, next.bindings[kRow])) {
+    return Status::good();
+  }
+  // What is overwritten is no output of the program, which may have one in its place later.
+  if (next_use(program, index + 1, between) != NextUse::kOverwrite && !is_dead_after(program, index + 1, between)) return Status::good();
+  const Binding& result = next.bindings[kResult];
+  if (!may_replace(context.command.bindings[kRow], first.x_stride, result, second.y_stride) ||
+      !may_replace(next.bindings[kRow], second.x_stride, result, second.y_stride)) {
+    return Status::good();
+  }
+  *count = 2;
+  DispatchBuilder(context, "rms_norm_pair", "rms_norm_pair")
+      .params(params)
+      .operand(kRow)
+      .operand(kGain)
+      .operand_of(next, kRow, kFirstOperand + 2, 2)
+      .operand_of(next, kGain, kFirstOperand + 3, 3)
+      .operand_of(next, kResult, kFirstOperand + 4, 4)
+      .grid(context.rows(), 1, 1, threads);
+  return Status::good();
+}
+
 }  // namespace
 
 Status plan_merged(const ProgramDescription& program, size_t index, CommandContext& context, size_t* count) {
@@ -200,6 +249,7 @@ Status plan_merged(const ProgramDescription& program, size_t index, CommandConte
   const std::string& family = context.command.kernel.family;
   if (family == "embed" || family == "rope_table") return plan_begin(program, index, context, count);
   if (family == "linear") return plan_linear_norm(program, index, context, count);
+  if (family == "rms_norm") return plan_norm_pair(program, index, context, count);
   if (family == "attention") return plan_attention_linear(program, index, context, count);
   return Status::good();
 }

@@ -1,0 +1,78 @@
+#pragma once
+
+/**
+ * A vector that the threads of a threadgroup hold while it is normalised, on NVIDIA GPUs. The including file has metal_stdlib,
+ * rms_norm_params.h, metal_storage.h and metal_math.h.
+ */
+
+#pragma METAL fp contract(off)
+
+#if defined(MARKBASE_NVIDIA)
+/** Elements that a thread holds, and of which it has loads under way together. */
+constant constexpr uint kHeld = 16;
+constant constexpr uint kTogether = 8;
+
+/** What a thread has of a vector: elements first, first + step, .... All loads are under way before the first sum. */
+struct HeldElements {
+  float values[kHeld], residuals[kHeld];
+  ScalarBits gains[kHeld];
+
+  void load_gains(constant RmsNormParams& p, device const uchar* gain, uint first, uint step) {
+#pragma unroll
+    for (uint begin = 0; begin < kHeld; begin += kTogether) {
+      if (begin * step >= p.width) continue;
+#pragma unroll
+      for (uint k = begin; k < begin + kTogether; ++k) gains[k].load(gain, p.gain_type, min(first + k * step, p.width - 1));
+    }
+  }
+
+  void load_values(constant RmsNormParams& p, device const float* x, uint first, uint step) {
+#pragma unroll
+    for (uint begin = 0; begin < kHeld; begin += kTogether) {
+      if (begin * step >= p.width) continue;
+#pragma unroll
+      for (uint k = begin; k < begin + kTogether; ++k) values[k] = x[min(first + k * step, p.width - 1)];
+    }
+  }
+
+  void load(constant RmsNormParams& p, device const float* x, device const float* residual, uint first, uint step) {
+#pragma unroll
+    for (uint begin = 0; begin < kHeld; begin += kTogether) {
+      if (begin * step >= p.width) continue;
+#pragma unroll
+      for (uint k = begin; k < begin + kTogether; ++k) values[k] = x[min(first + k * step, p.width - 1)];
+      if (p.has_residual != 0) {
+#pragma unroll
+        for (uint k = begin; k < begin + kTogether; ++k) residuals[k] = residual[min(first + k * step, p.width - 1)];
+      }
+    }
+  }
+
+  float squares(uint width, uint first, uint step) const {
+    float sum = 0.0f;
+#pragma unroll
+    for (uint k = 0; k < kHeld; ++k) {
+      if (k % kTogether == 0 && k * step >= width) break;
+      sum = first + k * step < width ? fma(values[k], values[k], sum) : sum;
+    }
+    return sum;
+  }
+
+  /** Element `k` of the thread, normalised. */
+  float normed(constant RmsNormParams& p, float factor, uint k) const {
+    const float value = values[k] * factor;
+    return p.has_gain != 0 ? value * gains[k].number(p.gain_type) : value;
+  }
+
+  void store(constant RmsNormParams& p, float factor, device float* y, uint first, uint step) const {
+#pragma unroll
+    for (uint k = 0; k < kHeld; ++k) {
+      const uint i = first + k * step;
+      if (i >= p.width) break;
+      float value = normed(p, factor, k);
+      if (p.has_residual != 0) value = (residuals[k] + value) * p.output_scale;
+      y[i] = value;
+    }
+  }
+};
+#endif
