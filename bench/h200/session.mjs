@@ -1,6 +1,6 @@
 // What the parts have in common: child processes that end in time, and the file of results.
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,12 +11,30 @@ const KEPT_CHARACTERS = 2000;
 /** Bytes and rates for people. */
 export const giga = (value) => `${(value / 1e9).toFixed(value < 1e11 ? 1 : 0)} GB`;
 
-/** Ends a program and what it started. */
-function endGroup({ pid }) {
+/** What a program and all that it starts have in their environment: a sanitizer starts its own in groups of their own. */
+const MARK = 'MARKBASE_H200_TASK';
+let tasks = 0;
+
+function kill(pid) {
   try {
-    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+    process.kill(pid, 'SIGKILL');
   } catch (error) {
     if (error.code !== 'ESRCH') throw error;
+  }
+}
+
+/** Ends a program and what it started. */
+function endAll({ pid, task }) {
+  if (pid !== undefined) kill(-pid);
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    let environment = '';
+    try {
+      environment = readFileSync(`/proc/${name}/environ`, 'latin1');
+    } catch {
+      // It has ended, or is another user's.
+    }
+    if (environment.split('\0').includes(`${MARK}=${task}`)) kill(Number(name));
   }
 }
 
@@ -48,7 +66,7 @@ export class Session {
       ['SIGTERM', 143],
     ]) {
       process.once(signal, () => {
-        for (const child of this.children) endGroup(child);
+        for (const child of this.children) endAll(child);
         process.exit(status);
       });
     }
@@ -75,12 +93,14 @@ export class Session {
    * @returns {Promise<{ status: number | string, stdout: string, stderr: string, failure: string | null }>}
    */
   execute(command, args, { env = {}, idleSeconds = Number.POSITIVE_INFINITY, onLine } = {}) {
-    // A group of its own: a sanitizer's program is ended with it, and does not hold its output open.
+    tasks += 1;
+    const task = `${process.pid}-${tasks}`;
     const child = spawn(command, args, {
       detached: true,
-      env: { ...this.env, ...env },
+      env: { ...this.env, ...env, [MARK]: task },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    child.task = task;
     this.children.add(child);
     const output = { stdout: '', stderr: '' };
     let rest = '';
@@ -91,7 +111,7 @@ export class Session {
       const limit = Math.min(idleSeconds, this.secondsLeft);
       const give = () => {
         late = limit < idleSeconds ? 'the time of the part was over' : `it said nothing for ${idleSeconds} s`;
-        endGroup(child);
+        endAll(child);
       };
       timer = setTimeout(give, 1000 * limit);
     };

@@ -56,6 +56,14 @@ const runs: { name: string; source: string; launch?: Launch; expected: (i: numbe
     expected: (i) => 63 - i,
   },
   {
+    name: 'a write after lanes of its simdgroup read it',
+    source: kernel(
+      'shared[t] = in[i]; simdgroup_barrier(mem_flags::mem_threadgroup); const float x = shared[t / 32 * 32 + t % 16];\n' +
+        'simdgroup_barrier(mem_flags::mem_threadgroup); shared[t] = x; out[i] = shared[t];',
+    ),
+    expected: (i) => i - (i % 32) + (i % 16),
+  },
+  {
     name: 'threadgroup memory as an argument',
     source: kernel(
       'shared[t] = in[i]; threadgroup_barrier(mem_flags::mem_threadgroup); out[i] = shared[t ^ 1];',
@@ -249,6 +257,14 @@ const faults: {
     statements: 'threadgroup float x; x = 1.0f;',
     env: { METAL_SIM_CHECK: '1' },
     message: /k: race: writes x \+ 0, which thread \d+ wrote/,
+  },
+  {
+    name: 'write after two simdgroups read it, behind a barrier of one',
+    statements:
+      'shared[t] = 1.0f; threadgroup_barrier(mem_flags::mem_threadgroup); const float x = shared[t % 32];\n' +
+      'simdgroup_barrier(mem_flags::mem_threadgroup); shared[t] = x; out[i] = x;',
+    env: { METAL_SIM_CHECK: '1' },
+    message: /k: race: writes threadgroup argument \+ \d+, which thread \d+ read, without a barrier/,
   },
   {
     name: 'race between threadgroups',

@@ -70,44 +70,40 @@ struct ByteCore {
   static int add(int a, int b, int sum) { return sum + a * b; }
 };
 
-/** What a lane brings to a product of a warpgroup, and its sums. */
+/** What a lane brings to a product of a warpgroup, and its sums: 16 columns of every 32nd row are its own to read. */
+template <unsigned rows>
 struct WarpgroupSlot {
   float* sums;
   const unsigned* weights;
-  const unsigned char* stage;
-  int m;
+  unsigned columns[rows / kSimdWidth][8];
 };
 
-/** [16, rows] += [16, 16] [16, rows] over the columns in ascending order; the second matrix lies in threadgroup memory. */
+/** [16, rows] += [16, 16] [16, rows] over the columns in ascending order. */
 template <unsigned rows>
 inline void multiply_warpgroup_lanes(void* const* slots) {
   float weights[16][16] = {};
+  unsigned columns[rows][8] = {};
   for (unsigned lane = 0; lane < kSimdWidth; ++lane) {
     if (!slots[lane]) continue;
-    const auto& slot = *static_cast<const WarpgroupSlot*>(slots[lane]);
+    const auto& slot = *static_cast<const WarpgroupSlot<rows>*>(slots[lane]);
     for (unsigned i = 0; i < 8; ++i) {
       weights[lane / 4 + i / 2 % 2 * 8][lane % 4 * 2 + i / 4 * 8 + i % 2] = element_of(slot.weights[i / 2], i % 2);
     }
+    for (unsigned i = 0; i < rows / kSimdWidth; ++i) __builtin_memcpy(columns[i * kSimdWidth + lane], slot.columns[i], sizeof columns[0]);
   }
   for (unsigned lane = 0; lane < kSimdWidth; ++lane) {
     if (!slots[lane]) continue;
-    const auto& slot = *static_cast<const WarpgroupSlot*>(slots[lane]);
+    const auto& slot = *static_cast<const WarpgroupSlot<rows>*>(slots[lane]);
     for (unsigned i = 0; i < rows / 2; ++i) {
       const unsigned row = i / 4 * 8 + lane % 4 * 2 + i % 2, output = lane / 4 + i / 2 % 2 * 8;
-      for (unsigned k = 0; k < 16; k += 2) {
-        const unsigned piece = (2 * slot.m + k / 8) ^ row % 8;
-        unsigned pair;
-        __builtin_memcpy(&pair, slot.stage + row * 128 + piece * 16 + k % 8 * 2, sizeof pair);
-        for (unsigned part = 0; part < 2; ++part) {
-          slot.sums[i] = __builtin_fmaf(weights[output][k + part], element_of(pair, part), slot.sums[i]);
-        }
-      }
+      for (unsigned k = 0; k < 16; ++k) slot.sums[i] = __builtin_fmaf(weights[output][k], element_of(columns[row][k / 2], k % 2), slot.sums[i]);
     }
   }
 }
 
+/** What a lane brings to a load of a matrix: the row that it names, and where its elements go. */
 struct MatrixLoad {
-  const void* row;
+  unsigned row[4];
   unsigned* pairs;
 };
 
@@ -162,21 +158,8 @@ namespace nvidia {
 /** Waits for what the kernels before make: they have ended here. */
 inline void wait_for_inputs() {}
 
-/** Words of a weight. */
-template <int words>
-inline void load_weights(const void* at, unsigned* out) {
-  __builtin_memcpy(out, at, words * sizeof *out);
-}
-
 /** (word & mask) | bits. */
 inline unsigned masked_or(unsigned word, unsigned mask, unsigned bits) { return (word & mask) | bits; }
-
-/** 16 bits of a weight's scales or biases. */
-inline unsigned load_weight_scalar(const void* at) {
-  unsigned short bits;
-  __builtin_memcpy(&bits, at, sizeof bits);
-  return bits;
-}
 
 /** Two numbers rounded to bf16, the first one in the lower half. */
 inline unsigned bf16_pair(float first, float second) {
@@ -196,33 +179,6 @@ inline void multiply_accumulate(float (&sums)[4], const unsigned (&rows)[4], con
 inline void multiply_accumulate_bytes(int (&sums)[4], const unsigned (&rows)[4], const unsigned (&outputs)[2], MSL_LINE) {
   msl::CoreSlot<int> slot{sums, rows, outputs};
   msl::meet_lanes(&slot, msl::multiply_on_cores<msl::ByteCore>, "multiply_accumulate_bytes", line);
-}
-
-/**
- * Columns of a 16 × 8 matrix of 16-bit elements in threadgroup memory, as multiply_accumulate takes outputs. Lane i of the first
- * 16 names row i, at a multiple of 16 bytes.
- */
-inline void load_transposed(unsigned (&pairs)[2], const bfloat* row, MSL_LINE) {
-  msl::MatrixLoad slot{row, pairs};
-  msl::meet_lanes(&slot, msl::load_transposed_lanes, "load_transposed", line);
-}
-
-/**
- * A 16 × 16 matrix of 16-bit elements in threadgroup memory, as multiply_accumulate takes rows. Lane i names columns 8 (i / 16) ..
- * of row i % 16, at a multiple of 16 bytes.
- */
-inline void load_matrix(unsigned (&pairs)[4], const uchar* row, MSL_LINE) {
-  msl::MatrixLoad slot{row, pairs};
-  msl::meet_lanes(&slot, msl::load_matrix_lanes, "load_matrix", line);
-}
-
-/**
- * A 16 × 16 matrix of 16-bit elements in threadgroup memory, its two halves of 8 columns as multiply_accumulate takes outputs, the
- * left one first. Lanes name rows as for load_matrix.
- */
-inline void load_matrix_transposed(unsigned (&pairs)[4], const uchar* row, MSL_LINE) {
-  msl::MatrixLoad slot{row, pairs};
-  msl::meet_lanes(&slot, msl::load_matrix_transposed_lanes, "load_matrix_transposed", line);
 }
 
 /** 2^x; what is no normal number becomes 0. */
@@ -255,18 +211,6 @@ inline unsigned select_bytes(unsigned a, unsigned b, unsigned selector) {
   return bytes;
 }
 
-/** Copies from device to threadgroup memory, both at multiples of as many bytes; complete after wait_copies and a barrier. */
-inline void copy_16(uchar* to, const uchar* from) { __builtin_memcpy(to, from, 16); }
-inline void copy_4(uchar* to, const uchar* from) { __builtin_memcpy(to, from, 4); }
-
-/** The same where `exists`; else nothing is read or written. */
-inline void copy_16_if(bool exists, uchar* to, const uchar* from) {
-  if (exists) __builtin_memcpy(to, from, 16);
-}
-inline void copy_8_if(bool exists, uchar* to, const uchar* from) {
-  if (exists) __builtin_memcpy(to, from, 8);
-}
-
 /** Ends a batch of copies of this thread. */
 inline void end_copies() {}
 
@@ -287,6 +231,69 @@ inline void show_copies() {}
 template <int batches>
 inline void wait_products() {}
 
+}  // namespace nvidia
+
+MSL_UNCHECKED_END
+
+// What follows reads and writes memory as its thread does, and is checked so.
+
+namespace nvidia {
+
+/** Words of a weight. */
+template <int words>
+inline void load_weights(const void* at, unsigned* out) {
+  __builtin_memcpy(out, at, words * sizeof *out);
+}
+
+/** 16 bits of a weight's scales or biases. */
+inline unsigned load_weight_scalar(const void* at) {
+  unsigned short bits;
+  __builtin_memcpy(&bits, at, sizeof bits);
+  return bits;
+}
+
+/**
+ * Columns of a 16 × 8 matrix of 16-bit elements in threadgroup memory, as multiply_accumulate takes outputs. Lane i of the first
+ * 16 names row i, at a multiple of 16 bytes.
+ */
+inline void load_transposed(unsigned (&pairs)[2], const bfloat* row, MSL_LINE) {
+  msl::MatrixLoad slot{{}, pairs};
+  if (msl::lane_index() < 16) __builtin_memcpy(slot.row, row, sizeof slot.row);
+  msl::meet_lanes(&slot, msl::load_transposed_lanes, "load_transposed", line);
+}
+
+/**
+ * A 16 × 16 matrix of 16-bit elements in threadgroup memory, as multiply_accumulate takes rows. Lane i names columns 8 (i / 16) ..
+ * of row i % 16, at a multiple of 16 bytes.
+ */
+inline void load_matrix(unsigned (&pairs)[4], const uchar* row, MSL_LINE) {
+  msl::MatrixLoad slot{{}, pairs};
+  __builtin_memcpy(slot.row, row, sizeof slot.row);
+  msl::meet_lanes(&slot, msl::load_matrix_lanes, "load_matrix", line);
+}
+
+/**
+ * A 16 × 16 matrix of 16-bit elements in threadgroup memory, its two halves of 8 columns as multiply_accumulate takes outputs, the
+ * left one first. Lanes name rows as for load_matrix.
+ */
+inline void load_matrix_transposed(unsigned (&pairs)[4], const uchar* row, MSL_LINE) {
+  msl::MatrixLoad slot{{}, pairs};
+  __builtin_memcpy(slot.row, row, sizeof slot.row);
+  msl::meet_lanes(&slot, msl::load_matrix_transposed_lanes, "load_matrix_transposed", line);
+}
+
+/** Copies from device to threadgroup memory, both at multiples of as many bytes; complete after wait_copies and a barrier. */
+inline void copy_16(uchar* to, const uchar* from) { __builtin_memcpy(to, from, 16); }
+inline void copy_4(uchar* to, const uchar* from) { __builtin_memcpy(to, from, 4); }
+
+/** The same where `exists`; else nothing is read or written. */
+inline void copy_16_if(bool exists, uchar* to, const uchar* from) {
+  if (exists) __builtin_memcpy(to, from, 16);
+}
+inline void copy_8_if(bool exists, uchar* to, const uchar* from) {
+  if (exists) __builtin_memcpy(to, from, 8);
+}
+
 /**
  * sums [64, rows] += weights [64, 16] times rows [rows, 16], of bf16, where `rows` is 64, 128 or 256. Each simdgroup brings 16 weight rows as
  * multiply_accumulate takes rows, and has their sums: of rows 8 i .. sums 4 i .. as multiply_accumulate has them. `stage`, at a multiple of
@@ -295,10 +302,14 @@ inline void wait_products() {}
 template <int rows>
 inline void multiply_warpgroup(float (&sums)[rows / 2], const unsigned (&weights)[4], const uchar* stage, int m, MSL_LINE) {
   static_assert(rows == 64 || rows == 128 || rows == 256);
-  msl::WarpgroupSlot slot{sums, weights, stage, m};
+  msl::WarpgroupSlot<rows> slot{sums, weights, {}};
+  for (unsigned i = 0; i < rows / msl::kSimdWidth; ++i) {
+    const unsigned row = i * msl::kSimdWidth + msl::lane_index();
+    for (unsigned piece = 0; piece < 2; ++piece) {
+      __builtin_memcpy(slot.columns[i] + 4 * piece, stage + row * 128 + ((2 * m + piece) ^ row % 8) * 16, 16);
+    }
+  }
   msl::meet_lanes(&slot, msl::multiply_warpgroup_lanes<rows>, "multiply_warpgroup", line);
 }
 
 }  // namespace nvidia
-
-MSL_UNCHECKED_END

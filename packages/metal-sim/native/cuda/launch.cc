@@ -43,6 +43,7 @@ Result run_launch(const Launch& launch) {
   dispatch.kernel = function.kernel;
   dispatch.threadgroup_bytes[0] = launch.shared_bytes;
   dispatch.most_threadgroup_bytes = 227 * 1024;
+  dispatch.barriers_order_all = true;
   msl::MemoryTracker tracker;
   std::vector<std::vector<char>> values = launch.arguments;
   for (size_t i = 0; i < function.parameters.size(); ++i) {

@@ -13,6 +13,18 @@ constexpr unsigned kThreadgroupFlag = 2;
 
 std::string describe(const Touch& touch) { return "thread " + std::to_string(touch.thread); }
 
+/** What reads of a byte stand for after another one. */
+Touch with_reader(const Touch& earlier, Touch self) {
+  const bool is_same_time =
+      earlier.dispatch == self.dispatch && earlier.group == self.group && earlier.group_clock == self.group_clock;
+  if (!is_same_time) return self;
+  const bool is_same_simdgroup = earlier.thread / kSimdWidth == self.thread / kSimdWidth;
+  if (earlier.by == Touchers::kGroup || !is_same_simdgroup) self.by = Touchers::kGroup;
+  // A barrier of the simdgroup lies between, or not.
+  else if (earlier.simdgroup_clock == self.simdgroup_clock && (earlier.by == Touchers::kSimdgroup || earlier.thread != self.thread)) self.by = Touchers::kSimdgroup;
+  return self;
+}
+
 }  // namespace
 
 AccessChecker::AccessChecker(const Dispatch& dispatch, MemoryTracker& tracker)
@@ -52,6 +64,7 @@ void AccessChecker::add_threadgroup_memory(const char* begin, size_t size, const
 }
 
 void AccessChecker::group_barrier(unsigned flags) {
+  if (dispatch_.barriers_order_all) flags = kDeviceFlag | kThreadgroupFlag;
   for (auto [flag, clock] : {std::pair{kDeviceFlag, &device_clock_}, std::pair{kThreadgroupFlag, &group_clock_}}) {
     if (!(flags & flag)) continue;
     clock->group += 1;
@@ -60,6 +73,7 @@ void AccessChecker::group_barrier(unsigned flags) {
 }
 
 void AccessChecker::simdgroup_barrier(unsigned simdgroup, unsigned flags) {
+  if (dispatch_.barriers_order_all) flags = kDeviceFlag | kThreadgroupFlag;
   if (flags & kDeviceFlag) device_clock_.simdgroups[simdgroup] += 1;
   if (flags & kThreadgroupFlag) group_clock_.simdgroups[simdgroup] += 1;
 }
@@ -74,8 +88,8 @@ bool AccessChecker::is_ordered(const Touch& earlier, const Clock& clock, uint32_
   // Atomics with fences may order threadgroups; which, is beyond this checker.
   if (earlier.group != group_) return is_fenced_[thread_];
   if (earlier.group_clock < clock.group) return true;
-  if (earlier.is_shared) return false;
-  if (earlier.thread == thread_) return true;
+  if (earlier.by == Touchers::kGroup) return false;
+  if (earlier.by == Touchers::kThread && earlier.thread == thread_) return true;
   return earlier.thread / kSimdWidth == simdgroup_ && earlier.simdgroup_clock < clock.simdgroups[simdgroup_];
 }
 
@@ -127,7 +141,7 @@ void AccessChecker::check_bounds(GroupRunner& runner, const char* address, size_
 
 void AccessChecker::check_order(GroupRunner& runner, TrackedMemory& memory, const Clock& clock, const char* address,
                                 size_t size, bool is_write, const void* from) {
-  const Touch self{serial_,     group_, thread_, clock.group, clock.simdgroups[simdgroup_], 0};
+  const Touch self{serial_,     group_, thread_, clock.group, clock.simdgroups[simdgroup_]};
   for (size_t i = 0; i < size; ++i) {
     ByteState& byte = memory.at(address + i);
     const bool is_after_write = is_ordered(byte.write, clock, memory.first_unordered);
@@ -150,10 +164,7 @@ void AccessChecker::check_order(GroupRunner& runner, TrackedMemory& memory, cons
       byte.write = self;
       continue;
     }
-    const bool is_same_time = byte.read.dispatch == serial_ && byte.read.group == group_ && byte.read.group_clock == clock.group;
-    const uint16_t is_shared = is_same_time && (byte.read.is_shared || byte.read.thread != thread_);
-    byte.read = self;
-    byte.read.is_shared = is_shared;
+    byte.read = with_reader(byte.read, self);
   }
 }
 

@@ -8,6 +8,9 @@
 
 namespace msl {
 
+/** Which threads of a group a touch stands for, since the last barrier of the group. */
+enum class Touchers : uint16_t { kThread, kSimdgroup, kGroup };
+
 /** Who touched a byte last: a thread of a threadgroup of a dispatch, and how many barriers it had passed. */
 struct Touch {
   uint32_t dispatch = 0;  ///< 0: nobody
@@ -15,7 +18,7 @@ struct Touch {
   uint16_t thread = 0;
   uint16_t group_clock = 0;
   uint16_t simdgroup_clock = 0;
-  uint16_t is_shared = 0;  ///< several threads of the group read it
+  Touchers by = Touchers::kThread;  ///< of reads: several threads of one simdgroup, or of some
 };
 
 /** What is known of one byte. */
