@@ -236,7 +236,8 @@ kernel void moe_cores_prepare(MARKBASE_EXPERT_ARGUMENTS) {
   if (p.has_norm != 0) own.normalise(factor_of_row(squares, partial, p.in, p.eps));
   const PreparedRows rows = prepared_rows(prepared, launch.rows * slices, p.in);
   own.store(rows.words + item * units_of(p.in) * kUnitWords, rows.totals + item * units_of(p.in) * 2, p.in, thread_index);
-  if (p.has_routing == 0) return;
+  // The first slice of a row stores its choice.
+  if (p.has_routing == 0 || at.x != 0) return;
   choice.choose(logit, p.experts, p.top_k, thread_index);
   threadgroup_barrier(mem_flags::mem_threadgroup);
   if (simdgroup != 0) return;

@@ -40,6 +40,9 @@ int64_t modified_ns(const struct stat& info) {
 #endif
 }
 
+/** The first version of CUDA whose drivers know PTX 8.0. */
+constexpr int kWarpgroupVersion = 12000;
+
 /**
  * What plans know of the GPU. For tests, MARKBASE_MULTIPROCESSORS plans as for fewer than there are, so that small grids fill them, and
  * MARKBASE_WIDE_TILE names the kernel that multiplies many rows where it can.
@@ -49,7 +52,7 @@ gpu::GpuTraits traits_of(const Context& context) {
   gpu::GpuTraits traits;
   traits.multiprocessors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1);
   traits.shared_bytes = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0);
-  traits.has_warpgroups = context.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) == 9;
+  traits.has_warpgroups = context.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) == 9 && context.driver().version >= kWarpgroupVersion;
   if (const char* count = std::getenv("MARKBASE_MULTIPROCESSORS"); count && std::atoi(count) > 0) {
     traits.multiprocessors = std::min(traits.multiprocessors, static_cast<uint32_t>(std::atoi(count)));
   }
