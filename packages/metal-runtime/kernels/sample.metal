@@ -58,11 +58,10 @@ inline void load_chunk(constant SampleKernelParams& p, device const float* logit
   simdgroup_barrier(mem_flags::mem_threadgroup);
 #pragma unroll
   for (uint k = 0; k < kOwn; ++k) {
-    // Behind the end, the last one again.
-    const uint i = min(thread_index + k * kRowThreads, width - 1);
+    const uint i = thread_index + k * kRowThreads;
     const float bounded = clamp(values[k], kLowest, -kLowest);
     const bool counts = !is_nan(values[k]) && (words[k] >> ((first + i) % 32) & 1u) != 0;
-    chunk[i] = counts ? bounded : kLowest;
+    if (i < width) chunk[i] = counts ? bounded : kLowest;
   }
 #else
   for (uint i = thread_index; i < width; i += kRowThreads) {
