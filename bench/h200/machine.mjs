@@ -56,10 +56,14 @@ export async function doctor(session, check) {
 
 /** Milliseconds that the driver takes to load each text, first with an empty cache and then again; registers that spill. */
 export async function jit(session, check) {
-  const folder = path.join(session.run, 'build/ptx', await architecture(session));
+  const capability = await computeCapability(session);
+  const folder = path.join(session.run, 'build/ptx', capability < 9 ? 'sm_80' : 'sm_90');
+  // Those of 9.0 alone.
+  const isOther = (name) =>
+    capability !== 9 && /^\.target sm_90a/m.test(readFileSync(path.join(folder, name), 'utf8'));
   const bytesOf = (name) => statSync(path.join(folder, name)).size;
   const sources = readdirSync(folder)
-    .filter((name) => !session.isTiny || bytesOf(name) < TINY_PTX_BYTES)
+    .filter((name) => (!session.isTiny || bytesOf(name) < TINY_PTX_BYTES) && !isOther(name))
     // The largest first, that they do not end alone.
     .sort((a, b) => bytesOf(b) - bytesOf(a));
   rmSync(session.env.CUDA_CACHE_PATH, { recursive: true, force: true });
@@ -98,11 +102,11 @@ export async function jit(session, check) {
 }
 
 /** The folder of the texts that the addon takes on this GPU. */
-async function architecture(session) {
+async function computeCapability(session) {
   const { stdout, failure } = await session.execute('nvidia-smi', [
     ...['--query-gpu=compute_cap', '--format=csv,noheader'],
   ]);
-  return failure === null && Number.parseFloat(stdout) < 9 ? 'sm_80' : 'sm_90';
+  return failure === null ? Number.parseFloat(stdout) : 9;
 }
 
 /** What was packed. */

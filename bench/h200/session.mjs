@@ -1,6 +1,6 @@
 // What the parts have in common: child processes that end in time, and the file of results.
 import { spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,6 +26,7 @@ function kill(pid) {
 /** Ends a program and what it started. */
 function endAll({ pid, task }) {
   if (pid !== undefined) kill(-pid);
+  if (!existsSync('/proc')) return;
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
     let environment = '';

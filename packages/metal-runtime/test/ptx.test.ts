@@ -89,6 +89,11 @@ describe.skipIf(!isBuilt)('PTX, which scripts/build-ptx.mjs makes where clang-19
       ]) {
         expect(ptx.match(unwanted)?.[0]).toBeUndefined();
       }
+      // What products of warpgroups read lies at multiples of 1024 bytes.
+      if (ptx.includes('wgmma')) {
+        expect(ptx).toMatch(/^\.extern \.shared \.align 1024 /m);
+        expect([entry.architectures, entry.sharedBytes]).toEqual([['sm_90'], 0]);
+      }
       const { bytes, sharedBytes } = describePtx(ptx);
       const indices = entry.parameters.map(({ index }) => index);
       expect(entry.parameters.map((parameter) => parameter.bytes)).toEqual(bytes);

@@ -134,7 +134,7 @@ ChoiceTiling choice_tiling(const CommandContext& context, const ExpertProducts& 
   const uint32_t choices = context.rows() * p.top_k, share = choices / p.experts;
   bool has_warpgroups = context.traits.has_warpgroups && share >= kLeastShare;
   for (uint32_t i = 0; i < p.weights; ++i) has_warpgroups = has_warpgroups && has_scalar_words(context.command, context.params<MoeLinearParams>(), job.first_weight + i);
-  const uint32_t tile = !has_warpgroups ? kTileChoices : share > kLargeShare ? 128 : 64;
+  const uint32_t tile = !has_warpgroups ? kTileChoices : share >= kLargeShare ? 128 : 64;
   return {tile, has_warpgroups, std::min(choices / tile + p.experts, choices)};
 }
 

@@ -1,0 +1,79 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, vi } from 'vitest';
+import { FAMILIES } from '../conformance/index.js';
+import type { Device } from '../src/index.js';
+import { cudaKernels, isOverStandIn, openCuda } from './cuda-host.js';
+
+interface KernelTable {
+  sources: Record<string, Record<string, { architectures?: string[] }>>;
+}
+
+/** Large grids alone reach the first ones; cuda-conformance.test.ts runs them by their names. Of the others it has those of 8 bits. */
+const BY_NAME = /^linear_(?:warpgroup|wide128x128|wide64x128|wide_add128)|^linear_cores_each8_q[246]$/;
+
+const folder = fileURLToPath(new URL('../kernels/nvidia', import.meta.url));
+/** The stand-in plays the GPU that a test wants. */
+const probe = await openCuda();
+probe?.dispose();
+const isPlayable = probe !== null && isOverStandIn();
+const { sources }: KernelTable = isPlayable
+  ? JSON.parse(readFileSync(path.join(cudaKernels, 'kernels.json'), 'utf8'))
+  : { sources: {} };
+
+/** Every kernel that the conformance cases are planned with, of one row and of all. */
+function plannedKernels(device: Device): Set<string> {
+  const kernels = new Set<string>();
+  for (const test of FAMILIES.flatMap(({ cases }) => cases)) {
+    for (const precision of ['high', 'fast'] as const) {
+      const { count, outputRows } = test.rows;
+      const outputs = outputRows?.length ?? 0;
+      using program = device.record(
+        {
+          label: test.name,
+          maxRows: count,
+          maxOutputs: Math.max(1, outputs),
+          precision,
+          ...(precision === 'fast' && test.fastRowCount && { rowCount: test.fastRowCount }),
+        },
+        (ops) => test.record(ops, device),
+      );
+      for (const rows of new Set([1, count])) {
+        for (const positions of [300, 5000]) {
+          const step = { rows, outputs: Math.min(rows, outputs), positions };
+          for (const { kernel } of program.planStep(step)) kernels.add(kernel);
+        }
+      }
+    }
+  }
+  return kernels;
+}
+
+async function plannedOn(environment: Record<string, string>): Promise<Set<string>> {
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  using device = (await openCuda())!;
+  vi.unstubAllEnvs();
+  return plannedKernels(device);
+}
+
+describe.runIf(isPlayable)('plans of the conformance cases on cuda', { timeout: 120_000 }, () => {
+  it('reach every kernel of kernels/nvidia', async () => {
+    const planned = new Set<string>();
+    for (const count of ['2', '132']) {
+      for (const kernel of await plannedOn({ CUDA_SIM_MULTIPROCESSORS: count })) planned.add(kernel);
+    }
+    const own = Object.entries(sources).filter(([name]) => existsSync(path.join(folder, `${name}.metal`)));
+    const kernels = own.flatMap(([, table]) => Object.keys(table));
+    expect(kernels.length).toBeGreaterThan(100);
+    expect(kernels.filter((kernel) => !planned.has(kernel) && !BY_NAME.test(kernel))).toEqual([]);
+  });
+
+  it('name no kernel of newer GPUs', async () => {
+    const planned = await plannedOn({ CUDA_SIM_CAPABILITY: '80' });
+    const tables: KernelTable['sources'][string] = Object.assign({}, ...Object.values(sources));
+    const isMissing = (kernel: string) => !tables[kernel] || tables[kernel].architectures !== undefined;
+    expect([...planned].filter(isMissing)).toEqual([]);
+    expect(planned.size).toBeGreaterThan(100);
+  });
+});
