@@ -214,30 +214,33 @@ const FUSED = {
   down: { ...DOWN, store: (rows: number, columns: number) => plainMatrix(236, rows, columns, 'F16') },
 };
 const SPLIT = { gate: { ...Q4, out: 64 }, up: { ...Q4, out: 64, store: affine(237, 4) }, down: DOWN };
+/** A block with codes of 4 bits in groups of 64: `columns` to `hidden`, and to `out`. */
+function blockOf(
+  experts: number,
+  topK: number,
+  [columns, hidden, out]: readonly [number, number, number],
+  seed: number,
+) {
+  const storage = (rows: number, width: number, place: number) => ({
+    experts,
+    out: rows,
+    columns: width,
+    store: affine(seed + place, 4),
+  });
+  return {
+    experts,
+    topK,
+    gate: storage(hidden, columns, 0),
+    up: storage(hidden, columns, 1),
+    down: storage(out, hidden, 2),
+  };
+}
 /** Eight of many experts. */
-const MANY = {
-  experts: 48,
-  topK: 8,
-  gate: { experts: 48, out: 64, columns: 192, store: affine(300, 4) },
-  up: { experts: 48, out: 64, columns: 192, store: affine(301, 4) },
-  down: { experts: 48, out: 40, columns: 64, store: affine(302, 4) },
-};
+const MANY = blockOf(48, 8, [192, 64, 40], 300);
 /** Few experts, of odd numbers of groups and outputs. */
-const FULL = {
-  experts: 4,
-  topK: 2,
-  gate: { experts: 4, out: 64, columns: 192, store: affine(306, 4) },
-  up: { experts: 4, out: 64, columns: 192, store: affine(307, 4) },
-  down: { experts: 4, out: 150, columns: 64, store: affine(308, 4) },
-};
+const FULL = blockOf(4, 2, [192, 64, 150], 306);
 /** Widths of a real model. */
-const REAL = {
-  experts: 4,
-  topK: 2,
-  gate: { experts: 4, out: 704, columns: 2816, store: affine(303, 4) },
-  up: { experts: 4, out: 704, columns: 2816, store: affine(304, 4) },
-  down: { experts: 4, out: 56, columns: 704, store: affine(305, 4) },
-};
+const REAL = blockOf(4, 2, [2816, 704, 56], 303);
 /** Gate and up want their rows in different forms. */
 const MIXED = {
   ...SPLIT,

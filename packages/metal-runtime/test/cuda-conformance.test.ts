@@ -5,6 +5,7 @@ import { FAMILIES } from '../conformance/index.js';
 import { linear } from '../conformance/linear.js';
 import type { Device } from '../src/index.js';
 import { isOverStandIn, missingCudaParts, openCuda } from './cuda-host.js';
+import { plannedKernels } from './planned-kernels.js';
 
 /** The CUDA backend on a real GPU, or over the stand-in for the driver where that was built (packages/metal-sim). */
 const device = await openCuda();
@@ -50,14 +51,7 @@ describe.runIf(device)('tiles of many rows on cuda', { timeout: 120_000 }, () =>
     const cases = linear.cases.filter(({ rows }) => rows.count > 32 && (!isBrief || rows.count <= MOST_ROWS));
     it.each(cases)('$name', async (test) => {
       await check(tiled, test);
-      const { count } = test.rows;
-      const outputs = test.rows.outputRows?.length ?? 0;
-      using program = tiled.record(
-        { label: test.name, maxRows: count, maxOutputs: Math.max(1, outputs), precision: 'fast' },
-        (ops) => test.record(ops, tiled),
-      );
-      for (const launch of program.planStep({ rows: count, outputs, positions: 0 }))
-        planned.add(launch.kernel);
+      for (const name of plannedKernels(tiled, test, 'fast')) planned.add(name);
     });
 
     it('ran, of every format that it has', () => {

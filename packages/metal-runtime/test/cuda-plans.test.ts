@@ -3,8 +3,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
 import { FAMILIES } from '../conformance/index.js';
-import type { Device } from '../src/index.js';
 import { cudaKernels, isOverStandIn, openCuda } from './cuda-host.js';
+import { plannedKernels } from './planned-kernels.js';
 
 interface KernelTable {
   sources: Record<string, Record<string, { architectures?: string[] }>>;
@@ -22,39 +22,16 @@ const { sources }: KernelTable = isPlayable
   ? JSON.parse(readFileSync(path.join(cudaKernels, 'kernels.json'), 'utf8'))
   : { sources: {} };
 
-/** Every kernel that the conformance cases are planned with, of one row and of all. */
-function plannedKernels(device: Device): Set<string> {
-  const kernels = new Set<string>();
-  for (const test of FAMILIES.flatMap(({ cases }) => cases)) {
-    for (const precision of ['high', 'fast'] as const) {
-      const { count, outputRows } = test.rows;
-      const outputs = outputRows?.length ?? 0;
-      using program = device.record(
-        {
-          label: test.name,
-          maxRows: count,
-          maxOutputs: Math.max(1, outputs),
-          precision,
-          ...(precision === 'fast' && test.fastRowCount && { rowCount: test.fastRowCount }),
-        },
-        (ops) => test.record(ops, device),
-      );
-      for (const rows of new Set([1, count])) {
-        for (const positions of [300, 5000]) {
-          const step = { rows, outputs: Math.min(rows, outputs), positions };
-          for (const { kernel } of program.planStep(step)) kernels.add(kernel);
-        }
-      }
-    }
-  }
-  return kernels;
-}
-
+/** Every kernel that the conformance cases are planned with on what the stand-in plays. */
 async function plannedOn(environment: Record<string, string>): Promise<Set<string>> {
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   using device = (await openCuda())!;
   vi.unstubAllEnvs();
-  return plannedKernels(device);
+  const cases = FAMILIES.flatMap((family) => family.cases);
+  const planned = (['high', 'fast'] as const).flatMap((precision) =>
+    cases.flatMap((test) => plannedKernels(device, test, precision, [300, 5000])),
+  );
+  return new Set(planned);
 }
 
 describe.runIf(isPlayable)('plans of the conformance cases on cuda', { timeout: 120_000 }, () => {

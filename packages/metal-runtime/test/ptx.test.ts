@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FAMILIES } from '../conformance/index.js';
 import { assemble, describePtx, findAssembler, splitPtx } from '../scripts/ptx-text.mjs';
 import { type Device, openPlanDevice } from '../src/index.js';
+import { plannedKernels } from './planned-kernels.js';
 
 interface KernelTable {
   abi: number;
@@ -130,15 +131,8 @@ describe.skipIf(!isBuilt)('PTX, which scripts/build-ptx.mjs makes where clang-19
     it.each(FAMILIES)('$name', ({ cases }) => {
       for (const test of cases) {
         for (const precision of ['high', 'fast'] as const) {
-          const outputs = test.rows.outputRows?.length ?? 0;
-          using program = device.record(
-            { label: test.name, maxRows: test.rows.count, maxOutputs: Math.max(1, outputs), precision },
-            (ops) => test.record(ops, device),
-          );
-          for (const rows of new Set([1, test.rows.count])) {
-            const launches = program.planStep({ rows, outputs: Math.min(rows, outputs), positions: 300 });
-            expect(launches.map(({ kernel }) => kernel).filter((kernel) => !known.has(kernel))).toEqual([]);
-          }
+          const planned = plannedKernels(device, test, precision);
+          expect(planned.filter((kernel) => !known.has(kernel))).toEqual([]);
         }
       }
     });

@@ -1,0 +1,22 @@
+import type { ConformanceCase } from '../conformance/conformance-case.js';
+import { recordCase } from '../conformance/run-case.js';
+import type { Device, RecordOptions } from '../src/index.js';
+
+/** The kernels that a case is planned with on a device, of one row and of all, behind some numbers of positions. */
+export function plannedKernels(
+  device: Device,
+  test: ConformanceCase,
+  precision: RecordOptions['precision'],
+  positionCounts: readonly number[] = [300],
+): string[] {
+  const rowCount = precision === 'fast' ? test.fastRowCount : undefined;
+  using program = recordCase(device, test, { precision, rowCount });
+  const { count, outputRows = [] } = test.rows;
+  return [...new Set([1, count])].flatMap((rows) =>
+    positionCounts.flatMap((positions) =>
+      program
+        .planStep({ rows, outputs: Math.min(rows, outputRows.length), positions })
+        .map(({ kernel }) => kernel),
+    ),
+  );
+}
