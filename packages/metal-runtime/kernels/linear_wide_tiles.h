@@ -2,8 +2,8 @@
 #include <stdint.h>
 
 /**
- * Tiles of linear_wide and linear_warpgroup, as host and kernel know them. A stage is what is multiplied at once, of 64 columns: rows as bf16, codes as
- * they are stored, and of codes four bytes for the scale and for the bias of every output.
+ * Tiles of linear_wide, linear_warpgroup and moe_warpgroup, as host and kernel know them. A stage is what is multiplied at once, of 64
+ * columns: rows as bf16, codes as they are stored, and of codes four bytes for the scale and for the bias of every output.
  */
 
 #define MARKBASE_WIDE_THREADS 128

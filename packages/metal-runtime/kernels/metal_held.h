@@ -26,25 +26,18 @@ struct HeldElements {
     }
   }
 
-  void load_values(constant RmsNormParams& p, device const float* x, uint first, uint step) {
-#pragma unroll
-    for (uint begin = 0; begin < kHeld; begin += kTogether) {
-      if (begin * step >= p.width) continue;
-#pragma unroll
-      for (uint k = begin; k < begin + kTogether; ++k) values[k] = x[min(first + k * step, p.width - 1)];
-    }
+  void load(constant RmsNormParams& p, device const float* x, uint first, uint step) { load_into(values, p.width, x, first, step); }
+
+  void load_residuals(constant RmsNormParams& p, device const float* residual, uint first, uint step) {
+    if (p.has_residual != 0) load_into(residuals, p.width, residual, first, step);
   }
 
-  void load(constant RmsNormParams& p, device const float* x, device const float* residual, uint first, uint step) {
+  static void load_into(thread float (&to)[kHeld], uint width, device const float* from, uint first, uint step) {
 #pragma unroll
     for (uint begin = 0; begin < kHeld; begin += kTogether) {
-      if (begin * step >= p.width) continue;
+      if (begin * step >= width) continue;
 #pragma unroll
-      for (uint k = begin; k < begin + kTogether; ++k) values[k] = x[min(first + k * step, p.width - 1)];
-      if (p.has_residual != 0) {
-#pragma unroll
-        for (uint k = begin; k < begin + kTogether; ++k) residuals[k] = residual[min(first + k * step, p.width - 1)];
-      }
+      for (uint k = begin; k < begin + kTogether; ++k) to[k] = from[min(first + k * step, width - 1)];
     }
   }
 

@@ -32,7 +32,8 @@ kernel void rms_norm(constant RmsNormParams& p [[buffer(0)]],
     HeldElements held;
     if (p.has_gain != 0) held.load_gains(p, gain + launch.shift[1], thread_index, step);
     nvidia::wait_for_inputs();
-    held.load(p, from, residual + row * p.residual_stride + offset, thread_index, step);
+    held.load(p, from, thread_index, step);
+    held.load_residuals(p, residual + row * p.residual_stride + offset, thread_index, step);
     const float own = held.squares(p.width, thread_index, step);
     const float squares = step == kLanes ? simd_sum(own) : sum_over_threads(own, partial, thread_index / kLanes, thread_index % kLanes);
     held.store(p, norm_factor(squares, p.width, p.eps), to, thread_index, step);

@@ -34,8 +34,8 @@ kernel void rms_norm_pair(constant RmsNormPairParams& p [[buffer(0)]],
   if (p.first.has_gain != 0) first.load_gains(p.first, gain0 + launch.shift[1], thread_index, step);
   if (p.second.has_gain != 0) second.load_gains(p.second, gain1 + launch.shift[3], thread_index, step);
   nvidia::wait_for_inputs();
-  first.load_values(p.first, x0 + ulong(row) * p.first.x_stride, thread_index, step);
-  second.load_values(p.second, x1 + ulong(row) * p.second.x_stride, thread_index, step);
+  first.load(p.first, x0 + ulong(row) * p.first.x_stride, thread_index, step);
+  second.load(p.second, x1 + ulong(row) * p.second.x_stride, thread_index, step);
   float squares0 = simd_sum(first.squares(width, thread_index, step)), squares1 = simd_sum(second.squares(width, thread_index, step));
   if (lane == 0) {
     partial[0][simdgroup] = squares0;

@@ -17,15 +17,15 @@ struct TileCost {
   uint32_t threads;
   uint32_t rows;
   uint32_t outputs;
-  uint32_t resident;  ///< threadgroups of a multiprocessor at once
+  uint32_t resident;  ///< threadgroups of linear_wide that a multiprocessor has at once
   double busy;        ///< of the multiprocessor, while it has enough threadgroups
   double alone;       ///< until a threadgroup has done it
   double fixed;       ///< beginning and end of a threadgroup
 };
 constexpr uint32_t kWide = MARKBASE_WIDE_THREADS, kWarpgroups = MARKBASE_WARPGROUP_THREADS;
-constexpr TileCost kTiles[] = {{kWarpgroups, 256, 128, 1, 1300, 1300, 10000},
-                               {kWarpgroups, 128, 128, 2, 850, 1000, 7000},
-                               {kWarpgroups, 64, 128, 2, 460, 750, 5000},
+constexpr TileCost kTiles[] = {{kWarpgroups, 256, 128, 0, 1300, 1300, 10000},
+                               {kWarpgroups, 128, 128, 0, 850, 1000, 7000},
+                               {kWarpgroups, 64, 128, 0, 460, 750, 5000},
                                {kWide, 128, 128, 2, 950, 1400, 6000},
                                {kWide, 64, 128, 3, 540, 850, 4500},
                                {kWide, 64, 64, 4, 290, 500, 3000}};
@@ -58,8 +58,8 @@ double estimate(const CommandContext& context, const LinearParams& p, const Tile
   const double multiprocessors = context.traits.multiprocessors;
   const uint32_t groups = divide_up(context.rows(), tile.rows) * blocks * shares;
   const uint32_t most = divide_up(groups, context.traits.multiprocessors);
-  const bool is_bf16 = tile.threads == kWarpgroups && p.weight[0].format == kWeightBf16;
-  const uint32_t resident = is_bf16 ? warpgroup_tiles(tile.rows, 16) : tile.resident;
+  const uint32_t bits = p.weight[0].format == kWeightAffine ? p.weight[0].bits : 16;
+  const uint32_t resident = tile.threads == kWarpgroups ? warpgroup_tiles(tile.rows, bits) : tile.resident;
   const uint32_t waves = divide_up(most, resident);
   const double span = std::max(most * tile.busy, waves * tile.alone);
   const double cycles = divide_up(spans, shares) * span + waves * tile.fixed;
@@ -78,9 +78,7 @@ bool is_wide(const CommandContext& context, const LinearWeightParams& weight, ui
   if (row_alignment(context.command, operand, weight_row_bytes(weight.format, weight.bits, p.in)) < 16) return false;
   if (weight.format != kWeightAffine) return weight.format == kWeightBf16;
   if (weight.bits % 2 != 0 || weight.scale_type != kScalarBf16 || (weight.group != kSpan && weight.group != 2 * kSpan)) return false;
-  // Scalars are copied by the word in which they are.
-  const bool has_words = uint64_t{weight.out} * (p.in / weight.group) % 2 == 0;
-  return has_words && operand_offset(context.command, operand + 1) % 4 == 0 && operand_offset(context.command, operand + 2) % 4 == 0;
+  return has_scalar_words(context.command, operand, uint64_t{weight.out} * (p.in / weight.group));
 }
 
 uint32_t wide_tile_named(const std::string& kernel) {

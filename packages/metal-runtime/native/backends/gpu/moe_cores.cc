@@ -18,8 +18,8 @@ constexpr uint32_t kMaxColumns = 3072;    ///< three units for each simdgroup
 constexpr uint32_t kMaxExperts = 256;
 constexpr uint32_t kMaxChosen = 32;
 constexpr uint32_t kTileRows = 16;       ///< weight rows of a threadgroup of moe_cores
-constexpr uint32_t kWideRows = 128;      ///< ... of moe_wide
-constexpr uint32_t kTileChoices = 32;  ///< of moe_wide
+constexpr uint32_t kWideRows = 128;      ///< ... of moe_wide and moe_warpgroup
+constexpr uint32_t kTileChoices = 32;    ///< of moe_wide
 /** Choices of an expert, on average, from which on moe_warpgroup takes them, and from which on in its larger tiles. */
 constexpr uint32_t kLeastShare = 16, kLargeShare = 72;
 constexpr uint32_t kWideThreads = 128;
@@ -122,18 +122,14 @@ struct ChoiceTiling {
   uint32_t most_tiles;  ///< that the choices of all rows make; see expert_tiles.h
 };
 
-/** The scales and biases of a weight are read by the word in which they are. */
-bool has_scalar_words(const Command& command, const MoeLinearParams& p, uint32_t index) {
-  const uint64_t scalars = uint64_t{p.weight[index].rows_per_expert} * p.experts * (p.in / kGroupColumns);
-  const uint32_t scales = kFirstWeight + 3 * index + 1;
-  return scalars % 2 == 0 && operand_offset(command, scales) % 4 == 0 && operand_offset(command, scales + 1) % 4 == 0;
-}
-
 ChoiceTiling choice_tiling(const CommandContext& context, const ExpertProducts& job) {
   const MoeLinearParams& p = job.p;
   const uint32_t choices = context.rows() * p.top_k, share = choices / p.experts;
   bool has_warpgroups = context.traits.has_warpgroups && share >= kLeastShare;
-  for (uint32_t i = 0; i < p.weights; ++i) has_warpgroups = has_warpgroups && has_scalar_words(context.command, context.params<MoeLinearParams>(), job.first_weight + i);
+  for (uint32_t i = 0; i < p.weights; ++i) {
+    const uint64_t scalars = uint64_t{p.weight[i].rows_per_expert} * p.experts * (p.in / kGroupColumns);
+    has_warpgroups = has_warpgroups && has_scalar_words(context.command, kFirstWeight + 3 * (job.first_weight + i), scalars);
+  }
   const uint32_t tile = !has_warpgroups ? kTileChoices : share >= kLargeShare ? 128 : 64;
   return {tile, has_warpgroups, std::min(choices / tile + p.experts, choices)};
 }

@@ -42,6 +42,11 @@ inline uint32_t row_alignment(const Command& command, uint32_t operand, size_t r
   return std::min(alignment_of(operand_offset(command, operand)), alignment_of(row_bytes));
 }
 
+/** True when `scalars` scales of the weight whose operands begin at `operand`, and its biases, can be read by the word in which one is. */
+inline bool has_scalar_words(const Command& command, uint32_t operand, uint64_t scalars) {
+  return scalars % 2 == 0 && operand_offset(command, operand + 1) % 4 == 0 && operand_offset(command, operand + 2) % 4 == 0;
+}
+
 /** Bytes that the address of every row of activations at an offset is a multiple of. */
 inline uint32_t activation_alignment(size_t offset, uint32_t stride) {
   return std::min(alignment_of(offset), alignment_of(size_t{stride} * sizeof(float)));
