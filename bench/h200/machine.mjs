@@ -101,7 +101,7 @@ export async function jit(session, check) {
   return { coldSeconds, texts };
 }
 
-/** The folder of the texts that the addon takes on this GPU. */
+/** What nvidia-smi says of the GPU, such as 9 or 8.6; 9 without one. */
 async function computeCapability(session) {
   const { stdout, failure } = await session.execute('nvidia-smi', [
     ...['--query-gpu=compute_cap', '--format=csv,noheader'],

@@ -19,9 +19,12 @@ Touch with_reader(const Touch& earlier, Touch self) {
       earlier.dispatch == self.dispatch && earlier.group == self.group && earlier.group_clock == self.group_clock;
   if (!is_same_time) return self;
   const bool is_same_simdgroup = earlier.thread / kSimdWidth == self.thread / kSimdWidth;
-  if (earlier.by == Touchers::kGroup || !is_same_simdgroup) self.by = Touchers::kGroup;
-  // A barrier of the simdgroup lies between, or not.
-  else if (earlier.simdgroup_clock == self.simdgroup_clock && (earlier.by == Touchers::kSimdgroup || earlier.thread != self.thread)) self.by = Touchers::kSimdgroup;
+  if (earlier.by == Touchers::kGroup || !is_same_simdgroup) {
+    self.by = Touchers::kGroup;
+  } else if (earlier.simdgroup_clock == self.simdgroup_clock) {
+    // No barrier of the simdgroup lies between.
+    self.by = earlier.thread == self.thread ? earlier.by : Touchers::kSimdgroup;
+  }
   return self;
 }
 
@@ -141,7 +144,7 @@ void AccessChecker::check_bounds(GroupRunner& runner, const char* address, size_
 
 void AccessChecker::check_order(GroupRunner& runner, TrackedMemory& memory, const Clock& clock, const char* address,
                                 size_t size, bool is_write, const void* from) {
-  const Touch self{serial_,     group_, thread_, clock.group, clock.simdgroups[simdgroup_]};
+  const Touch self{serial_, group_, thread_, clock.group, clock.simdgroups[simdgroup_]};
   for (size_t i = 0; i < size; ++i) {
     ByteState& byte = memory.at(address + i);
     const bool is_after_write = is_ordered(byte.write, clock, memory.first_unordered);
