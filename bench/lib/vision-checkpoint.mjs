@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { writeSafetensors } from '../../packages/loader/dist/index.js';
 import { weightPool } from './weight-pool.mjs';
 
-/** Shapes of the released towers, spec 1.2. */
+/** Shapes of the released towers, docs/gemma4.md section 1.2. */
 export const TOWERS = {
   e2b: { hidden: 768, inner: 3072, layers: 16, heads: 12, headDim: 64, clips: true, textWidth: 1536 },
   large: { hidden: 1152, inner: 4304, layers: 27, heads: 16, headDim: 72, clips: false, textWidth: 5376 },

@@ -5,7 +5,7 @@ const SCOPE = '@markbase/';
 const BELOW_MODELS = ['core', 'loader', 'metal-runtime'];
 
 /** Which packages of the workspace a package may import, as ARCHITECTURE.md lists them. @type {Record<string, readonly string[]>} */
-export const ALLOWED = {
+const ALLOWED = {
   core: [],
   loader: ['core'],
   'metal-runtime': ['core'],

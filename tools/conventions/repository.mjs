@@ -6,6 +6,7 @@ import path from 'node:path';
  * What the rules look at: the files that a commit of the working tree would hold.
  *
  * @typedef {object} Repository
+ * @property {string | null} root Folder on the disk, for rules that run a program; null for a sample in memory.
  * @property {readonly string[]} files Paths with forward slashes, relative to the root, sorted.
  * @property {(file: string) => string} text Content of a text file; empty for a binary one.
  * @property {(file: string) => number} sizeBytes Length of a file.
@@ -41,7 +42,7 @@ export function openRepository(root) {
   const files = [...new Set(listed.split('\0'))].filter(
     (file) => file !== '' && existsSync(path.join(root, file)),
   );
-  return repositoryOf(files.sort(), {
+  return repositoryOf(root, files.sort(), {
     read: (file) => readFileSync(path.join(root, file)),
     sizeBytes: (file) => statSync(path.join(root, file)).size,
   });
@@ -56,20 +57,22 @@ export function openRepository(root) {
 export function sampleRepository(contents) {
   /** @param {string} file */
   const read = (file) => Buffer.from(/** @type {string} */ (contents[file] ?? ''));
-  return repositoryOf(Object.keys(contents).sort(), { read, sizeBytes: (file) => read(file).length });
+  return repositoryOf(null, Object.keys(contents).sort(), { read, sizeBytes: (file) => read(file).length });
 }
 
 /**
+ * @param {string | null} root
  * @param {string[]} files
  * @param {{ read: (file: string) => Buffer, sizeBytes: (file: string) => number }} source
  * @returns {Repository}
  */
-function repositoryOf(files, source) {
+function repositoryOf(root, files, source) {
   /** @type {Map<string, string>} */
   const texts = new Map();
   /** @param {string} file */
   const isBinary = (file) => source.read(file).subarray(0, PROBE_BYTES).includes(0);
   return {
+    root,
     files,
     sizeBytes: source.sizeBytes,
     isBinary,

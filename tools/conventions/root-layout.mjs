@@ -1,4 +1,5 @@
 const FILES = new Set([
+  '.clang-format',
   '.editorconfig',
   '.gitattributes',
   '.gitignore',

@@ -1,6 +1,7 @@
 import { docComments } from './doc-comments.mjs';
 import { fileLength } from './file-length.mjs';
 import { fileNames } from './file-names.mjs';
+import { importCircles } from './import-circles.mjs';
 import { kernelFamilies } from './kernel-families.mjs';
 import { leftovers } from './leftovers.mjs';
 import { machinePaths } from './machine-paths.mjs';
@@ -11,6 +12,7 @@ import { registryHosts } from './registry-hosts.mjs';
 import { rootLayout } from './root-layout.mjs';
 import { treeSize } from './tree-size.mjs';
 import { typedErrors } from './typed-errors.mjs';
+import { unusedExports } from './unused-exports.mjs';
 
 /** All conventions that a tool can check, in the order in which they are reported. @type {readonly import('./repository.mjs').Rule[]} */
 export const rules = [
@@ -27,4 +29,6 @@ export const rules = [
   registryHosts,
   rootLayout,
   treeSize,
+  importCircles,
+  unusedExports,
 ];

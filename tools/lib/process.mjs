@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 export const repositoryRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
 /** Environment for child processes: no telemetry, no update notices, tools of the workspace first in PATH. */
-export const quietEnvironment = {
+const quietEnvironment = {
   ...process.env,
   TURBO_TELEMETRY_DISABLED: '1',
   TURBO_NO_UPDATE_NOTIFIER: '1',

@@ -29,6 +29,7 @@ export function writeReport(name, counts) {
 /**
  * The sum of all reports in a folder.
  *
+ * @public `.ci/run` calls it.
  * @param {string} folder
  * @returns {Counts}
  */

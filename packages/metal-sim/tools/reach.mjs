@@ -5,7 +5,7 @@
 // function, which the compiler may run instead.
 
 /** The newest macOS that METAL_SIM_MACOS plays. */
-export const NEWEST_SYSTEM = 26;
+const NEWEST_SYSTEM = 26;
 
 /**
  * Lines that only run elsewhere, with the reason.

@@ -291,6 +291,7 @@ export function addonTarget(mode) {
  * A program of plain C++ over the CUDA backend, which finds the stand-in for the driver when it runs. Where the addon over the
  * simulator was built, only the backend itself is compiled.
  *
+ * @public Tests of metal-runtime import it by a path that they compute.
  * @param {string} source
  * @returns {Target}
  */

@@ -3,7 +3,7 @@ import type { MixtureConfig } from './config.js';
 import type { MixtureWeights } from './weights.js';
 
 /**
- * The feed-forward block of a layer with experts, [R, D] → [R, D] (spec 2.4):
+ * The feed-forward block of a layer with experts, [R, D] → [R, D] (docs/gemma4.md section 2.4):
  * norm₁(dense(h)) + norm₂(Σ_x share_x · expert_x(norm(h))).
  *
  * @param dense the layer's dense MLP behind its own norm; it runs for every token
@@ -30,7 +30,8 @@ export function mixtureFeedForward(
 
 /**
  * Chooses experts by the un-normed stream: logits = (norm(h) · router.scale · D^(-1/2)) Wᵀ, softmax, top-k, renormalised,
- * times per_expert_scale (spec 2.9). The factor D^(-1/2) is applied to the logits. In float32 whatever the precision is.
+ * times per_expert_scale (docs/gemma4.md section 2.9). The factor D^(-1/2) is applied to the logits. In float32 whatever the
+ * precision is.
  */
 export function chooseExperts<R extends RowAxis>(
   ops: Ops,

@@ -78,7 +78,7 @@ export function loadMixture(
   }
 }
 
-/** Of the fused rows of an expert the first half is gate, the second up (spec 2.9). */
+/** Of the fused rows of an expert the first half is gate, the second up (docs/gemma4.md section 2.9). */
 function gateAndUp(fused: ExpertMatrix<'F', 'D'>): {
   gate: ExpertMatrix<'F', 'D'>;
   up: ExpertMatrix<'F', 'D'>;

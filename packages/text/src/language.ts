@@ -8,7 +8,7 @@ export interface Language {
   readonly tokenizer: Tokenizer;
   /** null = a base model, which is not made for conversations. */
   readonly template: ChatTemplate | null;
-  /** Tokens that end a turn, whatever the checkpoint's configuration says (spec 8.6). */
+  /** Tokens that end a turn, whatever the checkpoint's configuration says (docs/gemma4.md section 8.6). */
   readonly endOfTurnIds: readonly number[];
   /** Token that precedes plain text; null = none. */
   readonly bosId: number | null;

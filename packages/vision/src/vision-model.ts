@@ -169,7 +169,7 @@ export class VisionModel {
   }
 
   /**
-   * Turns the sampled frames of a video into soft tokens, each with its time (spec 3.6).
+   * Turns the sampled frames of a video into soft tokens, each with its time (docs/gemma4.md section 3.6).
    *
    * @param video a folder of pictures, an animated GIF or WebP, or any container that the installed ffmpeg decodes
    * @throws as `readVideo`, and as `encode`

@@ -1,4 +1,4 @@
-/** The numbers that tell the released text decoders apart (spec of the family; layers follow from them). */
+/** The numbers that tell the released text decoders apart (docs/gemma4.md section 1.1; layers follow from them). */
 export interface TextShape {
   readonly modelType: 'gemma4' | 'gemma4_unified';
   readonly vocabSize: number;

@@ -4,7 +4,7 @@ import { type AudioSource, isPcmAudio } from './audio-source.js';
 import type { DecodeContext, SamplePiece } from './sound-decoder.js';
 
 /** Largest sample that passes. Overdriven float files reach a few times 1; whole numbers of 16 bits by mistake, thousands. */
-export const MAX_AMPLITUDE = 32;
+const MAX_AMPLITUDE = 32;
 
 /**
  * Refuses NaN, infinities and samples far outside of [-1, 1].

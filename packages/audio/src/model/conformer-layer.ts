@@ -57,7 +57,7 @@ export interface LightConvolution {
   readonly end: ClippedLinear<'D', 'D'>;
 }
 
-/** One conformer block, [T, D] → [T, D] (spec 5.4). */
+/** One conformer block, [T, D] → [T, D] (docs/gemma4.md section 5.4). */
 export function conformerLayer(ops: Ops, layer: ConformerLayer, x: Value<'T', 'D'>): Value<'T', 'D'> {
   const { constants } = layer;
   let h = halfFeedForward(ops, constants, layer.feedForward1, x);

@@ -67,7 +67,7 @@ export function recordEncoder(ops: Ops, encoder: Encoder): void {
   ops.output(SOFT_TOKENS_OUTPUT, embed(ops, encoder.embedder, tower));
 }
 
-/** Features and mask → `[T, U]` (spec 5.3 to 5.6). */
+/** Features and mask → `[T, U]` (docs/gemma4.md sections 5.3 to 5.6). */
 function runTower(ops: Ops, encoder: TowerEncoder): Value<'T', 'U'> {
   const features = ops.input(FEATURES_INPUT, 'T', { axis: 'M', size: FRAMES_PER_ROW * encoder.melBins });
   const mask = ops.input(MASK_INPUT, 'T', { axis: 'M', size: FRAMES_PER_ROW });
@@ -100,7 +100,7 @@ function subsample(
   return ops.linear(h, projection);
 }
 
-/** The norm comes before the projection (spec 5.6). */
+/** The norm comes before the projection (docs/gemma4.md section 5.6). */
 function embed(ops: Ops, { normEps, projection }: Embedder, x: Value<'T', 'U'>): Value<'T', 'D'> {
   return ops.scope('embedder', () => ops.linear(ops.rmsNorm(x, null, { eps: normEps }), projection));
 }

@@ -7,7 +7,7 @@ const TIMESCALE = 10_000;
  * Position vectors [distances, width] of the distances 0, 1, 2 …: sines, then cosines, of d · τ_i with
  * τ_i = exp(-i · ln(10000) / (width / 2 - 1)).
  */
-export function positionVectors(distances: number, width: number): Float32Array {
+function positionVectors(distances: number, width: number): Float32Array {
   const half = width / 2;
   const rates = Float64Array.from({ length: half }, (_, i) =>
     Math.exp((-i * Math.log(TIMESCALE)) / Math.max(half - 1, 1)),

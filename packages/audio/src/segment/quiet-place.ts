@@ -4,7 +4,7 @@ const STEP = 160;
 const REACH_STEPS = 10;
 
 /** Samples behind a place that have to be known. */
-export const QUIET_REACH = REACH_STEPS * STEP;
+const QUIET_REACH = REACH_STEPS * STEP;
 
 /**
  * The quietest place to cut at: the index with the least variance of the samples `[index - 1600, index + 1600)`, among every 160th

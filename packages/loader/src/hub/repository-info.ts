@@ -90,7 +90,7 @@ function parseFile(item: unknown, url: string, bad: (reason: string) => never): 
 }
 
 /** True for a relative path of plain names, on every operating system. */
-export function isSafePath(path: string): boolean {
+function isSafePath(path: string): boolean {
   if (path.length > 1024 || /[\p{Cc}\\:*?"<>|]/u.test(path)) return false;
   return path.split('/').every((part) => part.length > 0 && part.length < 256 && !/^\.+$|[. ]$/.test(part));
 }

@@ -86,7 +86,7 @@ function withoutVanishedSide(
 }
 
 /** Requires one of the trained budgets. */
-export function checkBudget(budget: number): void {
+function checkBudget(budget: number): void {
   if ((IMAGE_TOKEN_BUDGETS as readonly number[]).includes(budget)) return;
   throw new InvalidArgumentError({
     argument: 'budget',

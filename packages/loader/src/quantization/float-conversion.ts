@@ -77,14 +77,14 @@ export function fromFloat32(values: Float32Array, dtype: FloatDType): Uint8Array
 }
 
 /** The bfloat16 nearest to a float32 given by its bits. */
-export function bfloat16Bits(bits: number): number {
+function bfloat16Bits(bits: number): number {
   // Rounding must not carry a NaN over into infinity: keep it quiet instead.
   if ((bits & 0x7fffffff) > 0x7f800000) return (bits >>> 16) | 0x40;
   return (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
 }
 
 /** The float16 nearest to a float32 given by its bits. */
-export function float16Bits(bits: number): number {
+function float16Bits(bits: number): number {
   const sign = (bits >>> 16) & 0x8000;
   const magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000) return sign | 0x7e00;

@@ -38,7 +38,7 @@ export function writeShardedCheckpoint(
 }
 
 /** As `writeShardedCheckpoint`, for tensors that are made together. */
-export async function writeGroups(
+async function writeGroups(
   directory: string,
   groups: readonly TensorGroup[],
   options: ShardedWriteOptions,
@@ -91,7 +91,7 @@ export async function stageGroups(
 }
 
 /** Adds a small file to those that wait for `commit`. */
-export async function stageFile(path: string, text: string, files: TemporaryFile[]): Promise<void> {
+async function stageFile(path: string, text: string, files: TemporaryFile[]): Promise<void> {
   const file = await TemporaryFile.create(path);
   files.push(file);
   await file.write(new TextEncoder().encode(text), 0);

@@ -27,9 +27,9 @@ export interface PromptRows {
   /** Position after the last row. */
   readonly end: number;
   readonly tokens: Int32Array;
-  /** Ids for the per-layer embedding: placeholders read the pad token (spec 2.3). */
+  /** Ids for the per-layer embedding: placeholders read the pad token (docs/gemma4.md section 2.3). */
   readonly layerTokens: Int32Array;
-  /** Last position that a row sees in sliding layers: the end of its image, or itself (spec 2.8). */
+  /** Last position that a row sees in sliding layers: the end of its image, or itself (docs/gemma4.md section 2.8). */
   readonly visibleEnd: Int32Array;
   readonly keys: readonly PositionKey[];
   /** The soft token of each row; null = an ordinary token. */

@@ -48,7 +48,7 @@ const DEFAULT_PREFILL_CHUNK = 512;
 /** On GPUs whose multiprocessors fewer rows do not fill, and whose memory has room for the caches and buffers of a longer step. */
 const LARGE_PREFILL_CHUNK = 2048;
 const LARGE_MEMORY_BYTES = 64e9;
-/** The largest budget of soft tokens for one image (spec 3.1). */
+/** The largest budget of soft tokens for one image (docs/gemma4.md section 3.1). */
 const LARGEST_IMAGE_TOKENS = 1120;
 
 /** Completes and checks the options of a model on a device. @throws InvalidArgumentError */

@@ -19,7 +19,7 @@ export interface VideoPart extends MediaPart {
 
 /**
  * Replaces the one placeholder of every medium by as many as it has soft tokens, between its delimiters; a video becomes
- * a line of frames with their times (spec 3.5, 3.6).
+ * a line of frames with their times (docs/gemma4.md sections 3.5 and 3.6).
  *
  * @throws InvalidArgumentError for parts without soft tokens and for media that the model has no tokens for
  */

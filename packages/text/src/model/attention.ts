@@ -3,7 +3,8 @@ import type { AttentionWeights, KeyValueWeights } from './layer.js';
 
 /**
  * Self-attention of one layer, `[R, D]` → `[R, D]`:
- * q = rope(norm(x Wq)), k = rope(norm(x Wk)), v = norm(x Wv), softmax(q kᵀ) v Wo with scale 1 (spec 2.5). A layer that
+ * q = rope(norm(x Wq)), k = rope(norm(x Wk)), v = norm(x Wv), softmax(q kᵀ) v Wo with scale 1 (docs/gemma4.md section 2.5). A
+ * layer that
  * shares a cache has no k and v of its own.
  *
  * @param x normed input of the layer

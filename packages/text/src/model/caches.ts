@@ -26,7 +26,7 @@ export interface Caches {
 
 /**
  * Positions that a layer's cache must hold. A sliding layer needs the window's W - 1 past keys beside all rows of a step,
- * since the first row of a step still sees them (spec 2.10).
+ * since the first row of a step still sees them (docs/gemma4.md section 2.10).
  */
 export function capacityTokens(layer: LayerConfig, windowTokens: number, sizes: CacheSizes): number {
   if (layer.kind === 'full') return sizes.contextTokens;

@@ -3,7 +3,7 @@ import { attention, attentionOfOutputs } from './attention.js';
 import type { Layer } from './layer.js';
 import type { RowInputs } from './row-inputs.js';
 
-/** One Gemma 4 block, [R, D] → [R, D]. Every branch is normalised going in and coming out (spec 2.4). */
+/** One Gemma 4 block, [R, D] → [R, D]. Every branch is normalised going in and coming out (docs/gemma4.md section 2.4). */
 export function decoderLayer<R extends RowAxis>(
   ops: Ops,
   layer: Layer,

@@ -32,7 +32,7 @@ export function recordDecoder(ops: Ops, decoder: Decoder, recording: DecoderReco
   return ops.scope('head', () => head(ops, decoder, out));
 }
 
-/** [T, D]: E[id] · s, with soft tokens in the place of placeholders (spec 2.2). */
+/** [T, D]: E[id] · s, with soft tokens in the place of placeholders (docs/gemma4.md section 2.2). */
 export function embedTokens(ops: Ops, decoder: Decoder, maxSoftTokens: number): Value<'T', 'D'> {
   const h = ops.embed(decoder.embedding, { scale: decoder.embeddingScale });
   if (maxSoftTokens === 0) return h;
@@ -41,7 +41,7 @@ export function embedTokens(ops: Ops, decoder: Decoder, maxSoftTokens: number): 
 }
 
 /**
- * [T, LP]: (E_ple[id] · sqrt(P) + norm(h₀ W · D^(-1/2))) · 2^(-1/2), normed per layer (spec 2.3).
+ * [T, LP]: (E_ple[id] · sqrt(P) + norm(h₀ W · D^(-1/2))) · 2^(-1/2), normed per layer (docs/gemma4.md section 2.3).
  *
  * @param embedded the merged, scaled embedding h₀
  * @returns null when the model has no per-layer embeddings

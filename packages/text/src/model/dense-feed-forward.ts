@@ -9,7 +9,7 @@ export interface DenseWeights {
   readonly down: Matrix<'D', 'F'>;
 }
 
-/** The dense feed-forward branch: down(gelu_tanh(gate(x)) · up(x)) with x = norm(h) (spec 2.1). */
+/** The dense feed-forward branch: down(gelu_tanh(gate(x)) · up(x)) with x = norm(h) (docs/gemma4.md section 2.1). */
 export function denseFeedForward(weights: DenseWeights): FeedForward {
   return {
     run(ops, h) {

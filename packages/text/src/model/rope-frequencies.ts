@@ -11,7 +11,7 @@ export interface RopeFrequencies {
 
 /**
  * Inverse frequency of pair i of a head of width K: theta^(-2i/K) for i < rotaryPairs, else 0, so that the pair passes
- * through (spec 2.6). Computed in double precision.
+ * through (docs/gemma4.md section 2.6). Computed in double precision.
  */
 export function inverseFrequencies({ headDim, rope }: Pick<LayerConfig, 'headDim' | 'rope'>): Float32Array {
   return Float32Array.from({ length: headDim / 2 }, (_, pair) =>

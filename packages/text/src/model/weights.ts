@@ -53,7 +53,7 @@ export interface LoadedDecoder {
  * Maps the weights of a decoder. Nothing is copied but one number per layer.
  *
  * @throws WeightMapError with every tensor that is missing, of a wrong shape, or that nothing uses; keys and values of
- *   layers that share a cache may be there or not (spec 2.7)
+ *   layers that share a cache may be there or not (docs/gemma4.md section 2.7)
  * @throws UnsupportedModelError when the model has experts and no `feedForward` was given
  * @throws OutOfMemoryError before anything is loaded, when the device copies weights and has too little memory
  */
@@ -222,7 +222,7 @@ function layerPath(index: number): string {
   return `${ROOT}.layers.${index}`;
 }
 
-/** `value` rounded to the nearest number of a stored type, as the reference multiplies with it (spec 2.2). */
+/** `value` rounded to the nearest number of a stored type, as the reference multiplies with it (docs/gemma4.md section 2.2). */
 function roundTo(value: number, dtype: FloatType): number {
   return toFloat32(fromFloat32(Float32Array.of(value), dtype), dtype)[0]!;
 }

@@ -70,7 +70,7 @@ export function patchify(image: RgbImage, layout: PatchLayout): Patches {
   return { patchEdge, blockEdge, patchCount, softTokens, patchWidth, pixels, positions };
 }
 
-/** What a byte becomes: [0, 1] for the unified embedder, [-1, 1] for the towers (2 (p - 0.5), spec 3.2). */
+/** What a byte becomes: [0, 1] for the unified embedder, [-1, 1] for the towers (2 (p - 0.5), docs/gemma4.md section 3.2). */
 export type PixelRange = 'unit' | 'symmetric';
 
 const VALUES: Readonly<Record<PixelRange, Float32Array>> = {

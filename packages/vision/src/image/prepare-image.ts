@@ -25,7 +25,7 @@ export interface PrepareOptions extends DecodeOptions {
 }
 
 /**
- * Decodes, resizes to the size for the budget, and cuts into patches (spec 3.1).
+ * Decodes, resizes to the size for the budget, and cuts into patches (docs/gemma4.md section 3.1).
  *
  * @throws as `decodeImage`; InvalidArgumentError for another budget, before anything is read
  */

@@ -8,7 +8,8 @@ import type { RgbImage } from './rgb-image.js';
 const TURN_MS = 10;
 
 /**
- * Antialiased bicubic resize of 8-bit pixels, width first, then height, each rounded to bytes (spec 3.1): the same bytes
+ * Antialiased bicubic resize of 8-bit pixels, width first, then height, each rounded to bytes (docs/gemma4.md section 3.1):
+ * the same bytes
  * as the reference's.
  *
  * A picture that has the size already is returned as it is.

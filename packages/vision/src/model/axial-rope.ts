@@ -1,6 +1,6 @@
 /**
  * Angles of the axial rope: for a patch at (x, y) a row of the head's width K, cosines then sines of x · f_i, then those of
- * y · f_i, with f_i = theta^(-2i / (K/2)) for i < K/4 (spec 3.3).
+ * y · f_i, with f_i = theta^(-2i / (K/2)) for i < K/4 (docs/gemma4.md section 3.3).
  */
 export class AxialRope {
   readonly #frequencies: Float32Array;

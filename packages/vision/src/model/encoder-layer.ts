@@ -4,7 +4,9 @@ import type { ClippedLinear, EncoderLayer } from './layer.js';
 /** Each half of a head turns with one coordinate of the picture. */
 const ROPE_AXES = 2;
 
-/** One block of the encoder, [T, U] → [T, U]: every branch is normalised going in and coming out (spec 3.3). */
+/**
+ * One block of the encoder, [T, U] → [T, U]: every branch is normalised going in and coming out (docs/gemma4.md section 3.3).
+ */
 export function encoderLayer(
   ops: Ops,
   layer: EncoderLayer,

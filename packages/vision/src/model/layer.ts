@@ -32,7 +32,7 @@ export interface EncoderLayer {
   readonly postFeedForwardNorm: Vector<'U'>;
 }
 
-/** Into the text model: a norm without gain, then a projection (spec 3.4). */
+/** Into the text model: a norm without gain, then a projection (docs/gemma4.md section 3.4). */
 export interface Projector {
   readonly normEps: number;
   readonly projection: Matrix<'D', 'U'>;

@@ -7,7 +7,7 @@ export const PIXELS_INPUT = 'pixels';
 /** Input [T, K]: angles of the patches, as `AxialRope` writes them; of towers only. */
 export const ROPE_INPUT = 'rope';
 
-/** eps of the layer norms of the unified embedder (spec 4.1). */
+/** eps of the layer norms of the unified embedder (docs/gemma4.md section 4.1). */
 const LAYER_NORM_EPS = 1e-5;
 
 /** Output [N, U]: rows behind pooling and standardisation; of towers only. */
@@ -19,7 +19,7 @@ export const SOFT_OUTPUT = 'soft';
  * Records a tower: patches [T, M] of whole pictures, those of one soft token side by side → soft tokens [N, D].
  *
  * A step has the x of every patch as its token and the row of its y in the table of positions as its layer token; its
- * output rows are the first patches of the soft tokens (spec 3.2 to 3.4).
+ * output rows are the first patches of the soft tokens (docs/gemma4.md sections 3.2 to 3.4).
  */
 export function recordTower(ops: Ops, tower: Tower): void {
   const { width, headWidth, patchWidth, pooledPatches, standard } = tower;
@@ -40,7 +40,10 @@ export function recordTower(ops: Ops, tower: Tower): void {
   ops.output(SOFT_OUTPUT, project(ops, rows, tower.projector));
 }
 
-/** Records the embedder of 12B: patches [T, M] → soft tokens, one for every patch; positions as in `recordTower` (spec 4.1). */
+/**
+ * Records the embedder of 12B: patches [T, M] → soft tokens, one for every patch; positions as in `recordTower`
+ * (docs/gemma4.md section 4.1).
+ */
 export function recordUnified(ops: Ops, unified: UnifiedEmbedder): void {
   const pixels = ops.input(PIXELS_INPUT, 'T', { axis: 'M', size: unified.patchWidth });
   const { patchNorm, denseNorm, positionNorm } = unified;

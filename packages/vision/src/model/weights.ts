@@ -106,7 +106,7 @@ async function loadLayer(mapper: Mapper, config: TowerConfig, path: string): Pro
   };
 }
 
-/** The `.linear.` infix is there whether the tower clips or not; the bounds lie beside it (spec 7.2). */
+/** The `.linear.` infix is there whether the tower clips or not; the bounds lie beside it (docs/gemma4.md section 7.2). */
 async function loadLinear<Out extends Axis, In extends Axis>(
   mapper: Mapper,
   config: TowerConfig,

@@ -13,7 +13,7 @@ export interface MpegHeader {
 }
 
 /** Bytes of a header. */
-export const MPEG_HEADER_BYTES = 4;
+const MPEG_HEADER_BYTES = 4;
 const SAMPLE_RATES = [44_100, 48_000, 32_000] as const;
 /** kbit/s by index 1 to 14; layers I to III of version 1, then layer I and layers II and III of versions 2 and 2.5. */
 const BIT_RATES = {

@@ -1,0 +1,33 @@
+import { runChecker } from './run-checker.mjs';
+
+/** Biome follows the imports of the checkout that its configuration lies in. */
+const CONFIG = 'tools/conventions/circles.biome.json';
+
+/**
+ * Parts that still have circles. The list shrinks to nothing.
+ *
+ * @type {readonly string[]}
+ */
+const EXEMPT = [
+  'packages/metal-runtime/',
+  'packages/text/src/chat/',
+  'packages/text/src/tokenizer/',
+  'apps/playground/src/playground-api/',
+];
+
+/** No file imports itself through others, imports of types included. @type {import('./repository.mjs').Rule} */
+export const importCircles = {
+  name: 'import-circles',
+  check({ root }) {
+    if (root === null) return [];
+    const args = ['lint', `--config-path=${CONFIG}`, '--max-diagnostics=none', '--reporter=json', '.'];
+    const { diagnostics } = runChecker('biome', args, root);
+    return diagnostics
+      .filter((/** @type {any} */ { category }) => category === 'lint/suspicious/noImportCycles')
+      .map(
+        (/** @type {any} */ { location }) =>
+          `${location.path}:${location.start.line}: ends in a circle of imports`,
+      )
+      .filter((/** @type {string} */ finding) => !EXEMPT.some((part) => finding.startsWith(part)));
+  },
+};
