@@ -20,6 +20,7 @@ it('tree-size: accepts small data where data belongs', () => {
   const repository = sampleRepository({
     'fixtures/a.safetensors': new Uint8Array(11e6),
     'packages/demo-model/model/a.safetensors': new Uint8Array(7e6),
+    'docs/images/a.png': new Uint8Array(1e6),
     'packages/text/src/a.ts': 'text',
   });
   expect(treeSize.check(repository)).toEqual([]);
@@ -29,7 +30,8 @@ it.each([
   ['fixtures beyond 12 MB', { 'fixtures/a': new Uint8Array(12e6) }, 'fixtures/: 12.0 MB'],
   ['a shard beyond 8 MB', { 'packages/demo-model/model/a.safetensors': new Uint8Array(8e6) }, 'shards below'],
   ['a built file', { 'packages/text/a.node': new Uint8Array(16) }, 'a binary file'],
-  ['a tree beyond 34 MB', { 'docs/a.md': 'x'.repeat(34e6) }, '.: 34.0 MB'],
+  ['images beyond 2 MB', { 'docs/images/a.png': new Uint8Array(2e6) }, 'docs/images/: 2.0 MB'],
+  ['a tree beyond 36 MB', { 'docs/a.md': 'x'.repeat(36e6) }, '.: 36.0 MB'],
 ])('tree-size: rejects %s', (_, contents, message) => {
   const findings = treeSize.check(sampleRepository(contents as Record<string, string | Uint8Array>));
   expect(findings).toEqual([expect.stringContaining(message)]);

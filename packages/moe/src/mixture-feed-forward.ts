@@ -30,8 +30,8 @@ export function mixtureFeedForward(
 
 /**
  * Chooses experts by the un-normed stream: logits = (norm(h) · router.scale · D^(-1/2)) Wᵀ, softmax, top-k, renormalised,
- * times per_expert_scale (docs/gemma4.md section 2.9). The factor D^(-1/2) is applied to the logits. In float32 whatever the
- * precision is.
+ * times per_expert_scale (docs/gemma4.md section 2.9). The factor D^(-1/2) is applied to the logits. In float32 whatever
+ * the precision is.
  */
 export function chooseExperts<R extends RowAxis>(
   ops: Ops,

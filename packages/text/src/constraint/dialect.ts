@@ -55,8 +55,8 @@ export const JSON_DIALECT: Dialect = {
 };
 
 /**
- * The syntax of tool calls (docs/gemma4.md section 8.4): strings between quote tokens, names bare and in alphabetical order,
- * no white space.
+ * The syntax of tool calls (docs/gemma4.md section 8.4): strings between quote tokens, names bare and in alphabetical
+ * order, no white space.
  *
  * @param quoteId id of the quote token
  */

@@ -2,10 +2,8 @@ import type { Ops, RowAxis, Value } from '@markbase/metal-runtime';
 import type { AttentionWeights, KeyValueWeights } from './layer.js';
 
 /**
- * Self-attention of one layer, `[R, D]` → `[R, D]`:
- * q = rope(norm(x Wq)), k = rope(norm(x Wk)), v = norm(x Wv), softmax(q kᵀ) v Wo with scale 1 (docs/gemma4.md section 2.5). A
- * layer that
- * shares a cache has no k and v of its own.
+ * Self-attention of one layer, `[R, D]` → `[R, D]`: q = rope(norm(x Wq)), k = rope(norm(x Wk)), v = norm(x Wv), softmax(q
+ * kᵀ) v Wo with scale 1 (docs/gemma4.md section 2.5). A layer that shares a cache has no k and v of its own.
  *
  * @param x normed input of the layer
  * @param rope cosines and sines of the layer's kind

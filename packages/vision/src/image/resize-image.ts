@@ -9,8 +9,7 @@ const TURN_MS = 10;
 
 /**
  * Antialiased bicubic resize of 8-bit pixels, width first, then height, each rounded to bytes (docs/gemma4.md section 3.1):
- * the same bytes
- * as the reference's.
+ * the same bytes as the reference's.
  *
  * A picture that has the size already is returned as it is.
  */

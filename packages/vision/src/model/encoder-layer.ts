@@ -5,7 +5,8 @@ import type { ClippedLinear, EncoderLayer } from './layer.js';
 const ROPE_AXES = 2;
 
 /**
- * One block of the encoder, [T, U] → [T, U]: every branch is normalised going in and coming out (docs/gemma4.md section 3.3).
+ * One block of the encoder, [T, U] → [T, U]: every branch is normalised going in and coming out (docs/gemma4.md section
+ * 3.3).
  */
 export function encoderLayer(
   ops: Ops,

@@ -42,8 +42,8 @@ export interface PreparedFrame extends Omit<DecodedFrame, 'image'> {
 }
 
 /**
- * The frames of a video as a model takes them (docs/gemma4.md section 3.6): sampled evenly, each prepared as a picture of its
- * own.
+ * The frames of a video as a model takes them (docs/gemma4.md section 3.6): sampled evenly, each prepared as a picture of
+ * its own.
  *
  * @param input a folder of pictures, an animated GIF or WebP, or any container that the installed ffmpeg decodes
  * @returns frames in order, at least one
