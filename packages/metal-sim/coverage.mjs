@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { kernelFiles } from '../metal-runtime/scripts/kernel-files.mjs';
 import { missingTools } from './tools/clang.mjs';
 import { buildTarget } from './tools/compile.mjs';
 import { addLinesThatNeverCompiled, readCoverage } from './tools/coverage-report.mjs';
@@ -18,7 +19,6 @@ const root = path.resolve(packageRoot, '../..');
 const folder = path.join(packageRoot, 'build/coverage');
 const cache = path.join(folder, 'kernels');
 const backend = path.join(runtimeRoot, 'native/backends/metal');
-const kernelFolder = path.join(runtimeRoot, 'kernels');
 const LONGEST_RUN_MS = 900_000;
 const CONFORMANCE = 'packages/metal-runtime/test/metal-conformance.test.ts';
 /** What macOS 26 adds. */
@@ -149,11 +149,11 @@ const sources = [
     file: path.join(backend, name),
     key: path.join(backend, name),
   })),
-  ...readdirSync(kernelFolder).map((name) => ({
+  ...kernelFiles().map((file) => ({
     part: 'kernels',
-    name,
-    file: path.join(kernelFolder, name),
-    key: name,
+    name: path.basename(file),
+    file,
+    key: path.basename(file),
   })),
 ];
 const rows = [];

@@ -1,18 +1,10 @@
 // Checks Metal kernels with a strict front end: `node packages/metal-sim/msl-check.mjs [file.metal ...]`. Without files, all
 // kernels of metal-runtime. Address spaces are real types here, overloads are Metal's, and what Metal lacks is refused.
-import { readdirSync } from 'node:fs';
-import path from 'node:path';
-import { checkKernel, prepareCheck } from './tools/check.mjs';
+import { checkKernel, metalFiles, prepareCheck } from './tools/check.mjs';
 import { missingTools } from './tools/clang.mjs';
-import { runtimeRoot } from './tools/targets.mjs';
 
-const kernels = path.join(runtimeRoot, 'kernels');
-const files = process.argv.slice(2);
-if (files.length === 0) {
-  for (const name of readdirSync(kernels).sort()) {
-    if (name.endsWith('.metal')) files.push(path.join(kernels, name));
-  }
-}
+const chosen = process.argv.slice(2);
+const files = chosen.length > 0 ? chosen : metalFiles();
 const missing = missingTools();
 if (missing !== null) {
   console.log(`msl-check: skipped: ${missing}`);

@@ -1,7 +1,30 @@
-const RUNTIME = 'packages/metal-runtime';
+import path from 'node:path';
+import { importsOf } from './package-imports.mjs';
+
+const RUNTIME = 'packages/metal-runtime/';
+const FAMILIES = `${RUNTIME}families/`;
+
+/** What every family has, by its name. @type {readonly ((family: string) => string)[]} */
+const MEMBERS = [
+  (family) => `${family}_params.h`,
+  (family) => `${family}.metal`,
+  () => 'node.ts',
+  () => 'oracle.ts',
+  () => 'cpu.cc',
+  () => 'plan.cc',
+];
+
+/** What else it may have; a name says which layer reads the file. */
+const OTHERS = /^(?:\w+\.(?:metal|h)|(?:cpu|plan)_\w+\.cc|oracle-[a-z0-9-]+\.ts)$/;
+
+/** What the TypeScript of a family may import, besides its own folder. @type {readonly [file: RegExp, targets: RegExp][]} */
+const MAY_IMPORT = [
+  [/^node\.ts$/, /^(?:src\/|families\/\w+\/node\.)/],
+  [/^oracle/, /^(?:src\/|conformance\/|families\/\w+\/oracle[.-])/],
+];
 
 /**
- * A kernel family is one name in every layer: parameters, op, host half, CPU kernel, conformance cases.
+ * A kernel family is a folder with all of its members: parameters, kernels for the CPU and GPUs, plan, node, oracle.
  *
  * @type {import('./repository.mjs').Rule}
  */
@@ -11,66 +34,50 @@ export const kernelFamilies = {
     const files = new Set(repository.files);
     const findings = [];
     for (const family of familiesOf(repository)) {
-      const kebab = family.replaceAll('_', '-');
-      /** @type {[what: string, isThere: boolean][]} */
-      const members = [
-        [
-          `src/ops/${kebab}.ts`,
-          files.has(`${RUNTIME}/src/ops/${kebab}.ts`) || isRecorded(repository, family),
-        ],
-        [`native/ops/${family}.cc`, files.has(`${RUNTIME}/native/ops/${family}.cc`)],
-        [
-          `native/backends/cpu/kernels/${family}.cc`,
-          files.has(`${RUNTIME}/native/backends/cpu/kernels/${family}.cc`),
-        ],
-        [
-          `conformance/${kebab}.ts`,
-          files.has(`${RUNTIME}/conformance/${kebab}.ts`) || hasCases(repository, family),
-        ],
-      ];
-      for (const [what, isThere] of members) {
-        if (!isThere) findings.push(`${RUNTIME}/kernels/${family}_params.h: the family has no ${what}`);
+      for (const member of MEMBERS) {
+        const file = `${FAMILIES}${family}/${member(family)}`;
+        if (!files.has(file)) findings.push(`${file}: every family has one`);
       }
+    }
+    for (const file of files) {
+      if (!file.startsWith(FAMILIES)) continue;
+      const [family = '', name, ...deeper] = file.slice(FAMILIES.length).split('/');
+      if (name === undefined || deeper.length > 0) {
+        findings.push(`${file}: families/ has one folder for each family, and nothing else`);
+        continue;
+      }
+      const isMember = MEMBERS.some((member) => member(family) === name);
+      if (!isMember && !OTHERS.test(name)) findings.push(`${file}: no part of a family is called so`);
+      if (name.endsWith('.ts')) findings.push(...strayImports(repository, file, name));
     }
     return findings;
   },
 };
 
 /**
- * Names of the families, from their parameter headers. `scalar_type.h` and other shared headers are none.
+ * Names of the families, which are those of their folders.
  *
  * @param {import('./repository.mjs').Repository} repository
  */
 export function familiesOf(repository) {
-  return repository.files.flatMap((file) => {
-    const match = /^packages\/metal-runtime\/kernels\/([a-z0-9_]+)_params\.h$/.exec(file);
+  const names = repository.files.flatMap((file) => {
+    const match = /^packages\/metal-runtime\/families\/(\w+)\//.exec(file);
     return match ? [/** @type {string} */ (match[1])] : [];
   });
+  return [...new Set(names)];
 }
 
 /**
- * True when TypeScript names the family where it records commands.
- *
  * @param {import('./repository.mjs').Repository} repository
- * @param {string} family
+ * @param {string} file
+ * @param {string} name
  */
-function isRecorded(repository, family) {
-  const mention = new RegExp(`['"\`]${family}['"\`]`);
-  return repository.files.some(
-    (file) =>
-      /^packages\/metal-runtime\/src\/(?:ops|recorder)\//.test(file) && mention.test(repository.text(file)),
-  );
-}
-
-/**
- * True when a file of conformance cases declares the family; close relatives may share a file.
- *
- * @param {import('./repository.mjs').Repository} repository
- * @param {string} family
- */
-function hasCases(repository, family) {
-  return repository.files.some(
-    (file) =>
-      file.startsWith(`${RUNTIME}/conformance/`) && repository.text(file).includes(`name: '${family}'`),
-  );
+function strayImports(repository, file, name) {
+  const allowed = MAY_IMPORT.find(([of]) => of.test(name))?.[1];
+  const folder = path.posix.dirname(file);
+  return importsOf(repository.text(file))
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => path.posix.join(folder, specifier))
+    .filter((target) => !target.startsWith(`${folder}/`) && !allowed?.test(target.slice(RUNTIME.length)))
+    .map((target) => `${file}: imports ${target}, which ${name} may not`);
 }

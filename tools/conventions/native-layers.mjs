@@ -2,19 +2,27 @@ import { eachLine } from './repository.mjs';
 
 const NATIVE = 'packages/metal-runtime/native/';
 const KERNELS = 'packages/metal-runtime/kernels/';
+const FAMILIES = 'packages/metal-runtime/families/';
 const NODE_API = /^(?:napi|napi-inl|node_api|js_native_api|node|v8|uv)\.h$/;
 const APPLE = /^(?:Metal|Foundation|CoreFoundation|IOKit|MetalPerformanceShaders)\//;
+
+/** What kernels are made of: what they share, and the parameters and kernels of families. */
+const KERNEL_LAYERS = ['kernels', 'families'];
 
 /** What a layer may include besides itself and the standard library. @type {Record<string, readonly string[]>} */
 const MAY_INCLUDE = {
   kernels: [],
+  // By the role of a file: `cpu*` for the CPU, `plan*` for every kind of GPU, all others are kernels and their headers.
+  families: ['kernels'],
+  'families (cpu)': ['device', ...KERNEL_LAYERS, 'backends/cpu'],
+  'families (plan)': ['device', ...KERNEL_LAYERS, 'backends/gpu'],
   device: [],
-  ops: ['device', 'kernels'],
+  ops: ['device', ...KERNEL_LAYERS],
   'backends/cpu': ['device', 'kernels'],
   // Plans of steps, for every kind of GPU.
-  'backends/gpu': ['device', 'kernels'],
+  'backends/gpu': ['device', ...KERNEL_LAYERS, 'families (plan)'],
   'backends/metal': ['device', 'kernels', 'backends/gpu'],
-  'backends/cuda': ['device', 'kernels', 'backends/gpu'],
+  'backends/cuda': ['device', 'kernels', 'backends/gpu', 'families (plan)'],
   // The list of backends: the one place that knows all of them.
   backends: ['device', 'backends/cpu', 'backends/gpu', 'backends/metal', 'backends/cuda'],
   binding: ['device', 'ops', 'kernels', 'backends'],
@@ -25,7 +33,9 @@ export const nativeLayers = {
   name: 'native-layers',
   check(repository) {
     const sources = repository.files.filter(
-      (file) => (file.startsWith(NATIVE) || file.startsWith(KERNELS)) && /\.(?:cc|h|mm|metal)$/.test(file),
+      (file) =>
+        [NATIVE, KERNELS, FAMILIES].some((folder) => file.startsWith(folder)) &&
+        /\.(?:cc|h|mm|metal)$/.test(file),
     );
     /** @type {string[]} */
     const findings = [];
@@ -53,14 +63,16 @@ export const nativeLayers = {
  * @returns {string | null}
  */
 function problemWith(include, file, layer, sources) {
-  if (layer === 'kernels' && file.endsWith('.h') && include !== 'stdint.h') {
+  if (KERNEL_LAYERS.includes(layer) && file.endsWith('.h') && include !== 'stdint.h') {
     return `<${include}>: a parameter header includes only <stdint.h>, for it is compiled for GPUs too`;
   }
   if (NODE_API.test(include) && layer !== 'binding') return `<${include}>: only binding/ knows Node`;
   if (APPLE.test(include) && layer !== 'backends/metal')
     return `<${include}>: only backends/metal knows Apple`;
   // Includes are written as file names or as paths below an include folder.
-  const targets = sources.filter((source) => source.endsWith(`/${include.replace(/^(?:\.\.?\/)+/, '')}`));
+  const ending = `/${include.replace(/^(?:\.\.?\/)+/, '')}`;
+  const beside = file.slice(0, file.lastIndexOf('/')) + ending;
+  const targets = sources.includes(beside) ? [beside] : sources.filter((source) => source.endsWith(ending));
   const layers = targets.map(layerOf).filter((target) => target !== null);
   if (layers.length === 0 || layers.includes(layer)) return null;
   const allowed = MAY_INCLUDE[layer] ?? [];
@@ -74,6 +86,10 @@ function problemWith(include, file, layer, sources) {
  */
 function layerOf(file) {
   if (file.startsWith(KERNELS)) return 'kernels';
+  if (file.startsWith(FAMILIES)) {
+    const role = /\/(cpu|plan)(?:_\w+)?\.(?:cc|h)$/.exec(file)?.[1];
+    return role === undefined ? 'families' : `families (${role})`;
+  }
   const match = /^(device|ops|binding|backends(?:\/(?:cpu|gpu|metal|cuda)(?=\/))?)\//.exec(
     file.slice(NATIVE.length),
   );

@@ -21,6 +21,9 @@ const ALLOWED = {
 /** Tests may also run on the packaged checkpoint, which depends on nothing. */
 const TESTS_MAY_ADD = ['demo-model'];
 
+/** What is built or tested, below the folder of a package. */
+const SOURCES = /^(?:src|families|test)\/.*\.(?:ts|tsx)$/;
+
 const IMPORT = /(?:\bfrom\s*|\bimport\s*\(\s*|^\s*import\s+)(['"])([\w@./:#-]+)\1/gm;
 
 /** Packages import each other only downwards, by name, and only what their package.json declares. @type {import('./repository.mjs').Rule} */
@@ -32,8 +35,8 @@ export const packageImports = {
       const folder = packageFolderOf(file);
       if (folder === null || folder.includes('/npm/')) continue;
       if (file === `${folder}/package.json`) findings.push(...checkManifest(repository, file, folder));
-      else if (file.startsWith(`${folder}/src/`) || file.startsWith(`${folder}/test/`)) {
-        if (/\.(?:ts|tsx)$/.test(file)) findings.push(...checkSource(repository, file, folder));
+      else if (SOURCES.test(file.slice(folder.length + 1))) {
+        findings.push(...checkSource(repository, file, folder));
       }
     }
     return findings;

@@ -1,24 +1,25 @@
-import { attention } from './attention.js';
-import { causalConv } from './causal-conv.js';
-import { columnAffine } from './column-affine.js';
+import { attention } from '../families/attention/oracle.js';
+import { causalConv } from '../families/causal_conv/oracle.js';
+import { columnAffine } from '../families/column_affine/oracle.js';
+import { conv2d } from '../families/conv2d/oracle.js';
+import { elementwise } from '../families/elementwise/oracle.js';
+import { embed } from '../families/embed/oracle.js';
+import { gatherRows } from '../families/gather_rows/oracle.js';
+import { kvAppend } from '../families/kv_append/oracle.js';
+import { kvCopy } from '../families/kv_copy/oracle.js';
+import { layerNorm } from '../families/layer_norm/oracle.js';
+import { linear } from '../families/linear/oracle.js';
+import { localAttention } from '../families/local_attention/oracle.js';
+import { moeCombine } from '../families/moe_combine/oracle.js';
+import { moeLinear } from '../families/moe_linear/oracle.js';
+import { moeRoute } from '../families/moe_route/oracle.js';
+import { poolRows } from '../families/pool_rows/oracle.js';
+import { rmsNorm } from '../families/rms_norm/oracle.js';
+import { rope } from '../families/rope/oracle.js';
+import { ropeTable } from '../families/rope_table/oracle.js';
+import { sample } from '../families/sample/oracle.js';
+import { segmentAttention } from '../families/segment_attention/oracle.js';
 import type { ConformanceFamily } from './conformance-case.js';
-import { conv2d } from './conv2d.js';
-import { elementwise } from './elementwise.js';
-import { embed } from './embed.js';
-import { gatherRows } from './gather-rows.js';
-import { kvAppend } from './kv-append.js';
-import { kvCopy } from './kv-copy.js';
-import { layerNorm } from './layer-norm.js';
-import { linear } from './linear.js';
-import { localAttention } from './local-attention.js';
-import { moeCombine } from './moe-combine.js';
-import { moeLinear } from './moe-linear.js';
-import { moeRoute } from './moe-route.js';
-import { poolRows } from './pool-rows.js';
-import { rmsNorm } from './rms-norm.js';
-import { rope, ropeTable } from './rope.js';
-import { sample } from './sample.js';
-import { segmentAttention } from './segment-attention.js';
 
 /** Every kernel family's table. */
 export const FAMILIES: readonly ConformanceFamily[] = [

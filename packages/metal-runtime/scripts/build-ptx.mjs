@@ -11,6 +11,7 @@ import { missingTools } from '../../metal-sim/tools/clang.mjs';
 import { ARCHITECTURES, compilerHash, compileToPtx, deviceSource } from '../../metal-sim/tools/ptx.mjs';
 import { usesTensors } from '../../metal-sim/tools/stage.mjs';
 import { BuildError } from '../../metal-sim/tools/targets.mjs';
+import { metalFiles, sourceName } from './kernel-files.mjs';
 import { assemble, describePtx, findAssembler, finishPtx, splitPtx, usesWarpgroups } from './ptx-text.mjs';
 
 /** Changes when the meaning of entries and their parameters, or their files, does; the host takes this number alone. */
@@ -20,7 +21,6 @@ const ABI = 2;
 const TEXT = '2';
 
 const packageRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
-const kernels = path.join(packageRoot, 'kernels');
 const output = path.join(packageRoot, 'build/ptx');
 const architectures = /** @type {import('../../metal-sim/tools/ptx.mjs').Architecture[]} */ (
   Object.keys(ARCHITECTURES)
@@ -130,17 +130,15 @@ async function build() {
   await prepareCheck();
   const compiler = compilerHash();
   const assembler = process.argv.includes('--assemble') ? findAssembler() : null;
-  const files = [kernels, path.join(kernels, 'nvidia')]
-    .flatMap((folder) => readdirSync(folder).map((name) => path.join(folder, name)))
-    // PTX has no tensor operations of Metal 4, and no plan names their kernels: Metal takes them in place of others.
-    .filter((file) => file.endsWith('.metal') && !usesTensors(file));
+  // PTX has no tensor operations of Metal 4, and no plan names their kernels: Metal takes them in place of others.
+  const files = metalFiles({ withNvidia: true }).filter((file) => !usesTensors(file));
   let compiled = 0;
   /** @type {Record<string, Record<string, Awaited<ReturnType<typeof describe>>>>} */
   const sources = {};
   await runAll(
     files.map((file) => async () => {
-      const name = path.basename(file, '.metal');
-      const device = deviceSource(file, [kernels]);
+      const name = sourceName(file);
+      const device = deviceSource(file);
       const targets = targetsOf(device.source);
       for (const architecture of targets) {
         const isNew = await compile(name, device, architecture, compiler);

@@ -1,22 +1,22 @@
 // Compiles every kernel with Apple's own compiler: `node scripts/compile-kernels.mjs`, on a Mac with Xcode. The addon compiles
 // its kernels when they are first used; this finds what the compiler refuses before anybody uses it.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { flatten } from './embed-kernels.mjs';
+import { metalFiles } from './kernel-files.mjs';
 
-const kernels = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../kernels');
 /** Tensors need Metal 4, which the SDK of macOS 26 brings. */
 const sdk = spawnSync('xcrun', ['-sdk', 'macosx', '--show-sdk-version'], { encoding: 'utf8' });
 const hasTensors = Number.parseInt(sdk.stdout ?? '', 10) >= 26;
 const folder = mkdtempSync(path.join(os.tmpdir(), 'markbase-kernels-'));
 let failures = 0;
 try {
-  for (const name of readdirSync(kernels).filter((file) => file.endsWith('.metal'))) {
+  for (const file of metalFiles()) {
+    const name = path.basename(file);
     const source = path.join(folder, name);
-    const text = flatten(name);
+    const text = flatten(file);
     const needsTensors = text.includes('#include <metal_tensor>');
     if (needsTensors && !hasTensors) {
       console.log(`${name}: skipped, this SDK is older than that of macOS 26`);

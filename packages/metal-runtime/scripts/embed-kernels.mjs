@@ -1,27 +1,28 @@
 // Writes the Metal kernels into a C++ file: `node scripts/embed-kernels.mjs [--nvidia] <output.cc>`.
 // Metal compiles source text that cannot include files, so every kernel is written with its headers in place.
-// --nvidia adds those of kernels/nvidia, for the stand-in of NVIDIA's driver.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+// --nvidia adds those that only NVIDIA GPUs have, for the stand-in of NVIDIA's driver.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-
-const kernels = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../kernels');
+import { includedFile, metalFiles, sourceName } from './kernel-files.mjs';
 
 /**
  * The text of a file with its own headers in place, each once. Line directives keep error messages readable.
  *
- * @param {string} name
+ * @param {string} file
  * @param {Set<string>} seen
  * @returns {string}
  */
-export function flatten(name, seen = new Set()) {
-  seen.add(name);
-  const lines = readFileSync(path.join(kernels, name), 'utf8').split('\n');
+export function flatten(file, seen = new Set()) {
+  seen.add(file);
+  const name = path.basename(file);
+  const lines = readFileSync(file, 'utf8').split('\n');
   const out = [`#line 1 "${name}"`];
   lines.forEach((line, index) => {
     const header = /^#include "([^"]+)"/.exec(line)?.[1];
     if (header !== undefined) {
-      if (!seen.has(header)) out.push(flatten(header, seen));
+      const included = includedFile(file, header);
+      if (!seen.has(included)) out.push(flatten(included, seen));
       out.push(`#line ${index + 2} "${name}"`);
     } else if (!/^#pragma once|^#include <stdint\.h>/.test(line)) out.push(line);
     else out.push('');
@@ -29,16 +30,14 @@ export function flatten(name, seen = new Set()) {
   return out.join('\n');
 }
 
-/** The C++ file. @param {string[]} folders of kernels @returns {string} */
-function embedded(folders) {
-  const names = folders
-    .flatMap((folder) => readdirSync(path.join(kernels, folder)).map((name) => path.join(folder, name)))
-    .filter((name) => name.endsWith('.metal'));
-  const entries = names.sort().map((name) => {
+/** The C++ file. @param {boolean} withNvidia @returns {string} */
+function embedded(withNvidia) {
+  const files = metalFiles({ withNvidia });
+  const entries = files.map((file) => {
     // Compilers limit the length of one literal; neighbouring ones are joined.
-    const pieces = flatten(name).match(/[\s\S]{1,8000}/g) ?? [];
+    const pieces = flatten(file).match(/[\s\S]{1,8000}/g) ?? [];
     const literal = pieces.map((piece) => `R"metal(${piece})metal"`).join('\n');
-    return `    {"${path.basename(name, '.metal')}", ${literal}},`;
+    return `    {"${sourceName(file)}", ${literal}},`;
   });
   return [
     '// Written by scripts/embed-kernels.mjs.',
@@ -47,7 +46,7 @@ function embedded(folders) {
     'namespace markbase::metal {',
     '',
     `const KernelSource kKernelSources[] = {\n${entries.join('\n')}\n};`,
-    `const size_t kKernelSourceCount = ${names.length};`,
+    `const size_t kKernelSourceCount = ${files.length};`,
     '',
     '}  // namespace markbase::metal',
     '',
@@ -61,6 +60,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     process.exitCode = 1;
   } else {
     mkdirSync(path.dirname(path.resolve(output)), { recursive: true });
-    writeFileSync(output, embedded(process.argv.includes('--nvidia') ? ['', 'nvidia'] : ['']));
+    writeFileSync(output, embedded(process.argv.includes('--nvidia')));
   }
 }

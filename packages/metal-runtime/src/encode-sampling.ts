@@ -1,7 +1,7 @@
 import { types } from 'node:util';
+import { MAX_TOP_LOGPROBS } from '../families/sample/node.js';
 import { check } from './check.js';
 import type { NativeStep } from './native.js';
-import { MAX_TOP_LOGPROBS } from './ops/sample.js';
 import type { SamplingParams } from './step.js';
 
 /** Numbers of one SampleParams in device/step.h. */

@@ -1,3 +1,5 @@
+export type { Routing } from '../families/moe_route/node.js';
+export { MAX_TOP_LOGPROBS } from '../families/sample/node.js';
 export type { Axes, Axis, RowAxis } from './axes.js';
 export {
   type Device,
@@ -15,9 +17,7 @@ export {
 } from './device.js';
 export { checkSampling } from './encode-sampling.js';
 export type { FeedForward, FeedForwardFactory, FeedForwardRequest } from './feed-forward.js';
-export type { Routing } from './ops/moe-route.js';
 export type { Ops } from './ops/ops.js';
-export { MAX_TOP_LOGPROBS } from './ops/sample.js';
 export type { Value } from './ops/value.js';
 export type { PlannedDispatch, Program, ProgramPlan, RecordOptions } from './program.js';
 export { FUSION_NAMES } from './recorder/fusions/index.js';

@@ -1,10 +1,10 @@
 import { types } from 'node:util';
 import { NonFiniteError } from '@markbase/core';
+import { MAX_TOP_LOGPROBS } from '../families/sample/node.js';
 import { check } from './check.js';
 import { encodeSampling } from './encode-sampling.js';
 import type { NativePort, NativeStep } from './native.js';
 import type { StepArray } from './ops/node.js';
-import { MAX_TOP_LOGPROBS } from './ops/sample.js';
 import type { ByteValues, InputValues, StepInput, StepResult } from './step.js';
 
 const ROW_ARRAYS = [

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { checkBriefly } from '../conformance/check-briefly.js';
 import { checkCase } from '../conformance/check-case.js';
 import { FAMILIES } from '../conformance/index.js';
-import { linear } from '../conformance/linear.js';
+import { linear } from '../families/linear/oracle.js';
 import type { Device } from '../src/index.js';
 import { isOverStandIn, missingCudaParts, openCuda } from './cuda-host.js';
 import { plannedKernels } from './planned-kernels.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { linear } from '../conformance/linear.js';
 import { findChangedBits, findDifference, runCase } from '../conformance/run-case.js';
+import { linear } from '../families/linear/oracle.js';
 import { type Device, openDevice } from '../src/index.js';
 
 /** A device of the simulator that plays a version of macOS: kernels are chosen when a device is opened. */

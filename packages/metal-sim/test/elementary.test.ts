@@ -9,8 +9,8 @@ import { KernelRunner } from './kernel-runner.js';
 // place of the exact result.
 
 const POINTS = 4096;
-const header = ['metal_math.h', 'metal_angle.h']
-  .map((name) => readFileSync(path.join(runtimeRoot, 'kernels', name), 'utf8').replace('#pragma once', ''))
+const header = ['kernels/metal_math.h', 'families/rope_table/metal_angle.h']
+  .map((name) => readFileSync(path.join(runtimeRoot, name), 'utf8').replace('#pragma once', ''))
   .join('\n');
 
 interface Sweep {

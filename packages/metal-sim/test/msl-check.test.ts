@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkKernel, prepareCheck } from '../tools/check.mjs';
+import { checkKernel, metalFiles, prepareCheck } from '../tools/check.mjs';
 import { missingTools } from '../tools/clang.mjs';
-import { packageRoot, runtimeRoot } from '../tools/targets.mjs';
+import { packageRoot } from '../tools/targets.mjs';
 import { badSamples } from './bad-samples.js';
 
 describe.skipIf(missingTools() !== null)('msl-check', { timeout: 120_000 }, () => {
@@ -44,11 +44,7 @@ describe.skipIf(missingTools() !== null)('msl-check', { timeout: 120_000 }, () =
 
   it('has at least 30 samples', () => expect(badSamples.length).toBeGreaterThanOrEqual(30));
 
-  const kernels = path.join(runtimeRoot, 'kernels');
-  const files = readdirSync(kernels)
-    .filter((name) => name.endsWith('.metal'))
-    .map((name) => path.join(kernels, name));
-  it.each([...files, path.join(packageRoot, 'sample/sum.metal')])('accepts %s', (file) => {
+  it.each([...metalFiles(), path.join(packageRoot, 'sample/sum.metal')])('accepts %s', (file) => {
     expect(checkKernel(file)).toBeNull();
   });
 });

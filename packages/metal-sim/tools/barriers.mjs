@@ -1,7 +1,7 @@
 // The barriers and fences of kernels, and which kernels can reach them.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { runtimeRoot } from './targets.mjs';
+import { kernelFiles } from '../../metal-runtime/scripts/kernel-files.mjs';
 
 const BARRIER = /\b(?:threadgroup_barrier|simdgroup_barrier|atomic_thread_fence)\s*\(/;
 /** The beginning of a function or kernel. */
@@ -16,11 +16,9 @@ const EXPLANATION = /^\/\/ No test can miss this barrier: (.+)$/;
  * @typedef {{file: string, line: number, text: string, explanation: string | null}} Barrier
  */
 
-/** Everything in metal-runtime's folder of kernels. @returns {Sources} */
+/** All kernels of metal-runtime that Metal compiles, and their headers. @returns {Sources} */
 export function readKernels() {
-  const folder = path.join(runtimeRoot, 'kernels');
-  const names = readdirSync(folder).filter((name) => /\.(?:metal|h)$/.test(name));
-  return new Map(names.sort().map((name) => [name, readFileSync(path.join(folder, name), 'utf8')]));
+  return new Map(kernelFiles().map((file) => [path.basename(file), readFileSync(file, 'utf8')]));
 }
 
 /** The reason in the comment that ends above a line. @param {readonly string[]} lines @param {number} index */

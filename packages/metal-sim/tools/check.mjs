@@ -5,6 +5,8 @@ import { buildTarget } from './compile.mjs';
 import { pipe, stage } from './stage.mjs';
 import { BuildError, checkTarget, packageRoot } from './targets.mjs';
 
+export { metalFiles } from '../../metal-runtime/scripts/kernel-files.mjs';
+
 /** Builds the rewriter when it is missing or old. */
 export async function prepareCheck() {
   const built = await buildTarget(checkTarget());

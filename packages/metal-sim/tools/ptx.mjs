@@ -40,11 +40,10 @@ const FLAGS = [
  * The C++ that a kernel file becomes, and what its entries take. `prepareCheck` built the rewriter before.
  *
  * @param {string} file
- * @param {string[]} [includes] folders of headers, beside the file's own
  * @returns {DeviceSource}
  */
-export function deviceSource(file, includes = []) {
-  const staged = stage(file, ['-DMARKBASE_NVIDIA=1', ...includes.map((folder) => `-I${folder}`)]);
+export function deviceSource(file) {
+  const staged = stage(file, ['-DMARKBASE_NVIDIA=1']);
   if (!staged.isOk) throw new BuildError(staged.message);
   const rewritten = pipe(checkTarget().output, ['--ptx'], staged.output);
   if (!rewritten.isOk) throw new BuildError(rewritten.message);

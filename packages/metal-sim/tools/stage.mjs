@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { INCLUDE_FOLDERS } from '../../metal-runtime/scripts/kernel-files.mjs';
 import { CLANG } from './clang.mjs';
 import { packageRoot } from './targets.mjs';
 
@@ -28,8 +29,9 @@ export function usesTensors(file) {
  */
 export function stage(file, options = []) {
   const folder = path.join(packageRoot, 'msl/stage');
-  const language = ['-E', '-x', 'c++', '-std=c++17', '-nostdinc', `-I${folder}`, `-I${path.dirname(file)}`];
+  const language = ['-E', '-x', 'c++', '-std=c++17', '-nostdinc', `-I${folder}`];
+  const includes = INCLUDE_FOLDERS.map((shared) => `-I${shared}`);
   const version = usesTensors(file) ? 400 : 320;
   const defines = ['-D__METAL__=1', `-D__METAL_VERSION__=${version}`, '-D__METAL_MACOS__=1', '-DMETAL_SIM=1'];
-  return pipe(CLANG, [...language, ...defines, ...options, file], '');
+  return pipe(CLANG, [...language, ...includes, ...defines, ...options, file], '');
 }

@@ -240,6 +240,18 @@ function embedKernels(kind = 'metal') {
   return output;
 }
 
+/** Where the sources of a GPU's backend find headers. @param {'metal' | 'cuda'} backend */
+function gpuIncludes(backend) {
+  const folders = ['kernels', 'families', 'native/device', 'native/ops', 'native/backends/gpu'];
+  return [...folders, `native/backends/${backend}`].map((folder) => `-I${path.join(runtimeRoot, folder)}`);
+}
+
+/** How a GPU cuts the commands of each family into launches. */
+function planSources() {
+  const families = path.join(runtimeRoot, 'families');
+  return filesIn(families, /^\w+$/).flatMap((folder) => filesIn(folder, /^plan(?:_\w+)?\.cc$/));
+}
+
 /**
  * The addon with the Metal backend and, of the CPU backend, only what every build needs.
  *
@@ -248,9 +260,12 @@ function embedKernels(kind = 'metal') {
  */
 export function addonTarget(mode) {
   const native = path.join(runtimeRoot, 'native');
-  const folders = ['kernels', 'native/device', 'native/ops', 'native/backends/metal', 'native/backends/gpu'];
-  const includes = folders.map((folder) => `-I${path.join(runtimeRoot, folder)}`);
-  const flags = [...commonFlags(mode), ...includes, '-DMARKBASE_METAL_KIND="metal-sim"', '-DMARKBASE_NO_CPU'];
+  const flags = [
+    ...commonFlags(mode),
+    ...gpuIncludes('metal'),
+    '-DMARKBASE_METAL_KIND="metal-sim"',
+    '-DMARKBASE_NO_CPU',
+  ];
   const node = [
     `-isystem${headerPackage('node-addon-api')}`,
     `-isystem${headerPackage('node-api-headers', 'include')}`,
@@ -266,7 +281,7 @@ export function addonTarget(mode) {
   const metal = ['backends/metal', 'backends/gpu'].flatMap((folder) =>
     filesIn(path.join(native, folder), /\.(?:mm|cc)$/),
   );
-  metal.push(embedKernels());
+  metal.push(...planSources(), embedKernels());
   const counters = mode === 'coverage' ? COUNTERS : [];
   const suffix = mode === 'plain' ? '' : `-${mode}`;
   return {
@@ -298,12 +313,12 @@ export function addonTarget(mode) {
 export function cudaHostTarget(source) {
   const native = path.join(runtimeRoot, 'native');
   const addon = addonTarget('plain');
-  const shared = addon.units.filter((unit) => /\/native\/(?:device|ops|backends\/gpu)\//.test(unit.source));
+  const shared = addon.units.filter((unit) =>
+    /\/native\/(?:device|ops|backends\/gpu)\/|\/families\//.test(unit.source),
+  );
   const flags = [
     ...commonFlags('plain'),
-    ...['kernels', 'native/device', 'native/ops', 'native/backends/gpu', 'native/backends/cuda'].map(
-      (folder) => `-I${path.join(runtimeRoot, folder)}`,
-    ),
+    ...gpuIncludes('cuda'),
     `-I${path.join(packageRoot, 'native/cuda')}`,
     '-DMARKBASE_CUDA=1',
     '-DMARKBASE_NO_CPU',

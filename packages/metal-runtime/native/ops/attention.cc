@@ -1,4 +1,4 @@
-#include "attention_params.h"
+#include "attention/attention_params.h"
 
 #include "op_call.h"
 

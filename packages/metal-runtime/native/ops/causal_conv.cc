@@ -1,4 +1,4 @@
-#include "causal_conv_params.h"
+#include "causal_conv/causal_conv_params.h"
 
 #include "op_call.h"
 

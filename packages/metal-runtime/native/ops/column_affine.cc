@@ -1,4 +1,4 @@
-#include "column_affine_params.h"
+#include "column_affine/column_affine_params.h"
 
 #include "op_call.h"
 

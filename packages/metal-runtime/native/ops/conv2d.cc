@@ -1,4 +1,4 @@
-#include "conv2d_params.h"
+#include "conv2d/conv2d_params.h"
 
 #include "op_call.h"
 

@@ -1,4 +1,4 @@
-#include "elementwise_params.h"
+#include "elementwise/elementwise_params.h"
 
 #include "op_call.h"
 

@@ -1,4 +1,4 @@
-#include "embed_params.h"
+#include "embed/embed_params.h"
 
 #include "op_call.h"
 

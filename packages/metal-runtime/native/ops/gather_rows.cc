@@ -1,4 +1,4 @@
-#include "gather_rows_params.h"
+#include "gather_rows/gather_rows_params.h"
 
 #include "op_call.h"
 

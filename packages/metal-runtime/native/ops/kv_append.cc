@@ -1,4 +1,4 @@
-#include "kv_append_params.h"
+#include "kv_append/kv_append_params.h"
 
 #include "op_call.h"
 

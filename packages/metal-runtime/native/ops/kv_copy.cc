@@ -1,4 +1,4 @@
-#include "kv_copy_params.h"
+#include "kv_copy/kv_copy_params.h"
 
 #include "op_call.h"
 

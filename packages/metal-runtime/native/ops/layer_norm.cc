@@ -1,4 +1,4 @@
-#include "layer_norm_params.h"
+#include "layer_norm/layer_norm_params.h"
 
 #include "op_call.h"
 

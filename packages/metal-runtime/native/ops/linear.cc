@@ -1,4 +1,4 @@
-#include "linear_params.h"
+#include "linear/linear_params.h"
 
 #include "op_call.h"
 

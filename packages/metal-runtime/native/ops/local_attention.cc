@@ -1,4 +1,4 @@
-#include "local_attention_params.h"
+#include "local_attention/local_attention_params.h"
 
 #include "op_call.h"
 

@@ -1,4 +1,4 @@
-#include "moe_combine_params.h"
+#include "moe_combine/moe_combine_params.h"
 
 #include "op_call.h"
 

@@ -1,4 +1,4 @@
-#include "moe_linear_params.h"
+#include "moe_linear/moe_linear_params.h"
 
 #include "moe_route.h"
 

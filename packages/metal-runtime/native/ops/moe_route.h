@@ -1,6 +1,6 @@
 #pragma once
 
-#include "moe_route_params.h"
+#include "moe_route/moe_route_params.h"
 #include "op_call.h"
 
 namespace markbase {

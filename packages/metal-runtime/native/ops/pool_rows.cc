@@ -1,4 +1,4 @@
-#include "pool_rows_params.h"
+#include "pool_rows/pool_rows_params.h"
 
 #include "op_call.h"
 

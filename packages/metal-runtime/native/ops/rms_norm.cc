@@ -1,4 +1,4 @@
-#include "rms_norm_params.h"
+#include "rms_norm/rms_norm_params.h"
 
 #include "op_call.h"
 

@@ -1,4 +1,4 @@
-#include "rope_params.h"
+#include "rope/rope_params.h"
 
 #include "op_call.h"
 

@@ -1,4 +1,4 @@
-#include "rope_table_params.h"
+#include "rope_table/rope_table_params.h"
 
 #include "op_call.h"
 

@@ -1,4 +1,4 @@
-#include "sample_params.h"
+#include "sample/sample_params.h"
 
 #include "op_call.h"
 

@@ -1,4 +1,4 @@
-#include "segment_attention_params.h"
+#include "segment_attention/segment_attention_params.h"
 
 #include "op_call.h"
 

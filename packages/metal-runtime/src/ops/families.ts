@@ -1,26 +1,26 @@
+import { attention } from '../../families/attention/node.js';
+import { causalConv } from '../../families/causal_conv/node.js';
+import { columnAffine } from '../../families/column_affine/node.js';
+import { conv2d } from '../../families/conv2d/node.js';
+import { elementwise } from '../../families/elementwise/node.js';
+import { embed } from '../../families/embed/node.js';
+import { gatherRows } from '../../families/gather_rows/node.js';
+import { kvAppend } from '../../families/kv_append/node.js';
+import { kvCopy } from '../../families/kv_copy/node.js';
+import { layerNorm } from '../../families/layer_norm/node.js';
+import { linear } from '../../families/linear/node.js';
+import { localAttention } from '../../families/local_attention/node.js';
+import { moeCombine } from '../../families/moe_combine/node.js';
+import { moeLinear } from '../../families/moe_linear/node.js';
+import { moeRoute } from '../../families/moe_route/node.js';
+import { poolRows } from '../../families/pool_rows/node.js';
+import { rmsNorm } from '../../families/rms_norm/node.js';
+import { rope } from '../../families/rope/node.js';
+import { ropeTable } from '../../families/rope_table/node.js';
+import { sample } from '../../families/sample/node.js';
+import { segmentAttention } from '../../families/segment_attention/node.js';
 import type { Graph, Node } from '../recorder/graph.js';
-import { attention } from './attention.js';
-import { causalConv } from './causal-conv.js';
-import { columnAffine } from './column-affine.js';
-import { conv2d } from './conv2d.js';
-import { elementwise } from './elementwise.js';
-import { embed } from './embed.js';
-import { gatherRows } from './gather-rows.js';
-import { kvAppend } from './kv-append.js';
-import { kvCopy } from './kv-copy.js';
-import { layerNorm } from './layer-norm.js';
-import { linear } from './linear.js';
-import { localAttention } from './local-attention.js';
-import { moeCombine } from './moe-combine.js';
-import { moeLinear } from './moe-linear.js';
-import { moeRoute } from './moe-route.js';
 import type { EncodedCommand, EncodeOptions, Family, StepArray } from './node.js';
-import { poolRows } from './pool-rows.js';
-import { rmsNorm } from './rms-norm.js';
-import { rope } from './rope.js';
-import { ropeTable } from './rope-table.js';
-import { sample } from './sample.js';
-import { segmentAttention } from './segment-attention.js';
 
 const families: { readonly [Kind in Node['kind']]: Family<Extract<Node, { kind: Kind }>> } = {
   embed,

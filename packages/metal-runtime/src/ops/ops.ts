@@ -1,3 +1,4 @@
+import type { Routing } from '../../families/moe_route/node.js';
 import type { Axis, RowAxis } from '../axes.js';
 import type {
   ConvKernel,
@@ -8,7 +9,6 @@ import type {
   RelativeKeys,
   Vector,
 } from '../weights.js';
-import type { Routing } from './moe-route.js';
 import type { Value } from './value.js';
 
 /**

@@ -1,24 +1,24 @@
-import type { AttentionNode } from '../ops/attention.js';
-import type { CausalConvNode } from '../ops/causal-conv.js';
-import type { ColumnAffineNode } from '../ops/column-affine.js';
-import type { Conv2dNode } from '../ops/conv2d.js';
-import type { ElementwiseNode } from '../ops/elementwise.js';
-import type { EmbedNode } from '../ops/embed.js';
-import type { GatherRowsNode } from '../ops/gather-rows.js';
-import type { KvAppendNode } from '../ops/kv-append.js';
-import type { KvCopyNode } from '../ops/kv-copy.js';
-import type { LayerNormNode } from '../ops/layer-norm.js';
-import type { LinearNode } from '../ops/linear.js';
-import type { LocalAttentionNode } from '../ops/local-attention.js';
-import type { MoeCombineNode } from '../ops/moe-combine.js';
-import type { MoeLinearNode } from '../ops/moe-linear.js';
-import type { MoeRouteNode } from '../ops/moe-route.js';
-import type { PoolRowsNode } from '../ops/pool-rows.js';
-import type { RmsNormNode } from '../ops/rms-norm.js';
-import type { RopeNode } from '../ops/rope.js';
-import type { RopeTableNode } from '../ops/rope-table.js';
-import type { SampleNode } from '../ops/sample.js';
-import type { SegmentAttentionNode } from '../ops/segment-attention.js';
+import type { AttentionNode } from '../../families/attention/node.js';
+import type { CausalConvNode } from '../../families/causal_conv/node.js';
+import type { ColumnAffineNode } from '../../families/column_affine/node.js';
+import type { Conv2dNode } from '../../families/conv2d/node.js';
+import type { ElementwiseNode } from '../../families/elementwise/node.js';
+import type { EmbedNode } from '../../families/embed/node.js';
+import type { GatherRowsNode } from '../../families/gather_rows/node.js';
+import type { KvAppendNode } from '../../families/kv_append/node.js';
+import type { KvCopyNode } from '../../families/kv_copy/node.js';
+import type { LayerNormNode } from '../../families/layer_norm/node.js';
+import type { LinearNode } from '../../families/linear/node.js';
+import type { LocalAttentionNode } from '../../families/local_attention/node.js';
+import type { MoeCombineNode } from '../../families/moe_combine/node.js';
+import type { MoeLinearNode } from '../../families/moe_linear/node.js';
+import type { MoeRouteNode } from '../../families/moe_route/node.js';
+import type { PoolRowsNode } from '../../families/pool_rows/node.js';
+import type { RmsNormNode } from '../../families/rms_norm/node.js';
+import type { RopeNode } from '../../families/rope/node.js';
+import type { RopeTableNode } from '../../families/rope_table/node.js';
+import type { SampleNode } from '../../families/sample/node.js';
+import type { SegmentAttentionNode } from '../../families/segment_attention/node.js';
 
 /** One recorded operation, plain or fused; the fused parts are optional fields. */
 export type Node =

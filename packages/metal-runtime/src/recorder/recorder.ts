@@ -1,14 +1,14 @@
 // Long because it implements the whole vocabulary, one short method an operation.
 import { InvalidArgumentError, ShapeMismatchError } from '@markbase/core';
+import { CONV_TAPS } from '../../families/conv2d/node.js';
+import type { ElementwiseNode } from '../../families/elementwise/node.js';
+import { MAX_LOCAL_REACH } from '../../families/local_attention/node.js';
+import type { AnyExpertMatrix } from '../../families/moe_linear/node.js';
+import type { Routing } from '../../families/moe_route/node.js';
+import { MAX_TOP_LOGPROBS } from '../../families/sample/node.js';
 import type { Axis, RowAxis } from '../axes.js';
 import type { DeviceBuffer } from '../device.js';
-import { CONV_TAPS } from '../ops/conv2d.js';
-import type { ElementwiseNode } from '../ops/elementwise.js';
-import { MAX_LOCAL_REACH } from '../ops/local-attention.js';
-import type { AnyExpertMatrix } from '../ops/moe-linear.js';
-import type { Routing } from '../ops/moe-route.js';
 import type { Ops } from '../ops/ops.js';
-import { MAX_TOP_LOGPROBS } from '../ops/sample.js';
 import type { Value } from '../ops/value.js';
 import type { ConvKernel, DepthwiseKernel, ExpertMatrix, KvCache, Matrix, Vector } from '../weights.js';
 import type { Graph, Node, Rows } from './graph.js';

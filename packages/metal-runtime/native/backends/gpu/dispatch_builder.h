@@ -48,7 +48,7 @@ class Scratch {
 
 /** What plans need to know of a GPU. */
 struct GpuTraits {
-  uint32_t multiprocessors = 0;  ///< of an NVIDIA GPU, for whose tensor cores kernels/nvidia are; 0: another GPU
+  uint32_t multiprocessors = 0;  ///< of an NVIDIA GPU, for whose tensor cores *_nvidia.metal are; 0: another GPU
   uint32_t shared_bytes = 0;     ///< of an NVIDIA GPU: threadgroup memory that a threadgroup can have
   bool has_warpgroups = false;   ///< an NVIDIA GPU of compute capability 9.x, whose tensor cores multiply for four simdgroups at once
   uint32_t wide_tile = 0;        ///< of many rows, the only tile that is taken where it can be; see wide_tile_named
@@ -121,6 +121,8 @@ class DispatchBuilder {
   DispatchBuilder& scratch(uint32_t argument, size_t offset, size_t bytes, bool is_written);
   DispatchBuilder& step(uint32_t argument, StepArray array);
   DispatchBuilder& grid(uint32_t x, uint32_t y, uint32_t z, uint32_t threads);
+  /** A grid of one thread an element of [rows, width], with the rows of the command. */
+  DispatchBuilder& elements(uint32_t width) { return grid(divide_up(width, kRowThreads), context_.rows(), 1, kRowThreads); }
   DispatchBuilder& shared_row(uint32_t width, uint32_t chunk);
   DispatchBuilder& shared_bytes(uint32_t bytes);
 

@@ -1,19 +1,19 @@
 #include "merge.h"
 
-#include "attention_linear.h"
-#include "attention_params.h"
-#include "elementwise_params.h"
-#include "embed_params.h"
-#include "linear_norm.h"
-#include "linear_params.h"
-#include "rms_norm_params.h"
-#include "rope_table_params.h"
+#include "attention/attention_linear.h"
+#include "attention/attention_params.h"
+#include "elementwise/elementwise_params.h"
+#include "embed/embed_params.h"
+#include "linear/linear_norm.h"
+#include "linear/linear_params.h"
+#include "rms_norm/rms_norm_params.h"
+#include "rope_table/rope_table_params.h"
 #include "weight_formats.h"
 
-#include "attention_spans.h"
-#include "begin_step.h"
-#include "linear_cores.h"
-#include "rms_norm_pair.h"
+#include "attention/plan_spans.h"
+#include "embed/begin_step.h"
+#include "linear/plan_cores.h"
+#include "rms_norm/rms_norm_pair.h"
 
 namespace markbase::gpu {
 

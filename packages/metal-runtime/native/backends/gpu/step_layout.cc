@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "sample_params.h"
+#include "sample/sample_params.h"
 #include "step_samples.h"
 
 namespace markbase::gpu {

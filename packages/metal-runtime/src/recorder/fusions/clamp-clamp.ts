@@ -1,4 +1,4 @@
-import type { ElementwiseNode } from '../../ops/elementwise.js';
+import type { ElementwiseNode } from '../../../families/elementwise/node.js';
 import type { Node } from '../graph.js';
 import type { Fusion } from './fusion.js';
 

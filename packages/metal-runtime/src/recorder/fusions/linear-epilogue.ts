@@ -1,4 +1,4 @@
-import type { LinearNode } from '../../ops/linear.js';
+import type { LinearNode } from '../../../families/linear/node.js';
 import type { Node } from '../graph.js';
 import type { Uses } from '../uses.js';
 import type { Fusion } from './fusion.js';

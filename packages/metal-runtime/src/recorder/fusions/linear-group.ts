@@ -1,4 +1,4 @@
-import { type LinearNode, MAX_LINEAR_WEIGHTS } from '../../ops/linear.js';
+import { type LinearNode, MAX_LINEAR_WEIGHTS } from '../../../families/linear/node.js';
 import type { Node } from '../graph.js';
 import type { Fusion } from './fusion.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { Routing } from '../../../families/moe_route/node.js';
 import type { Axis } from '../../axes.js';
 import type { DeviceBuffer } from '../../device.js';
-import type { Routing } from '../../ops/moe-route.js';
 import type { Value } from '../../ops/value.js';
 import type { ExpertMatrix, Vector } from '../../weights.js';
 import type { Graph } from '../graph.js';

@@ -1,4 +1,4 @@
-import type { MoeLinearNode } from '../../ops/moe-linear.js';
+import type { MoeLinearNode } from '../../../families/moe_linear/node.js';
 import type { Node } from '../graph.js';
 import type { Uses } from '../uses.js';
 import type { Fusion } from './fusion.js';

@@ -1,7 +1,7 @@
-import type { AttentionNode, AttentionPrepare } from '../../ops/attention.js';
-import type { KvAppendNode } from '../../ops/kv-append.js';
-import type { RmsNormNode } from '../../ops/rms-norm.js';
-import type { RopeNode } from '../../ops/rope.js';
+import type { AttentionNode, AttentionPrepare } from '../../../families/attention/node.js';
+import type { KvAppendNode } from '../../../families/kv_append/node.js';
+import type { RmsNormNode } from '../../../families/rms_norm/node.js';
+import type { RopeNode } from '../../../families/rope/node.js';
 import type { Graph, Node } from '../graph.js';
 import type { Uses } from '../uses.js';
 import type { Fusion } from './fusion.js';

@@ -1,5 +1,5 @@
-import type { RmsNormNode } from '../../ops/rms-norm.js';
-import type { RopeNode } from '../../ops/rope.js';
+import type { RmsNormNode } from '../../../families/rms_norm/node.js';
+import type { RopeNode } from '../../../families/rope/node.js';
 import type { Node } from '../graph.js';
 import type { Uses } from '../uses.js';
 import type { Fusion } from './fusion.js';

@@ -1,5 +1,5 @@
-import type { LinearNode } from '../../ops/linear.js';
-import { isPlainNorm, type RmsNormNode } from '../../ops/rms-norm.js';
+import type { LinearNode } from '../../../families/linear/node.js';
+import { isPlainNorm, type RmsNormNode } from '../../../families/rms_norm/node.js';
 import type { Node } from '../graph.js';
 import type { Uses } from '../uses.js';
 

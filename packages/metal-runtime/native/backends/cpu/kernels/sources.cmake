@@ -5,32 +5,13 @@
 #   target_link_libraries(... PRIVATE markbase_cpu_kernels)
 
 set(MARKBASE_KERNELS_DIR ${CMAKE_CURRENT_LIST_DIR})
+set(MARKBASE_FAMILIES_DIR ${MARKBASE_KERNELS_DIR}/../../../../families)
 set(markbase_kernel_includes
     ${MARKBASE_KERNELS_DIR} ${MARKBASE_KERNELS_DIR}/.. ${MARKBASE_KERNELS_DIR}/../linear
-    ${MARKBASE_KERNELS_DIR}/../../../device ${MARKBASE_KERNELS_DIR}/../../../../kernels)
-set(markbase_kernel_families
-    attention
-    causal_conv
-    column_affine
-    conv2d
-    elementwise
-    embed
-    gather_rows
-    kv_append
-    kv_copy
-    layer_norm
-    linear
-    local_attention
-    moe_combine
-    moe_linear
-    moe_route
-    pool_rows
-    rms_norm
-    rope
-    rope_table
-    sample
-    segment_attention
-)
+    ${MARKBASE_KERNELS_DIR}/../../../device ${MARKBASE_KERNELS_DIR}/../../../../kernels ${MARKBASE_FAMILIES_DIR})
+# Of each family, cpu.cc is compiled once per instruction set, cpu_*.cc once.
+file(GLOB markbase_family_kernels CONFIGURE_DEPENDS ${MARKBASE_FAMILIES_DIR}/*/cpu.cc)
+file(GLOB markbase_family_parts CONFIGURE_DEPENDS ${MARKBASE_FAMILIES_DIR}/*/cpu_*.cc)
 
 # Sums keep the order and rounding of the source (-ffp-contract=off). Nothing reads floating-point exceptions or errno.
 set(markbase_kernel_flags -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -Wno-psabi)
@@ -49,18 +30,14 @@ endfunction()
 # One instruction set: namespace, enumerator of Isa, flags.
 function(markbase_add_isa_kernels isa_namespace isa)
   set(target markbase_cpu_kernels_${isa_namespace})
-  set(sources ${MARKBASE_KERNELS_DIR}/kernel_table.cc)
-  foreach(family ${markbase_kernel_families})
-    list(APPEND sources ${MARKBASE_KERNELS_DIR}/${family}.cc)
-  endforeach()
-  add_library(${target} OBJECT ${sources})
+  add_library(${target} OBJECT ${MARKBASE_KERNELS_DIR}/kernel_table.cc ${markbase_family_kernels})
   target_compile_definitions(${target} PRIVATE MARKBASE_ISA_NAMESPACE=${isa_namespace} MARKBASE_ISA=${isa})
   target_compile_options(${target} PRIVATE ${markbase_kernel_flags} ${ARGN})
   markbase_add_kernel_objects(${target})
 endfunction()
 
 add_library(markbase_cpu_kernels_common OBJECT
-            ${MARKBASE_KERNELS_DIR}/cpu_kernels.cc ${MARKBASE_KERNELS_DIR}/sample_select.cc)
+            ${MARKBASE_KERNELS_DIR}/cpu_kernels.cc ${markbase_family_parts})
 markbase_add_kernel_objects(markbase_cpu_kernels_common)
 
 markbase_add_isa_kernels(generic kGeneric)

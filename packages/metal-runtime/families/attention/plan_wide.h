@@ -1,0 +1,14 @@
+#pragma once
+
+#include "attention_params.h"
+#include "dispatch_builder.h"
+
+namespace markbase::gpu {
+
+/** True when attention_wide_nvidia.metal does an attention of many rows; for all steps of a program or for none. */
+bool runs_attention_wide(const CommandContext& context);
+
+/** Cuts rows and heads into threadgroups and appends the attention of rows that are prepared: in scratch memory, or in q. */
+void plan_attention_wide(CommandContext& context, bool is_prepared, size_t prepared, size_t prepared_bytes);
+
+}  // namespace markbase::gpu

@@ -1,0 +1,137 @@
+import {
+  type AnyMatrix,
+  type AnyVector,
+  type EncodedCommand,
+  type EncodeOptions,
+  type Family,
+  matrixAttributes,
+  matrixBytes,
+  matrixOperands,
+  type Operand,
+  rowSetCode,
+  scalarCode,
+  vectorOperand,
+} from '../../src/ops/node.js';
+import { type Graph, strideOf } from '../../src/recorder/graph.js';
+
+/** Most weights that one command multiplies the same rows with. */
+export const MAX_LINEAR_WEIGHTS = 3;
+
+/** h = (residual + rms_norm(x) · gain) · scale, computed by the command that consumes h first. */
+export interface ResidualPrologue {
+  readonly residual: number;
+  readonly gain: AnyVector;
+  readonly eps: number;
+  readonly scale: number;
+  readonly h: number;
+}
+
+/** What happens to the products before they are stored. */
+export type LinearEpilogue =
+  | { readonly kind: 'store' }
+  | { readonly kind: 'geglu'; readonly y: number }
+  | { readonly kind: 'gegluMul'; readonly operand: number; readonly y: number }
+  | { readonly kind: 'softcap'; readonly cap: number; readonly y: number };
+
+/** Bounds of the rows that a weight takes and of its product, before the epilogue; infinite = none. */
+export interface LinearClip {
+  readonly inputLow: number;
+  readonly inputHigh: number;
+  readonly outputLow: number;
+  readonly outputHigh: number;
+}
+
+/** The clip of a weight that clamps nothing. */
+export const NO_CLIP: LinearClip = {
+  inputLow: Number.NEGATIVE_INFINITY,
+  inputHigh: Number.POSITIVE_INFINITY,
+  outputLow: Number.NEGATIVE_INFINITY,
+  outputHigh: Number.POSITIVE_INFINITY,
+};
+
+/** y_i = x W_iᵀ for up to three weights, with what was fused before and after. */
+export interface LinearNode {
+  readonly kind: 'linear';
+  readonly label: string;
+  readonly x: number;
+  readonly residual: ResidualPrologue | null;
+  readonly norm: { readonly gain: AnyVector; readonly eps: number } | null;
+  /** `y` is not stored when the epilogue has an output of its own. */
+  readonly weights: readonly { readonly matrix: AnyMatrix; readonly y: number; readonly clip?: LinearClip }[];
+  readonly epilogue: LinearEpilogue;
+  /** Rows of x and residual are the step's output rows: the value that they would have been gathered into; null = all. */
+  readonly gathered: number | null;
+  /** Activations stay float32 in a `fast` program too. */
+  readonly isExact: boolean;
+}
+
+const EPILOGUE_CODES = { store: 0, geglu: 1, gegluMul: 2, softcap: 3 } as const;
+
+/** What the recorder knows of `linear` nodes, and their `linear` command. */
+export const linear: Family<LinearNode> = {
+  reads: (node) => [
+    node.x,
+    ...(node.residual ? [node.residual.residual] : []),
+    ...(node.epilogue.kind === 'gegluMul' ? [node.epilogue.operand] : []),
+  ],
+  writes: (node) => [...(node.residual ? [node.residual.h] : []), ...outputsOf(node)],
+  encode: encodeLinear,
+};
+
+/** Values that hold the products, after the epilogue. */
+export function outputsOf(node: LinearNode): number[] {
+  return node.epilogue.kind === 'store' ? node.weights.map((weight) => weight.y) : [node.epilogue.y];
+}
+
+function encodeLinear(node: LinearNode, graph: Graph, options: EncodeOptions): EncodedCommand {
+  const { residual, norm, epilogue } = node;
+  const outputs = outputsOf(node);
+  const attributes: Record<string, number> = {
+    rowSet: rowSetCode(graph, node.gathered ?? node.x),
+    gathers: node.gathered === null ? 0 : 1,
+    in: graph.values[node.x]!.width,
+    weights: node.weights.length,
+    isFast: options.isFast && !node.isExact ? 1 : 0,
+    hasFewRows: options.hasFewRows ? 1 : 0,
+    xStride: strideOf(graph, node.x),
+    hasResidual: residual ? 1 : 0,
+    residualStride: residual ? strideOf(graph, residual.residual) : 0,
+    hStride: residual ? strideOf(graph, residual.h) : 0,
+    residualGainType: residual ? scalarCode(residual.gain.dtype) : 0,
+    hasNorm: norm ? 1 : 0,
+    normGainType: norm ? scalarCode(norm.gain.dtype) : 0,
+    epilogue: EPILOGUE_CODES[epilogue.kind],
+    operandStride: epilogue.kind === 'gegluMul' ? strideOf(graph, epilogue.operand) : 0,
+    eps: residual?.eps ?? norm?.eps ?? 0,
+    residualScale: residual?.scale ?? 1,
+    cap: epilogue.kind === 'softcap' ? epilogue.cap : 0,
+  };
+  const operands: Operand[] = [
+    { value: node.x },
+    residual ? { value: residual.residual } : null,
+    residual ? vectorOperand(residual.gain) : null,
+    residual ? { value: residual.h, isOutput: true } : null,
+    norm ? vectorOperand(norm.gain) : null,
+    epilogue.kind === 'gegluMul' ? { value: epilogue.operand } : null,
+  ];
+  for (const [index, { matrix, clip }] of node.weights.entries()) {
+    const stored = matrixAttributes(matrix);
+    const output = outputs[index] ?? outputs[0]!;
+    attributes[`weight${index}.out`] = matrix.rows;
+    attributes[`weight${index}.format`] = stored.format;
+    attributes[`weight${index}.bits`] = stored.bits;
+    attributes[`weight${index}.group`] = stored.group;
+    attributes[`weight${index}.scaleType`] = stored.scaleType;
+    attributes[`weight${index}.yStride`] = strideOf(graph, output);
+    attributes[`weight${index}.hasClip`] = clip ? 1 : 0;
+    for (const [name, bound] of Object.entries(clip ?? NO_CLIP)) attributes[`weight${index}.${name}`] = bound;
+    operands.push(...matrixOperands(matrix));
+  }
+  operands.push(...outputs.map((value) => ({ value, isOutput: true })));
+  return {
+    family: 'linear',
+    attributes,
+    operands,
+    weightBytes: node.weights.reduce((sum, { matrix }) => sum + matrixBytes(matrix), 0),
+  };
+}

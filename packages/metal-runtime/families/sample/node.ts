@@ -1,0 +1,45 @@
+import type { DeviceBuffer } from '../../src/device.js';
+import type { Family } from '../../src/ops/node.js';
+import { strideOf } from '../../src/recorder/graph.js';
+
+/** Most alternatives that are reported per token; kMaxTopLogprobs in device/step.h. */
+export const MAX_TOP_LOGPROBS = 20;
+
+/** Chooses one token per output row; the results are read back with the step. */
+export interface SampleNode {
+  readonly kind: 'sample';
+  readonly label: string;
+  readonly logits: number;
+  readonly suppressed: { readonly ids: DeviceBuffer; readonly count: number } | null;
+  /** [N, 1] int32 */
+  readonly tokens: number;
+  /** [N, 1] */
+  readonly logprobs: number;
+  /** [N, 20] int32 */
+  readonly topTokens: number;
+  /** [N, 20] */
+  readonly topLogprobs: number;
+}
+
+/** What the recorder knows of `sample` nodes, and their `sample` command. */
+export const sample: Family<SampleNode> = {
+  reads: (node) => [node.logits],
+  writes: (node) => [node.tokens, node.logprobs, node.topTokens, node.topLogprobs],
+  encode: (node, graph) => ({
+    family: 'sample',
+    attributes: {
+      vocabulary: graph.values[node.logits]!.width,
+      logitsStride: strideOf(graph, node.logits),
+      suppressed: node.suppressed?.count ?? 0,
+    },
+    operands: [
+      { value: node.logits },
+      node.suppressed ? { buffer: node.suppressed.ids } : null,
+      { value: node.tokens, isOutput: true },
+      { value: node.logprobs, isOutput: true },
+      { value: node.topTokens, isOutput: true },
+      { value: node.topLogprobs, isOutput: true },
+    ],
+    weightBytes: 0,
+  }),
+};

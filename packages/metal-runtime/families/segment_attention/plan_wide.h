@@ -1,0 +1,14 @@
+#pragma once
+
+#include "dispatch_builder.h"
+#include "segment_attention_params.h"
+
+namespace markbase::gpu {
+
+/** True when segment_wide_nvidia.metal does a segment attention; for all steps of a program or for none. */
+bool runs_segment_wide(const CommandContext& context);
+
+/** Appends the dispatches that prepare the heads and attend. */
+void plan_segment_wide(CommandContext& context);
+
+}  // namespace markbase::gpu

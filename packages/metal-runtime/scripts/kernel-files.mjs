@@ -1,0 +1,57 @@
+// Where kernels lie: those of families in their folders, what they share in kernels/.
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const packageRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
+const families = path.join(packageRoot, 'families');
+const shared = path.join(packageRoot, 'kernels');
+
+/** Folders that kernels name headers from, besides their own. */
+export const INCLUDE_FOLDERS = [shared, families];
+
+/** `linear_cores_nvidia.metal` is for NVIDIA GPUs alone, and so are the headers in kernels/nvidia. @param {string} file */
+function isForNvidia(file) {
+  return /_nvidia\.\w+$/.test(file) || path.basename(path.dirname(file)) === 'nvidia';
+}
+
+/**
+ * The kernels and their headers, in the order of their names. Without `withNvidia`, those that Metal compiles.
+ *
+ * @param {{ withNvidia?: boolean }} [options]
+ */
+export function kernelFiles({ withNvidia = false } = {}) {
+  const inFamilies = readdirSync(families, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => path.join(families, entry.name));
+  return [...inFamilies, shared, path.join(shared, 'nvidia')]
+    .flatMap((folder) => readdirSync(folder).map((name) => path.join(folder, name)))
+    .filter(
+      (file) => /(?:\.metal|\.h)$/.test(file) && !/^(?:cpu|plan)(?:_\w+)?\.h$/.test(path.basename(file)),
+    )
+    .filter((file) => withNvidia || !isForNvidia(file))
+    .sort((a, b) => (path.basename(a) < path.basename(b) ? -1 : 1));
+}
+
+/** The `.metal` files among `kernelFiles`. @param {{ withNvidia?: boolean }} [options] */
+export function metalFiles(options) {
+  return kernelFiles(options).filter((file) => file.endsWith('.metal'));
+}
+
+/** What plans and PTX call a kernel file: `linear_cores` for `linear_cores_nvidia.metal`. @param {string} file */
+export function sourceName(file) {
+  return path.basename(file, '.metal').replace(/_nvidia$/, '');
+}
+
+/**
+ * The file that a kernel includes.
+ *
+ * @param {string} from
+ * @param {string} name
+ */
+export function includedFile(from, name) {
+  const folders = [path.dirname(from), ...INCLUDE_FOLDERS];
+  const found = folders.map((folder) => path.join(folder, name)).find((file) => existsSync(file));
+  if (found === undefined) throw new Error(`${from}: there is no "${name}" in ${folders.join(', ')}`);
+  return found;
+}
