@@ -1,5 +1,6 @@
-// `pnpm rehearse [--keep]`: packs every package, installs the tarballs into an empty folder outside of the repository, and
-// runs there the first example of each README and the command, as somebody would who knows nothing but the README.
+// `pnpm rehearse [--keep]`: packs every package, installs the tarballs into an empty folder outside the repository, and runs
+// the examples of the READMEs and the command there, as somebody would who knows nothing but the READMEs. Of a package's
+// examples it runs the first, and all that use the packaged demo models: others may need the network or be fragments.
 import {
   copyFileSync,
   existsSync,
@@ -79,10 +80,13 @@ function writeExamples() {
     .filter((published) => !published.isPlatform && published.manifest.exports?.['.'] !== undefined)
     .map((published) => {
       const readme = path.join(published.folder, 'README.md');
-      const [first] = existsSync(readme) ? examplesOf(readFileSync(readme, 'utf8')) : [];
+      const [first, ...others] = existsSync(readme) ? examplesOf(readFileSync(readme, 'utf8')) : [];
       return {
         title: published.name,
-        examples: [first ?? 'throw new Error("no ```ts block in a README.md");'],
+        examples: [
+          first ?? 'throw new Error("no ```ts block in a README.md");',
+          ...others.filter((example) => example.includes("from '@markbase/demo-model'")),
+        ],
       };
     });
   const examples = examplesOf(readFileSync(path.join(repositoryRoot, 'README.md'), 'utf8'));

@@ -1,6 +1,6 @@
 /**
- * The TypeScript examples of a README, in order: its ```ts blocks. A README starts with a complete program; what follows
- * may be a fragment.
+ * The TypeScript examples of a README, in order: its ```ts blocks. The first is a complete program; those that follow
+ * may be fragments.
  *
  * @param {string} markdown
  * @returns {string[]}
