@@ -1,12 +1,12 @@
 import type { SeededRandom } from '../../../fixtures/seeded-random.js';
 import { VALID_REQUESTS, type WireRequest } from './valid-requests.js';
 
-/** A request whose body is bytes. */
+/** A request with its body as bytes. */
 export interface RawRequest extends Omit<WireRequest, 'body'> {
   readonly body: Uint8Array<ArrayBuffer> | null;
 }
 
-/** Values that are wrong nearly everywhere, and some that are wrong only here and there. */
+/** Values that are invalid nearly everywhere, and some that are invalid only in places. */
 const VALUES: readonly unknown[] = [
   ...[null, true, false, 0, -1, 1, 2, 0.5, 1e308, -1e308, 2 ** 31, 2 ** 53, 1e-320, 65_536],
   ...[
@@ -74,7 +74,7 @@ const TYPES = [
   'application/x-json',
 ];
 
-/** A request that is wrong in some way, or in several. The same numbers give the same request. */
+/** A request with one or more faults. The same random numbers produce the same request. */
 export function malformedRequest(random: SeededRandom): RawRequest {
   const valid = random.pick(VALID_REQUESTS);
   const kind = random.next();
@@ -91,7 +91,7 @@ export function malformedRequest(random: SeededRandom): RawRequest {
   return { ...valid, method, path: random.pick(PATHS), body };
 }
 
-/** Replaces, removes, adds, repeats or wraps one value somewhere in a tree. */
+/** Replaces, removes, adds, repeats or wraps a value somewhere in the tree. */
 function changed(root: unknown, random: SeededRandom): unknown {
   const places: { parent: Record<string, unknown>; key: string }[] = [];
   const stack: unknown[] = [root];
@@ -113,7 +113,7 @@ function changed(root: unknown, random: SeededRandom): unknown {
   return root;
 }
 
-/** A value of its own: it may be changed further. */
+/** A copy of the value, which may be modified further. */
 function anyValue(random: SeededRandom): unknown {
   return structuredClone(random.pick(VALUES));
 }
@@ -124,7 +124,7 @@ function nested(value: unknown, levels: number): unknown {
   return wrapped;
 }
 
-/** Cuts bytes off, changes some, or adds some. */
+/** Cuts off, changes or adds bytes. */
 function damaged(bytes: Uint8Array<ArrayBuffer>, random: SeededRandom): Uint8Array<ArrayBuffer> {
   if (random.next() < 0.4) return bytes.slice(0, random.integer(0, bytes.length - 1));
   const copy = random.next() < 0.3 ? bytesOf(`${new TextDecoder().decode(bytes)}}{`) : bytes.slice();

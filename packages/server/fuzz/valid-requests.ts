@@ -1,4 +1,4 @@
-/** A request as it goes over the wire. */
+/** A request as it is sent. */
 export interface WireRequest {
   readonly method: string;
   readonly path: string;
@@ -15,7 +15,7 @@ const SCHEMA = {
 const FUNCTION = { name: 'get_weather', description: 'Weather.', parameters: SCHEMA };
 const IMAGE = 'data:image/png;base64,iVBORw0KGgo=';
 
-/** Requests that are answered, with most of what the APIs take: what malformed ones are made of. */
+/** Valid requests that cover most of the APIs; malformed ones are derived from them. */
 export const VALID_REQUESTS: readonly WireRequest[] = [
   post('/v1/chat/completions', {
     messages: [

@@ -17,11 +17,11 @@ import { logFailure, RequestScope } from './request-scope.js';
 import { createResponse } from './responses/create-response.js';
 import { checkedOptions, type ServerOptions, type ServerSettings } from './server-options.js';
 
-/** Where `listen` listens. */
+/** The address to listen on. */
 export interface ListenOptions {
-  /** Default 8080; 0 = any free one. */
+  /** Default 8080; 0 = any free port. */
   readonly port?: number;
-  /** Default 127.0.0.1: this machine alone. */
+  /** Default 127.0.0.1: reachable from this machine only. */
   readonly hostname?: string;
 }
 
@@ -29,12 +29,12 @@ const CLIENT_LEFT = 499;
 
 type Route = (scope: RequestScope, context: Context) => Response | Promise<Response>;
 
-/** How errors look in one of the APIs. */
+/** Formats errors for one of the APIs. */
 type ErrorStyle = (error: unknown, requestId: string) => object;
 
-/** HTTP APIs over models. The models belong to the caller, who disposes them after `close`. */
+/** HTTP APIs for models. The models belong to the caller, who disposes them after `close`. */
 export class Server {
-  /** The app without a listener, to mount elsewhere or to call in tests. */
+  /** The app without a listener: mount it elsewhere or call it in tests. */
   readonly app = new Hono<{ Bindings: Partial<HttpBindings> }>();
   readonly #settings: ServerSettings;
   readonly #runner: AnswerRunner;
@@ -52,14 +52,14 @@ export class Server {
     this.#addRoutes();
   }
 
-  /** Answers a request, as `fetch` would. */
+  /** Answers a request, with the signature of `fetch`. */
   readonly fetch = (request: Request): Response | Promise<Response> => this.app.fetch(request);
 
   /**
    * Listens for requests.
    *
-   * @returns the address, such as `http://127.0.0.1:8080`
-   * @throws the system's error, such as EADDRINUSE
+   * @returns the URL, such as `http://127.0.0.1:8080`
+   * @throws the operating system's error, such as EADDRINUSE
    */
   listen({ port = 8080, hostname = '127.0.0.1' }: ListenOptions = {}): Promise<string> {
     return new Promise((resolve, reject) => {
@@ -73,8 +73,8 @@ export class Server {
   }
 
   /**
-   * Takes no new requests (503), lets running answers end for at most `limits.drainMs`, then stops the rest. Answers that
-   * are cut say so: a stream ends with an error event.
+   * Refuses new requests (503), lets running answers finish for up to `limits.drainMs`, then stops the rest. Streams
+   * that are cut off end with an error event.
    */
   close(): Promise<void> {
     this.#closing ??= this.#drain();
@@ -92,7 +92,7 @@ export class Server {
     const endMs = performance.now() + limits.drainMs;
     while (this.#runner.busy > 0 && performance.now() < endMs) await wait(10);
     this.#runner.stop(closing());
-    // Cut answers still send their last event.
+    // Answers that were cut off still send their last event.
     while (this.#runner.busy > 0) await wait(10);
     await wait(0);
     if (listener && 'closeIdleConnections' in listener) {
@@ -158,7 +158,7 @@ export class Server {
       return await route(scope, context);
     } catch (error) {
       if (request.signal.aborted) {
-        // Nobody reads it; the status is what nginx logs when a client leaves.
+        // Nobody reads this response; nginx logs the same status when a client disconnects.
         status = CLIENT_LEFT;
         return new Response(null, { status });
       }
@@ -168,7 +168,7 @@ export class Server {
       const answer = Response.json(style(error, requestId), { status, headers });
       if (failure.retryAfterSeconds !== null)
         answer.headers.set('retry-after', `${failure.retryAfterSeconds}`);
-      // A body that was refused before it was read would be taken for the next request.
+      // The unread rest of a refused body would be parsed as the next request.
       if (status === 413 || status === 503) answer.headers.set('connection', 'close');
       return answer;
     } finally {
@@ -183,13 +183,13 @@ export class Server {
   }
 }
 
-/** Makes a server; nothing listens yet. @throws InvalidArgumentError for options that make no sense */
+/** Creates a server that does not listen yet. @throws InvalidArgumentError for invalid options */
 export function createServer(options: ServerOptions): Server {
   return new Server(options);
 }
 
 function notFound(_scope: RequestScope, context: Context): never {
-  const message = `Nothing answers ${context.req.method} ${context.req.path}`;
+  const message = `There is no route ${context.req.method} ${context.req.path}`;
   throw new RequestError({ status: 404, message, apiCode: 'not_found' });
 }
 
@@ -202,7 +202,7 @@ function closing(): RequestError {
   });
 }
 
-/** Requests of the same machine count as one client's; without a listener all do. */
+/** Clients are told apart by their IP address; without a listener, all requests count as one client's. */
 function clientOf(context: Context): string {
   const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
   return incoming?.socket?.remoteAddress ?? 'local';

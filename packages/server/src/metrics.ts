@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 /** Latencies from a millisecond to minutes. */
 const SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
-/** What is known about one model at any time. */
+/** Current state of one model. */
 export interface ModelGauges {
   readonly running: number;
   readonly waiting: number;
@@ -12,29 +12,32 @@ export interface ModelGauges {
   readonly cacheBytes: number;
 }
 
-/** The numbers of one server, in Prometheus' format. */
+/** Metrics of one server, in Prometheus' format. */
 export class ServerMetrics {
   readonly #registry = new Registry();
   readonly #requests = this.#counter('requests_total', 'Requests by route and status', ['route', 'status']);
-  readonly #promptTokens = this.#counter('prompt_tokens_total', 'Tokens of prompts', ['model']);
-  readonly #cachedTokens = this.#counter(
-    'prompt_cached_tokens_total',
-    'Tokens of prompts that the caches held already',
-    ['model'],
-  );
+  readonly #promptTokens = this.#counter('prompt_tokens_total', 'Prompt tokens', ['model']);
+  readonly #cachedTokens = this.#counter('prompt_cached_tokens_total', 'Prompt tokens found in the cache', [
+    'model',
+  ]);
   readonly #generatedTokens = this.#counter('generation_tokens_total', 'Generated tokens', ['model']);
-  readonly #aborted = this.#counter('answers_aborted_total', 'Answers whose client left', ['model']);
+  readonly #aborted = this.#counter('answers_aborted_total', 'Answers ended because the client left', [
+    'model',
+  ]);
   readonly #firstToken = this.#histogram(
     'time_to_first_token_seconds',
-    'From the request to its first token',
+    'Time from the request to the first token',
   );
   readonly #betweenTokens = this.#histogram(
     'time_per_output_token_seconds',
-    'Mean time between tokens of an answer',
+    'Mean time between the tokens of an answer',
   );
-  readonly #answer = this.#histogram('request_latency_seconds', 'From the request to the end of its answer');
+  readonly #answer = this.#histogram(
+    'request_latency_seconds',
+    'Time from the request to the end of the answer',
+  );
 
-  /** @param gauges called whenever the numbers are read */
+  /** @param gauges called each time the metrics are read */
   constructor(
     gauges: () => Readonly<Record<string, ModelGauges>>,
     devices: Readonly<Record<string, string>>,
@@ -50,11 +53,11 @@ export class ServerMetrics {
         },
       });
     };
-    gauge('requests_running', 'Answers that run', ({ running }) => running);
-    gauge('requests_waiting', 'Answers that wait for their turn', ({ waiting }) => waiting);
-    gauge('batch_sequences', 'Sequences that share steps now', ({ busySequences }) => busySequences);
-    gauge('batch_sequences_limit', 'Most sequences that share steps', ({ sequences }) => sequences);
-    gauge('kv_cache_bytes', 'Size of the caches of keys and values', ({ cacheBytes }) => cacheBytes);
+    gauge('requests_running', 'Running answers', ({ running }) => running);
+    gauge('requests_waiting', 'Waiting answers', ({ waiting }) => waiting);
+    gauge('batch_sequences', 'Sequences in the current batch', ({ busySequences }) => busySequences);
+    gauge('batch_sequences_limit', 'Maximum number of sequences in a batch', ({ sequences }) => sequences);
+    gauge('kv_cache_bytes', 'Size of the key-value caches', ({ cacheBytes }) => cacheBytes);
     this.#describe(devices);
   }
 
@@ -63,17 +66,17 @@ export class ServerMetrics {
     return this.#registry.contentType;
   }
 
-  /** All numbers. */
+  /** All metrics as text. */
   text(): Promise<string> {
     return this.#registry.metrics();
   }
 
-  /** A request was answered, or refused. */
+  /** Counts a request that was answered or refused. */
   request(route: string, status: number): void {
     this.#requests.inc({ route, status: String(status) });
   }
 
-  /** An answer ended. */
+  /** Records a finished answer. */
   answer(
     model: string,
     numbers: {
@@ -94,7 +97,7 @@ export class ServerMetrics {
     this.#betweenTokens.observe({ model }, (totalMs - firstTokenMs) / 1000 / (completionTokens - 1));
   }
 
-  /** The client of an answer left before its end. */
+  /** Counts an answer whose client left before its end. */
   abort(model: string): void {
     this.#aborted.inc({ model });
   }
@@ -102,7 +105,7 @@ export class ServerMetrics {
   #describe(devices: Readonly<Record<string, string>>): void {
     const info = new Gauge({
       name: 'markbase_device_info',
-      help: 'Device that runs a model; always 1',
+      help: 'Device that runs the model; the value is always 1',
       labelNames: ['model', 'device'],
       registers: [this.#registry],
     });

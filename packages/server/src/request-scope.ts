@@ -9,21 +9,21 @@ import { readJson } from './http/read-json.js';
 import type { ServerMetrics } from './metrics.js';
 import type { ServedModel, ServerSettings } from './server-options.js';
 
-/** What a route needs to answer one request. */
+/** Options of `RequestScope`. */
 export interface RequestScopeOptions {
   readonly request: Request;
-  /** Whose turn the request takes: one client's requests do not hold up another's. */
+  /** Identifies the client for queueing: one client's requests do not hold up another's. */
   readonly client: string;
   readonly requestId: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly settings: ServerSettings;
   readonly runner: AnswerRunner;
   readonly metrics: ServerMetrics;
-  /** When the server was made, in seconds since 1970. */
+  /** When the server was created, in seconds since 1970. */
   readonly startedSeconds: number;
 }
 
-/** One request: its body, its model, and its answer, which stops when the client leaves or the server closes. */
+/** One request: its body, its model and its answer, which stops when the client leaves or the server closes. */
 export class RequestScope {
   readonly settings: ServerSettings;
   readonly responseOptions: AnswerResponseOptions;
@@ -51,7 +51,7 @@ export class RequestScope {
     return readJson(this.#options.request, this.settings.limits.bodyBytes);
   }
 
-  /** The model of this name. @throws RequestError (404) */
+  /** The model with this name. @throws RequestError (404) */
   served(id: string): ServedModel {
     const found = this.settings.models.find((served) => served.id === id);
     if (found) return found;
@@ -60,13 +60,13 @@ export class RequestScope {
     throw new RequestError({ status: 404, message, param: 'model', apiCode: 'model_not_found' });
   }
 
-  /** Waits for the request's turn, and checks it. */
+  /** Waits for the request's turn and checks it. */
   open(plan: AnswerPlan): Promise<RunningAnswer> {
     const { runner, client, metrics } = this.#options;
     return runner.open(plan, client, this.#control, metrics);
   }
 
-  /** Tokens of the prompt that a request would have. */
+  /** Counts the prompt tokens of a request. */
   countTokens(plan: AnswerPlan): Promise<number> {
     const { runner, client } = this.#options;
     return runner.countTokens(plan, client, this.#control);
@@ -77,7 +77,7 @@ export class RequestScope {
     return Math.floor(this.settings.clock() / 1000);
   }
 
-  /** When the server was made. */
+  /** When the server was created, in seconds since 1970. */
   get startedSeconds(): number {
     return this.#options.startedSeconds;
   }
@@ -88,12 +88,12 @@ export class RequestScope {
   }
 }
 
-/** Not the server's failure; the status is what nginx logs when a client leaves. */
+/** Not a failure of the server; nginx logs the same status when a client disconnects. */
 function clientLeft(): RequestError {
   return new RequestError({ status: 499, message: 'The client left', apiCode: 'client_left' });
 }
 
-/** Logs what went wrong, where it was not the client's doing. */
+/** Logs an error unless the client caused it. */
 export function logFailure(
   { logger }: Pick<ServerSettings, 'logger'>,
   error: unknown,

@@ -3,63 +3,63 @@ import { InvalidArgumentError } from '@markbase/core';
 import type { MediaEncoder, TextModel } from '@markbase/text';
 import type { Logger } from './logger.js';
 
-/** A model under the name that clients use. */
+/** A model and the name that clients use for it. */
 export interface ServedModel {
   readonly id: string;
   readonly model: TextModel;
-  /** Encoders of images and sounds; without one, media are refused. */
+  /** Encoders of images, video and sound. Media without an encoder are refused. */
   readonly media?: MediaEncoder;
 }
 
-/** Limits that keep one client, or many, from taking all of the machine. */
+/** Limits that keep one client, or many, from exhausting the machine. */
 export interface ServerLimits {
-  /** Answers of a model that run at once; default: its `maxSequences`. */
+  /** Answers per model that run at once; default: its `maxSequences`. */
   readonly concurrent?: number;
-  /** Answers of a model that may wait; beyond, requests get 429. Default 256. */
+  /** Answers per model that may wait; further requests get status 429. Default 256. */
   readonly queue: number;
-  /** Longest body; default 32 MiB. */
+  /** Maximum size of a request body; default 32 MiB. */
   readonly bodyBytes: number;
-  /** Longest image, sound or video that is fetched or sent; default 20 MiB. */
+  /** Maximum size of an image, sound or video, sent or fetched; default 20 MiB. */
   readonly mediaBytes: number;
-  /** Media of one request; default 32. */
+  /** Maximum number of media in a request; default 32. */
   readonly mediaParts: number;
-  /** Answers of one request (`n`); default 8. */
+  /** Maximum number of answers per request (`n`); default 8. */
   readonly choices: number;
-  /** Longest wait for the body of a medium from another server; default 10 s. */
+  /** Timeout for fetching a medium from another server; default 10 s. */
   readonly fetchMs: number;
-  /** Silence after which a stream says that it is alive; default 10 s. */
+  /** Time without output after which a stream sends a keep-alive; default 10 s. */
   readonly keepAliveMs: number;
-  /** Longest wait before the headers of a stream go out while a request is still being checked; default 2 s. */
+  /** A stream sends its headers after this time even if the request is still being checked; default 2 s. */
   readonly headersAfterMs: number;
-  /** A client that takes nothing for so long is given up; default 60 s. */
+  /** A client that reads nothing for this long is disconnected; default 60 s. */
   readonly stallMs: number;
-  /** How long `close` lets running answers go on; default 30 s. */
+  /** How long `close` lets running answers finish; default 30 s. */
   readonly drainMs: number;
 }
 
 /** Options of `createServer`. */
 export interface ServerOptions {
-  /** The model; or several, under names. */
+  /** The model; use `models` for several. */
   readonly model?: TextModel | ServedModel;
   readonly models?: readonly ServedModel[];
-  /** Encoders of `model`, where it is a bare one. */
+  /** Encoders for `model`, if it is a bare `TextModel`. */
   readonly media?: MediaEncoder;
-  /** Key that clients must send as a bearer token or as `x-api-key`; default: none is asked for. */
+  /** Key that clients must send as a bearer token or as `x-api-key`; default: no key required. */
   readonly apiKey?: string;
-  /** Origins of web pages that may call, such as `https://app.example`; default: none but the server's own. */
+  /** Origins whose web pages may call the server, such as `https://app.example`; default: only its own. */
   readonly allowedOrigins?: readonly string[];
-  /** Names under which the server may be called, besides those of this machine; '*' = any. */
+  /** Further host names under which the server may be called, besides this machine's own; '*' = any. */
   readonly allowedHosts?: readonly string[];
-  /** Hosts from which images may be fetched; default: none. */
+  /** Hosts that images may be fetched from; default: none. */
   readonly allowedImageHosts?: readonly string[];
   readonly limits?: Partial<ServerLimits>;
-  /** Told about requests and failures; default: nobody. */
+  /** Receives log entries about requests and failures; default: none. */
   readonly logger?: Logger;
-  /** Milliseconds since 1970, for the dates in answers; durations do not depend on it. */
+  /** Milliseconds since 1970, used for dates in answers but not for durations. */
   readonly clock?: () => number;
 }
 
-/** Options after defaults and checks. */
+/** Options with defaults filled in, checked. */
 export interface ServerSettings
   extends Required<Pick<ServerOptions, 'allowedOrigins' | 'allowedHosts' | 'allowedImageHosts' | 'clock'>> {
   readonly models: readonly ServedModel[];
@@ -83,7 +83,7 @@ const DEFAULT_LIMITS: ServerLimits = {
   drainMs: 30_000,
 };
 
-/** Completes and checks the options of a server. @throws InvalidArgumentError */
+/** Fills in defaults and checks the options of a server. @throws InvalidArgumentError */
 export function checkedOptions(options: ServerOptions): ServerSettings {
   const limits = { ...DEFAULT_LIMITS, ...withoutUndefined(options.limits ?? {}) };
   for (const [name, value] of Object.entries(limits)) {
@@ -96,7 +96,7 @@ export function checkedOptions(options: ServerOptions): ServerSettings {
     });
   }
   if (options.apiKey === '') {
-    throw new InvalidArgumentError({ argument: 'apiKey', expected: 'a key that is not empty', received: '' });
+    throw new InvalidArgumentError({ argument: 'apiKey', expected: 'a non-empty key', received: '' });
   }
   return {
     models: servedModels(options),
@@ -117,7 +117,7 @@ function servedModels({ model, models = [], media }: ServerOptions): ServedModel
   if (all.length === 0 || ids.size < all.length) {
     throw new InvalidArgumentError({
       argument: 'models',
-      expected: 'at least one model, each with a name of its own',
+      expected: 'at least one model, each with a unique id',
       received: all.map(({ id }) => id),
     });
   }

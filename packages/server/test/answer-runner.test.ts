@@ -18,7 +18,7 @@ function control() {
 }
 
 describe('AnswerRunner', () => {
-  it('gives a place back whose events nobody asked for, and one whose reader stops', async () => {
+  it('releases the slot of an answer that nobody reads, and of one whose reader stops', async () => {
     const plan = stories();
     const runner = new AnswerRunner(checkedOptions({ models: [plan.served] }));
     const left = control();
@@ -33,7 +33,7 @@ describe('AnswerRunner', () => {
     await vi.waitFor(() => expect(demo.model.idleSequences).toBe(2), { timeout: 10_000 });
   });
 
-  it('stops what runs and what waits', async () => {
+  it('stops running and waiting answers', async () => {
     const plan = stories();
     const runner = new AnswerRunner(checkedOptions({ models: [plan.served], limits: { concurrent: 1 } }));
     const running = await runner.open(plan, 'a', control(), metrics);

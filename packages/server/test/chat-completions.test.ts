@@ -27,7 +27,7 @@ describe('chat completions, with the openai client', () => {
     });
   });
 
-  it('streams chunks that share a head, with one finish reason, usage and an end', async () => {
+  it('streams chunks that share a head, with one finish reason, usage and [DONE]', async () => {
     const whole = await demo.client.chat.completions.create(ask('Tell me a story about a fox.'));
     const stream = await demo.client.chat.completions.create({
       ...ask('Tell me a story about a fox.'),

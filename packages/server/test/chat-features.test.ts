@@ -38,7 +38,7 @@ describe('tools', () => {
     expect(second.choices[0]!.message.content).toContain('31');
   });
 
-  it('streams a call: id and name first, then its arguments', async () => {
+  it('streams a tool call: id and name first, then its arguments', async () => {
     const stream = await demo.client.chat.completions.create({
       model: 'demo',
       messages: [{ role: 'user', content: 'Calculate 1927 - 18.' }],
@@ -88,7 +88,7 @@ describe('tools', () => {
   });
 });
 
-describe('sampling and reports', () => {
+describe('sampling and usage', () => {
   it('ends at stop strings, and at max tokens', async () => {
     const stopped = await ask('What is 31 + 90?', { stop: [' ='] });
     expect(stopped.choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: '31 + 90' } });
@@ -97,7 +97,7 @@ describe('sampling and reports', () => {
     expect(cut.usage!.completion_tokens).toBe(3);
   });
 
-  it('reports log-probabilities of the text, and only of it', async () => {
+  it('reports log-probabilities for the text only', async () => {
     const { choices } = await ask('What is 31 + 90?', { logprobs: true, top_logprobs: 3 });
     const content = choices[0]!.logprobs!.content!;
     expect(content.map(({ token }) => token).join('')).toBe(choices[0]!.message.content);
@@ -109,7 +109,7 @@ describe('sampling and reports', () => {
     }
   });
 
-  it('gives several answers, each with a seed of its own, and the same ones again', async () => {
+  it('returns several answers with different seeds, reproducibly', async () => {
     const create = () =>
       ask('Tell me a story about a seal.', { n: 3, seed: 7, temperature: 1, max_tokens: 30 });
     const [first, second] = [await create(), await create()];
@@ -120,14 +120,14 @@ describe('sampling and reports', () => {
     expect(second.usage!.prompt_tokens_details!.cached_tokens).toBeGreaterThan(0);
   });
 
-  it('adds a bias to tokens', async () => {
+  it('applies a logit bias', async () => {
     const { tokenizer } = await demo.model.language();
     const [id] = tokenizer.encode('3');
     const banned = await ask('What is 31 + 90?', { logit_bias: { [id!]: -100 } });
     expect(banned.choices[0]!.message.content).not.toContain('3');
   });
 
-  it('gives reasoning apart from the answer, and counts it', async () => {
+  it('separates reasoning from the answer, and counts it', async () => {
     const { choices, usage } = await ask('Solve 57 + 62.', { reasoning_effort: 'high' });
     const { content, reasoning_content: reasoning } = choices[0]!.message as unknown as Record<
       string,
@@ -141,7 +141,7 @@ describe('sampling and reports', () => {
 });
 
 describe('structured output', () => {
-  it('holds to a schema and to JSON, also with thinking', async () => {
+  it('follows a schema and JSON mode, also with thinking', async () => {
     const schema = {
       type: 'object',
       properties: { animal: { type: 'string', maxLength: 8 }, legs: { enum: [2, 4] } },
@@ -164,7 +164,7 @@ describe('structured output', () => {
     expect(JSON.parse(object.choices[0]!.message.content!)).toBeInstanceOf(Object);
   });
 
-  it('refuses a schema that it cannot hold to, by name', async () => {
+  it('refuses an unsupported schema and names the keyword', async () => {
     const json_schema = { name: 'x', schema: { type: 'object', properties: { a: { not: {} } } } };
     await expect(ask('hi', { response_format: { type: 'json_schema', json_schema } })).rejects.toMatchObject({
       status: 400,

@@ -33,7 +33,7 @@ beforeAll(() => {
 });
 afterEach(() => vi.waitFor(() => expect(demo.model.idleSequences).toBe(2), { timeout: 10_000 }));
 
-/** Sends a request, and leaves when the first bytes of the answer are there, or, without a stream, when `isRunning`. */
+/** Sends a request and disconnects after the first bytes of a stream, or, without a stream, as soon as `isRunning`. */
 function leaveEarly(body: object, isRunning: () => boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setInterval(() => !('stream' in body) && isRunning() && leave(), 1);
@@ -52,8 +52,8 @@ function leaveEarly(body: object, isRunning: () => boolean): Promise<void> {
   });
 }
 
-describe('what is asked, and how', () => {
-  it('lists models and tells about itself', async () => {
+describe('routes and checks', () => {
+  it('lists its models and reports its state', async () => {
     const models = await demo.client.models.list();
     expect(models.data).toMatchObject([
       { id: 'demo', object: 'model', context_length: 1024, input_modalities: ['text'] },
@@ -65,7 +65,7 @@ describe('what is asked, and how', () => {
     expect([missing.status, await missing.json()]).toMatchObject([404, { error: { code: 'not_found' } }]);
   });
 
-  it('counts in Prometheus format', async () => {
+  it('reports metrics in the format of Prometheus', async () => {
     await (await post({ ...STORY, max_tokens: 3 })).text();
     const text = await (await fetch(`${demo.url}/metrics`)).text();
     expect(text).toMatch(/markbase_requests_total\{route="\/v1\/chat\/completions",status="200"\} \d/);
@@ -96,7 +96,7 @@ describe('what is asked, and how', () => {
     expect(response.headers.get('x-request-id')).toMatch(/^req_/);
   });
 
-  it('refuses names that lead here, and lets pages of allowed origins in', async () => {
+  it('refuses foreign host names, and accepts pages of allowed origins', async () => {
     const status = await new Promise((resolve) => {
       http.get(`${demo.url}/v1/models`, { headers: { host: 'evil.example' } }, (response) => {
         response.resume();
@@ -115,7 +115,7 @@ describe('what is asked, and how', () => {
 });
 
 describe('under load', () => {
-  it('refuses beyond the queue with a time to come back', async () => {
+  it('refuses requests beyond the queue, with a time to retry', async () => {
     const responses = await Promise.all(
       Array.from({ length: 5 }, () =>
         post({ ...STORY, max_tokens: 20 }).then(async (r) => [r, await r.json()] as const),
@@ -138,7 +138,7 @@ describe('under load', () => {
       );
     const abortedBefore = await abortedCount();
     const decode = vi.spyOn(demo.model, 'decode');
-    // It would go on for a thousand tokens.
+    // Otherwise it would go on for a thousand tokens.
     const body = { ...STORY, ...extra, logit_bias: Object.fromEntries(endOfTurnIds.map((id) => [id, -100])) };
     await leaveEarly(body, () => decode.mock.calls.length > 5);
     const before = decode.mock.calls.length;
@@ -156,7 +156,7 @@ describe('under load', () => {
 });
 
 describe('closing', () => {
-  it('lets answers end, refuses new ones, and says so to those that it cuts', async () => {
+  it('lets answers finish, refuses new ones, and reports answers that it cuts off', async () => {
     const model = { id: 'demo', model: demo.model };
     for (const [drainMs, expected] of [
       [60_000, '[DONE]'],
@@ -184,8 +184,8 @@ describe('closing', () => {
   });
 });
 
-describe('time and patience', () => {
-  it('dates answers by the clock that it is given, and measures without it', async () => {
+describe('time', () => {
+  it('dates answers by the given clock, and measures without it', async () => {
     let now = 2e12;
     const server = createServer({ model: { id: 'demo', model: demo.model }, clock: () => now });
     const ask = async () => {
@@ -206,7 +206,7 @@ describe('time and patience', () => {
     await server.close();
   });
 
-  it('keeps a connection alive while an answer in one piece takes long', async () => {
+  it('keeps the connection alive during a long answer without a stream', async () => {
     const model = { id: 'demo', model: demo.model };
     const server = createServer({ model, limits: { keepAliveMs: 5 } });
     const request = new Request('http://localhost/v1/chat/completions', {

@@ -11,11 +11,11 @@ interface Prepared {
   readonly system: string;
   readonly question: string;
   readonly maxTokens: number;
-  /** What the prompt gets alone. */
+  /** The answer when nothing else runs. */
   readonly text: string;
 }
 
-/** Prompts of random lengths, some with a common beginning. */
+/** Prompts of random lengths, some with a common prefix. */
 async function prepare(random: SeededRandom, count: number): Promise<Prepared[]> {
   const prepared: Prepared[] = [];
   for (let index = 0; index < count; index++) {
@@ -55,7 +55,7 @@ async function ask({ system, question, maxTokens }: Prepared, leaveAfter: number
 }
 
 describe('many clients at once', () => {
-  it('get what each would get alone, however they come and go', async () => {
+  it('get the same answers as each would get alone', async () => {
     const random = new SeededRandom(3);
     const prepared = await prepare(random, 16);
     let left = REQUESTS;

@@ -4,14 +4,14 @@ import { SeededRandom } from '../../../fixtures/seeded-random.js';
 import { malformedRequest, type RawRequest } from '../fuzz/malformed-request.js';
 import { serveDemo } from './serve-demo.js';
 
-/** 500 in ordinary runs; `pnpm fuzz` asks for 10,000. */
+/** 500 in ordinary runs; `pnpm fuzz` sends 10,000. */
 const COUNT = Number(process.env.MARKBASE_FUZZ ?? 500);
 const SEED = Number(process.env.MARKBASE_FUZZ_SEED ?? 1);
 const AT_ONCE = 8;
-/** Statuses that a request can earn; a failure of the server is none of them. */
+/** Statuses that a request may get; a failure of the server is not among them. */
 const STATUSES = [200, 204, 400, 403, 404, 413, 415, 429];
-/** What is answered after all is not waited for: clients leave as well. */
-const PATIENCE_MS = 150;
+/** A request that turns out to be valid is abandoned after this time, as clients do. */
+const TIMEOUT_MS = 150;
 
 const POST = 'POST /v1/messages HTTP/1.1\r\nHost: localhost\r\n';
 
@@ -29,7 +29,7 @@ const demo = serveDemo(
 );
 
 async function send({ method, path, headers, body }: RawRequest): Promise<string | null> {
-  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const response = await fetch(`${demo.url}${path}`, { method, headers, body, signal });
     if (!STATUSES.includes(response.status)) return `status ${response.status}: ${await response.text()}`;
@@ -44,7 +44,7 @@ async function send({ method, path, headers, body }: RawRequest): Promise<string
 
 describe('malformed requests', () => {
   it(
-    `are refused or answered, ${COUNT} of them, and leave the server as it was`,
+    `are refused or answered (${COUNT}), and do not affect later answers`,
     async () => {
       const ask = () =>
         demo.client.chat.completions.create({
@@ -77,7 +77,7 @@ describe('malformed requests', () => {
     ['a broken chunk', `${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n`],
     ['two lengths', `${POST}Content-Length: 5\r\nContent-Length: 6\r\n\r\n{}`],
     ['a very long address', `GET /${'a'.repeat(40_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`],
-    ['an address that is none', 'GET http://[::1 HTTP/1.1\r\nHost: [::1\r\n\r\n'],
+    ['an invalid URL', 'GET http://[::1 HTTP/1.1\r\nHost: [::1\r\n\r\n'],
     ['another protocol', '\u0016\u0003\u0001\u0002\u0000\u0001'],
   ])('survives bytes that are no request: %s', async (_name, text) => {
     const socket = connect(Number(new URL(demo.url).port), '127.0.0.1');

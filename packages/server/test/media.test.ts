@@ -13,7 +13,7 @@ type Part = OpenAI.Chat.Completions.ChatCompletionContentPart;
 const demo = serveDemo();
 const encoded: { kind: string; text: string; budget?: number; format?: string }[] = [];
 
-/** Soft tokens that depend on the bytes alone; bytes that say "broken" are no medium. */
+/** Soft tokens that depend on the bytes alone; bytes that say "broken" are refused. */
 function encoderFor(model: TextModel): MediaEncoder {
   const softTokens = <Kind extends 'image' | 'audio'>(kind: Kind, bytes: Uint8Array) => {
     const text = new TextDecoder().decode(bytes);
@@ -81,7 +81,7 @@ const chat = (...content: (Part | object)[]) =>
   post('/v1/chat/completions', { max_tokens: 2, messages: [{ role: 'user', content }] });
 
 describe('media', () => {
-  it('go through the encoders, in their order and with their budgets', async () => {
+  it('go through the encoders, in order and with their budgets', async () => {
     const text = { type: 'text', text: 'What is this?' };
     const alone = await chat(text);
     const audio = { type: 'input_audio', input_audio: { data: base64('sound'), format: 'wav' } };
@@ -99,7 +99,7 @@ describe('media', () => {
     expect(after! - before!).toBeGreaterThanOrEqual(4 * 6);
   });
 
-  it('are fetched from allowed hosts alone', async () => {
+  it('are fetched from allowed hosts only', async () => {
     expect((await chat({ type: 'image_url', image_url: { url: imageUrl } })).status).toBe(200);
     expect(encoded).toEqual([{ kind: 'image', text: 'fetched' }]);
     for (const url of [
@@ -115,7 +115,7 @@ describe('media', () => {
     }
   });
 
-  it('are never mixed up between requests that differ in them alone', async () => {
+  it('are never mixed up between requests that differ only in their media', async () => {
     const ask = async (name: string) => {
       const body = {
         max_tokens: 12,
@@ -155,7 +155,7 @@ describe('media', () => {
     ]);
   });
 
-  it('are limited in number, and refused by a model without encoders', async () => {
+  it('are limited in number, and refused for a model without encoders', async () => {
     const many = await chat(...['1', '2', '3', '4'].map((name) => image(name)));
     expect([many.status, many.body.error]).toMatchObject([400, { code: 'too_many_media' }]);
     const refused = demo.client.chat.completions.create({
@@ -165,7 +165,7 @@ describe('media', () => {
     await expect(refused).rejects.toMatchObject({ status: 400, code: 'unsupported_media' });
   });
 
-  it('come through the other APIs as well', async () => {
+  it('work in the other APIs too', async () => {
     const response = await post('/v1/responses', {
       max_output_tokens: 2,
       input: [

@@ -5,7 +5,7 @@ import { serveDemo } from './serve-demo.js';
 
 const demo = serveDemo({}, { maxSequences: 8, contextTokens: 256 });
 
-/** Bytes in the heap when all garbage is gone. */
+/** Heap size in bytes after a full garbage collection. */
 async function heapBytes(): Promise<number> {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
@@ -40,7 +40,7 @@ async function ask(name: string, leaves: boolean): Promise<void> {
   }
 }
 
-it('keeps nothing of a request that is over', async () => {
+it('keeps nothing of a finished request', async () => {
   const rounds = async (count: number) => {
     for (let round = 0; round < count; round++) {
       await Promise.all(Array.from({ length: 8 }, (_, index) => ask(`${round}.${index}`, index === 0)));
@@ -53,6 +53,6 @@ it('keeps nothing of a request that is over', async () => {
     await rounds(12);
     perRequest.push(((await heapBytes()) - before) / (12 * 8));
   }
-  // A forgotten listener alone keeps a prompt, some 10 kB, every time; what the engine compiles meanwhile comes once.
+  // A leaked listener alone would keep a prompt of some 10 kB per request; code that the engine compiles counts once.
   expect(Math.min(...perRequest)).toBeLessThan(5000);
 });

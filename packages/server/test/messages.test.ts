@@ -18,7 +18,7 @@ const common = { model: 'demo', max_tokens: 200, temperature: 0 };
 const user = (content: string) => ({ role: 'user' as const, content });
 
 describe('messages, with the Anthropic client', () => {
-  it('answers, and counts what was cached beside the rest', async () => {
+  it('answers, and reports cached tokens separately', async () => {
     const request = { ...common, system: 'Reply only with JSON.', messages: [user('What is 97 - 54?')] };
     const message = await client.messages.create(request);
     expect(message).toMatchObject({
@@ -52,7 +52,7 @@ describe('messages, with the Anthropic client', () => {
     expect((message.content[1] as Anthropic.TextBlock).text).toBe('57 + 62 = 119');
   });
 
-  it('ends a thought at its budget', async () => {
+  it('ends thinking at its budget', async () => {
     const thoughtOf = async (budget_tokens: number) => {
       const thinking = { type: 'enabled' as const, budget_tokens };
       const { content } = await client.messages.create({
@@ -95,7 +95,7 @@ describe('messages, with the Anthropic client', () => {
     expect(forced.content).toMatchObject([{ type: 'tool_use', name: 'calculate' }]);
   });
 
-  it('says which stop sequence ended it, and what is wrong in its own words', async () => {
+  it('reports the stop sequence, and formats errors as Anthropic does', async () => {
     const messages = [user('What is 31 + 90?')];
     const stopped = await client.messages.create({ ...common, messages, stop_sequences: [' ='] });
     expect(stopped).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: ' =' });

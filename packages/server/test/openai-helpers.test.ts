@@ -9,7 +9,7 @@ const common = { model: 'demo', temperature: 0 };
 const user = (content: string) => [{ role: 'user' as const, content }];
 
 describe('helpers of the openai client', () => {
-  it('run tools until there is an answer', async () => {
+  it('run tools until the model answers', async () => {
     const runner = demo.client.chat.completions.runTools({
       ...common,
       messages: user('Is it cold in Valencia?'),
@@ -32,7 +32,7 @@ describe('helpers of the openai client', () => {
     expect(await runner.finalContent()).toContain('31');
   });
 
-  it('parse objects, and take the message back', async () => {
+  it('parse objects, and accept the parsed message in the next request', async () => {
     const format = zodResponseFormat(z.object({ name: z.string(), legs: z.number().int() }), 'animal');
     const first = await demo.client.chat.completions.parse({
       ...common,
@@ -48,7 +48,7 @@ describe('helpers of the openai client', () => {
     expect(second.choices[0]!.message.content).toContain('121');
   });
 
-  it('put a stream together', async () => {
+  it('assemble a stream', async () => {
     const stream = demo.client.chat.completions.stream({
       ...common,
       messages: user('What is 31 + 90?'),
@@ -59,7 +59,7 @@ describe('helpers of the openai client', () => {
     expect(completion.usage!.completion_tokens).toBeGreaterThan(3);
   });
 
-  it('take several messages of the system', async () => {
+  it('accept several system messages', async () => {
     const completion = await demo.client.chat.completions.create({
       ...common,
       messages: [

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { randomSchema } from '../../../fixtures/random-schema.js';
 import { serveDemo } from './serve-demo.js';
 
-/** 40 in ordinary runs; `pnpm schemas` asks for 200. */
+/** 40 in ordinary runs; `pnpm schemas` sends 200. */
 const COUNT = Number(process.env.MARKBASE_SCHEMAS ?? 40);
 const FIRST_SEED = 1000;
 const AT_ONCE = 8;

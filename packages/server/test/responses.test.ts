@@ -27,7 +27,7 @@ describe('responses, with the openai client', () => {
     expect(response.usage!.total_tokens).toBe(response.usage!.input_tokens + response.usage!.output_tokens);
   });
 
-  it('streams events in their order, with contiguous sequence numbers', async () => {
+  it('streams events in order, with contiguous sequence numbers', async () => {
     const stream = await demo.client.responses.create({
       ...common,
       input: [{ role: 'user', content: [{ type: 'input_text', text: 'Solve 57 + 62.' }] }],
@@ -65,7 +65,7 @@ describe('responses, with the openai client', () => {
     expect(deltas.join('')).toBe('57 + 62 = 119');
   });
 
-  it('calls a tool in a stream, and takes the whole turn back', async () => {
+  it('calls a tool in a stream, and accepts the whole turn as input', async () => {
     const question = { role: 'user' as const, content: 'Is it cold in Valencia?' };
     const stream = demo.client.responses.stream({ ...common, input: [question], tools: TOOLS });
     const first = await stream.finalResponse();
@@ -86,7 +86,7 @@ describe('responses, with the openai client', () => {
     expect(second.output_text).toContain('31');
   });
 
-  it('says that an answer is incomplete, and holds to a schema', async () => {
+  it('reports an incomplete answer, and follows a schema', async () => {
     const cut = await demo.client.responses.create({
       ...common,
       input: 'Tell me a story about a seal.',
@@ -102,7 +102,7 @@ describe('responses, with the openai client', () => {
     expect(JSON.parse(json.output_text)).toEqual({ n: expect.any(Number) });
   });
 
-  it('refuses what it does not do', async () => {
+  it('refuses unsupported parameters', async () => {
     const create = (extra: object) => demo.client.responses.create({ ...common, input: 'hi', ...extra });
     for (const [extra, param] of [
       [{ previous_response_id: 'resp_1' }, 'previous_response_id'],

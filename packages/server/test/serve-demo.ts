@@ -5,7 +5,7 @@ import OpenAI from 'openai';
 import { beforeAll } from 'vitest';
 import { createServer, type Server, type ServerOptions } from '../src/index.js';
 
-/** A server on the demo model, and a client of it. */
+/** A server for the demo model, and a client for it. */
 export interface DemoServer {
   readonly model: TextModel;
   readonly server: Server;
@@ -13,7 +13,7 @@ export interface DemoServer {
   readonly client: OpenAI;
 }
 
-/** Serves the demo model, as `demo`, for the tests of a file. */
+/** Serves the demo model as `demo` for the tests in a file. */
 export function serveDemo(
   options: Omit<ServerOptions, 'model'> = {},
   modelOptions: TextModelOptions = {},

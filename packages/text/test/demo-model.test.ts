@@ -55,7 +55,7 @@ describe('generation with the demo model', () => {
     expect(pass).toBe(true);
   });
 
-  it('streams the text that it returns as a whole', async () => {
+  it('streams the same text as it returns at once', async () => {
     const events: GenerateEvent[] = [];
     for await (const event of stream(model, { messages: STORY, ...GREEDY })) events.push(event);
     const text = events.map((event) => (event.type === 'text' ? event.text : '')).join('');
@@ -80,7 +80,7 @@ describe('generation with the demo model', () => {
     expect((await generate(model, { ...options, seed: 12 })).text).not.toBe(first.text);
   });
 
-  it('ends before a stop string', async () => {
+  it('stops before a stop string', async () => {
     const whole = (await generate(model, { messages: STORY, ...GREEDY })).text;
     const stop = whole.slice(20, 26);
     const result = await generate(model, { messages: STORY, ...GREEDY, stop: [stop] });
@@ -101,7 +101,7 @@ describe('generation with the demo model', () => {
     expect(session.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
   });
 
-  it('keeps thoughts apart from the answer', async () => {
+  it('separates thoughts from the answer', async () => {
     const messages = [{ role: 'user', content: 'What is 12 + 30?' }] as const;
     const result = await generate(model, { messages, enableThinking: true, ...GREEDY });
     expect(result.reasoning.length).toBeGreaterThan(0);
@@ -109,7 +109,7 @@ describe('generation with the demo model', () => {
     expect(result.text).toMatch(/\d/);
   });
 
-  it('answers every turn of a session as a cold start would, from the caches', async () => {
+  it('answers every turn of a session from the caches as a cold start would', async () => {
     const session = new Session(model, GREEDY);
     let cached = 0;
     for (const question of ['Tell me a story.', 'What is 2 + 2?', 'Tell me another story.']) {
@@ -123,7 +123,7 @@ describe('generation with the demo model', () => {
     expect(session.messages).toHaveLength(6);
   });
 
-  it('checks a request before it runs, and answers a turn from the caches to the last bit', async () => {
+  it('checks a request before it runs, and answers a turn from the caches bit for bit', async () => {
     const first = [{ role: 'user' as const, content: 'What is 31 + 90?' }];
     const { text } = await generate(model, { messages: first, temperature: 0, reusePrefix: 'exact' });
     const messages = [
@@ -157,7 +157,7 @@ describe('generation with the demo model', () => {
     expect(session.messages).toHaveLength(2);
   });
 
-  it('takes one turn of a session at a time', async () => {
+  it('accepts one turn of a session at a time', async () => {
     const session = new Session(model, GREEDY);
     for await (const _ of session.stream('Tell me a story.')) {
       await expect(session.generate('And now?')).rejects.toThrow(/one turn at a time/);
@@ -166,7 +166,7 @@ describe('generation with the demo model', () => {
     expect((await session.generate('What is 2 + 2?')).text).toMatch(/4/);
   });
 
-  it('answers a batch as each alone', async () => {
+  it('answers a batch as it answers each prompt alone', async () => {
     const requests = ['Tell me a story.', 'What is 2 + 2?', 'Hello!'].map((content) => ({
       messages: [{ role: 'user', content } as const],
       ...GREEDY,
@@ -177,7 +177,7 @@ describe('generation with the demo model', () => {
     }
   });
 
-  it('continues plain text, in which nothing is a control token', async () => {
+  it('continues plain text without interpreting control tokens', async () => {
     const plain = await generate(model, { prompt: 'Once upon a time, there was', ...GREEDY });
     expect(plain.tokens.length).toBeGreaterThan(0);
     const { tokenizer, bosId } = await model.language();

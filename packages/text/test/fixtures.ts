@@ -5,7 +5,7 @@ import { openCheckpoint, openReference, type Reference } from '@markbase/loader'
 import { type Device, openDevice } from '@markbase/metal-runtime';
 import { TextModel, type TextModelOptions } from '../src/index.js';
 
-/** Folder of the tiny reference checkpoints: a choice lies in the repository, the complete set wherever the variable says. */
+/** Folder of the tiny reference checkpoints. The repository holds a few; the variable names a folder with all of them. */
 const ROOT = process.env.MARKBASE_FIXTURES ?? fileURLToPath(new URL('../../../fixtures', import.meta.url));
 
 /** Path of a reference checkpoint. */
@@ -13,12 +13,12 @@ export function fixture(name: string): string {
   return join(ROOT, name);
 }
 
-/** Those of the named checkpoints that are there. */
+/** Those of the given checkpoints that exist. */
 export function presentFixtures(names: readonly string[]): string[] {
   return names.filter((name) => existsSync(join(ROOT, name, 'expected.safetensors')));
 }
 
-/** Opens the CPU backend, which is on every machine. */
+/** Opens the CPU backend, which every machine has. */
 export function openTestDevice(): Promise<Device> {
   return openDevice({ kind: 'cpu', threads: 1 });
 }

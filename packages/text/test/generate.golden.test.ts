@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type GenerateOptions, generate, generateBatch, stream, type TextModel } from '../src/index.js';
 import { loadFixture, openTestDevice, presentFixtures } from './fixtures.js';
 
-// Sliding window 16: the answers below run far past it. Without a tokenizer, prompts and answers are ids.
+// The sliding window is 16 tokens, and the answers below are much longer. Without a tokenizer, text is given as ids.
 const [NAME] = presentFixtures(['e2b-mlx-4bit', 'e2b-hf', '31b-mlx-8bit', '12b-mlx-4bit', 'e4b-mlx-4bit']);
 
 let device: Device;
@@ -32,12 +32,12 @@ afterAll(() => {
 const tokensOf = async (options: Omit<GenerateOptions, 'prompt'>) =>
   (await generate(model, { prompt, maxTokens: 24, ...options })).tokens;
 
-it('counts what it computes, and what its caches hold', async () => {
+it('counts computed tokens, and tokens in its caches', async () => {
   const before = model.activity;
   await generate(model, { prompt, maxTokens: 5 });
   const after = model.activity;
   expect(after.prefillTokens - before.prefillTokens).toBe(prompt.length);
-  // The first token comes out of the prompt, and the last one is never fed.
+  // The prompt yields the first token, and the last one is never fed back.
   expect(after.decodeSteps - before.decodeSteps).toBe(4);
   expect(after.decodedTokens - before.decodedTokens).toBe(4);
   expect(after.busySequences).toBe(0);
@@ -45,7 +45,7 @@ it('counts what it computes, and what its caches hold', async () => {
 });
 
 describe('generate', () => {
-  it('gives the greedy tokens of the reference', async () => {
+  it('generates the same greedy tokens as the reference', async () => {
     const result = await generate(model, { prompt, maxTokens: 24 });
     expect(result.tokens).toEqual(expected.slice(0, 24));
     expect(result).toMatchObject({
@@ -54,7 +54,7 @@ describe('generate', () => {
     });
   });
 
-  it('obeys a constraint and a bias', async () => {
+  it('respects a constraint and a bias', async () => {
     const words = new Int32Array(Math.ceil(model.config.vocabularySize / 32));
     const only = [40, 41, 42];
     for (const id of only) words[id >> 5]! |= 1 << (id & 31);
@@ -64,7 +64,7 @@ describe('generate', () => {
     expect(await tokensOf({ logitBias: new Map([[77, 100]]), maxTokens: 3 })).toEqual([77, 77, 77]);
   });
 
-  it('ends at a stop token', async () => {
+  it('stops at a stop token', async () => {
     const stop = expected[5]!;
     const end = expected.indexOf(stop) + 1;
     const result = await generate(model, { prompt, maxTokens: 24, stopTokenIds: [stop] });
@@ -72,7 +72,7 @@ describe('generate', () => {
     expect(result.finishReason).toBe('stop');
   });
 
-  it('gives the same tokens for the same seed, and others for another', async () => {
+  it('generates the same tokens for the same seed, and different ones for another', async () => {
     const sampling = { temperature: 3, topP: 0.99, topK: 200 };
     const first = await tokensOf({ ...sampling, seed: 7 });
     expect(await tokensOf({ ...sampling, seed: 7 })).toEqual(first);
@@ -87,20 +87,20 @@ describe('generate', () => {
     expect(await tokensOf({ temperature: 1, minP: 0.999999, seed: 1 })).toEqual(expected.slice(0, 24));
   });
 
-  it('lets penalties break repetitions', async () => {
+  it('breaks repetitions with penalties', async () => {
     const distinct = (tokens: readonly number[]) => new Set(tokens).size;
     const plain = distinct(expected.slice(0, 24));
     expect(distinct(await tokensOf({ presencePenalty: 100 }))).toBe(24);
     expect(distinct(await tokensOf({ frequencyPenalty: 100 }))).toBe(24);
     const repeated = await tokensOf({ repetitionPenalty: 50 });
     expect(distinct(repeated)).toBeGreaterThan(plain);
-    // It also counts the prompt, which the other two do not.
+    // The repetition penalty also counts the prompt, unlike the other two.
     expect(repeated.filter((token) => prompt.includes(token)).length).toBeLessThanOrEqual(
       expected.slice(0, 24).filter((token) => prompt.includes(token)).length,
     );
   });
 
-  it('reports log-probabilities that sum to 1 and begin with the best', async () => {
+  it('reports log-probabilities that sum to 1 and start with the best', async () => {
     const { logprobs } = await generate(model, { prompt, maxTokens: 4, logprobs: true, topLogprobs: 20 });
     expect(logprobs).toHaveLength(4);
     for (const [index, { token, logprob, topLogprobs }] of logprobs!.entries()) {
@@ -113,7 +113,7 @@ describe('generate', () => {
     }
   });
 
-  it('never chooses placeholders and their delimiters', async () => {
+  it('never generates placeholders or their delimiters', async () => {
     const tokens = await tokensOf({ temperature: 100, seed: 3, maxTokens: 40 });
     const { placeholders } = model.config;
     const forbidden = [
@@ -131,7 +131,7 @@ describe('generate', () => {
     expect(result.usage.completionTokens).toBe(64 - prompt.length);
   });
 
-  it('refuses a prompt that does not fit, instead of cutting it', async () => {
+  it('refuses a prompt that does not fit, instead of truncating it', async () => {
     const long = Array.from({ length: 64 }, (_, index) => 3 + index);
     await expect(generate(model, { prompt: long })).rejects.toThrow(ContextLengthError);
     expect((await generate(model, { prompt: long.slice(1) })).tokens).toHaveLength(1);
@@ -160,7 +160,7 @@ describe('generate', () => {
 });
 
 describe('stream', () => {
-  it('stops in the prefill when aborted, and gives its sequence back', async () => {
+  it('stops during prefill when aborted, and releases its sequence', async () => {
     const controller = new AbortController();
     const reason = new DOMException('no longer wanted', 'AbortError');
     const long = Array.from({ length: 40 }, (_, index) => 3 + index);
@@ -179,7 +179,7 @@ describe('stream', () => {
     expect(await tokensOf({})).toEqual(expected.slice(0, 24));
   });
 
-  it('stops while decoding when aborted, and when its reader leaves', async () => {
+  it('stops while decoding when aborted, and when its reader stops', async () => {
     const controller = new AbortController();
     let count = 0;
     const read = async () => {
@@ -193,7 +193,7 @@ describe('stream', () => {
     expect(model.idleSequences).toBe(3);
   });
 
-  it('lets several callers take turns without mixing them up', async () => {
+  it('serves several callers in turn without mixing them up', async () => {
     const answers = await Promise.all(
       Array.from({ length: 5 }, (_, index) =>
         generate(model, { prompt: index % 2 === 0 ? prompt : prompt.slice(0, 4), maxTokens: 12 }),
@@ -207,7 +207,7 @@ describe('stream', () => {
 });
 
 describe('callers at the same time', () => {
-  it('share decode steps, and get what each gets alone', async () => {
+  it('share decode steps, and get the same as each alone', async () => {
     const widths: number[] = [];
     const record = device.record;
     device.record = (...args) => {
@@ -237,7 +237,7 @@ describe('callers at the same time', () => {
     }
   });
 
-  it('get what each gets alone with reduced precision too, however many they are', async () => {
+  it('get the same as each alone with reduced precision too, in any number', async () => {
     const { model: fast } = await loadFixture(NAME!, device, {
       contextTokens: 64,
       maxSequences: 12,
@@ -256,7 +256,7 @@ describe('callers at the same time', () => {
     }
   });
 
-  it('do not fail for the bad row of another', async () => {
+  it('do not fail because of a bad row of another caller', async () => {
     const rows = model.layOut({ ids: prompt });
     const [a, b] = await model.acquire([null, null]);
     await model.prefill([
@@ -280,7 +280,7 @@ describe('callers at the same time', () => {
     }
   });
 
-  it('end with an error, not a crash, when the model is disposed under them', async () => {
+  it('end with an error, not a crash, when the model is disposed while they run', async () => {
     const { model: short } = await loadFixture(NAME!, device, { contextTokens: 64 });
     const seen: number[] = [];
     const read = async () => {
@@ -296,7 +296,7 @@ describe('callers at the same time', () => {
 });
 
 describe('generateBatch', () => {
-  it('answers more prompts than there are sequences as each alone', async () => {
+  it('answers more prompts than it has sequences, each as if alone', async () => {
     const requests = [3, 9, 5, 7, 4].map((length, index) => ({
       prompt: prompt.slice(0, length),
       maxTokens: 6 + 3 * index,
@@ -327,7 +327,7 @@ describe('reusePrefix', () => {
   const warm = (ids: readonly number[], maxTokens = 4) =>
     generate(model, { prompt: ids, maxTokens, reusePrefix: true, logprobs: true });
 
-  it('gives bit for bit what a cold start gives, from less work', async () => {
+  it('yields the same bits as a cold start with less work', async () => {
     const first = await warm(prompt);
     const longer = [...prompt, ...first.tokens, 40, 41, 42];
     const reused = await warm(longer);
@@ -346,7 +346,7 @@ describe('reusePrefix', () => {
     expect(reused.logprobs).toEqual(cold.logprobs);
   });
 
-  it('copies what another request holds, in use or remembered, bit for bit', async () => {
+  it('copies rows of another request, running or remembered, bit for bit', async () => {
     const long = [...prompt, ...expected.slice(0, 24)];
     const branch = [...long.slice(0, 30), 60, 61, 62];
     const cold = await generate(model, { prompt: branch, maxTokens: 6, logprobs: true });
@@ -362,7 +362,7 @@ describe('reusePrefix', () => {
     const copied = await generate(other, { prompt: branch, maxTokens: 6, logprobs: true, reusePrefix: true });
     expect(copied.usage.cachedTokens).toBe(30);
     expect(copied.logprobs).toEqual(cold.logprobs);
-    // The source goes on as if nothing had happened.
+    // The source continues undisturbed.
     const [choice] = await other.decode([{ sequence: busy!, token: expected[24]! }]);
     expect(choice!.token).toBe(expected[25]);
     other.release([busy!]);

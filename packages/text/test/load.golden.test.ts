@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => device.dispose());
 
-/** A checkpoint that lacks some tensors, or has some more. */
+/** A checkpoint that lacks some tensors or has additional ones. */
 function changed(
   checkpoint: Checkpoint,
   { hidden = [], extra = [] }: { hidden?: string[]; extra?: string[] },
@@ -46,7 +46,7 @@ function changed(
 }
 
 describe('TextModel.load', () => {
-  it('names every tensor that is missing, in one error', async () => {
+  it('names all missing tensors in one error', async () => {
     const hidden = [
       'language_model.layers.1.self_attn.q_proj.weight',
       'language_model.layers.3.input_layernorm.weight',
@@ -57,13 +57,13 @@ describe('TextModel.load', () => {
     await expect(loading).rejects.toMatchObject({ missing: expect.arrayContaining(hidden) });
   });
 
-  it('refuses tensors of the decoder that nothing uses, and leaves those of the towers alone', async () => {
+  it('refuses unused tensors of the decoder, and ignores those of the towers', async () => {
     const extra = ['language_model.layers.0.mystery.weight', 'vision_tower.mystery.weight'];
     const loading = TextModel.load(changed(await openCheckpoint(fixture(DENSE!)), { extra }), device);
     await expect(loading).rejects.toMatchObject({ unused: [extra[0]] });
   });
 
-  it.runIf(SHARED)('allows dead keys and values of layers that share a cache', async () => {
+  it.runIf(SHARED)('allows unused keys and values of layers that share a cache', async () => {
     const extra = ['k_proj', 'v_proj', 'k_norm'].map(
       (name) => `language_model.layers.9.self_attn.${name}.weight`,
     );
@@ -75,7 +75,7 @@ describe('TextModel.load', () => {
   });
 
   it.runIf(EXPERTS)(
-    'says which package a mixture of experts needs, and asks it for every layer',
+    'names the package that a mixture of experts needs, and calls it for every layer',
     async () => {
       await expect(TextModel.load(await openCheckpoint(fixture(EXPERTS!)), device)).rejects.toThrow(
         UnsupportedModelError,
@@ -92,14 +92,14 @@ describe('TextModel.load', () => {
           return { ...dense, dispose: () => disposed.push(layerIndex) };
         },
       });
-      // The experts' weights are left, so the block that ignores them is found out.
+      // The experts' weights are left over, which exposes a block that ignores them.
       await expect(loading).rejects.toThrow(/unused .*experts/);
       expect(asked).toEqual([0, 1, 2, 3, 4, 5]);
       expect(disposed).toEqual(asked);
     },
   );
 
-  it('makes sliding caches as large as window and chunk, and full ones as the context', async () => {
+  it('sizes sliding caches for window and chunk, and full ones for the context', async () => {
     const options = { contextTokens: 300, prefillChunk: 20, maxSequences: 2, precision: 'high' as const };
     using model = await TextModel.load(await openCheckpoint(fixture(DENSE!)), device, options);
     for (const [index, { attention }] of model.decoder.layers.entries()) {
@@ -115,7 +115,7 @@ describe('TextModel.load', () => {
     }
   });
 
-  it('says what a decode step was lowered to', async () => {
+  it('describes what a decode step was lowered to', async () => {
     using model = await TextModel.load(await openCheckpoint(fixture(DENSE!)), device, { maxSequences: 2 });
     const { commands, weightBytes } = model.plan(2);
     const layers = new Set(commands.map(({ label }) => label.split(' / ')[0]));
@@ -124,7 +124,7 @@ describe('TextModel.load', () => {
     expect(() => model.plan(3)).toThrow(InvalidArgumentError);
   });
 
-  it('refuses to work without a tokenizer where it needs one, and after dispose', async () => {
+  it('refuses to work without a tokenizer if it needs one, and after dispose', async () => {
     const model = await TextModel.load(await openCheckpoint(fixture(DENSE!)), device);
     await expect(model.language()).rejects.toThrow(InvalidArgumentError);
     model.dispose();

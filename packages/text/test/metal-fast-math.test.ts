@@ -3,7 +3,7 @@ import { afterAll, expect, it } from 'vitest';
 import { verifyLayers, verifyText } from '../src/verify/text-sections.js';
 import { loadFixture, presentFixtures } from './fixtures.js';
 
-// The backend asks for safe mathematics; the simulator compiles with fast mathematics nevertheless.
+// The backend requests safe math; the simulator compiles with fast math nevertheless.
 process.env.METAL_SIM_FAST_MATH = '1';
 const device = await openDevice({ kind: 'metal-sim' }).catch(() => null);
 const [FIXTURE] = presentFixtures(['e2b-mlx-4bit']);
@@ -11,7 +11,7 @@ const [FIXTURE] = presentFixtures(['e2b-mlx-4bit']);
 afterAll(() => device?.dispose());
 
 it.runIf(device && FIXTURE)(
-  'a model has the reference outputs on Metal with fast mathematics',
+  'a model has the reference outputs on Metal with fast math',
   { timeout: 300_000 },
   async () => {
     for (const precision of ['high', 'fast'] as const) {

@@ -20,7 +20,7 @@ async function answer(device: Device): Promise<string> {
 
 const metal = await openMetal(openDevice);
 
-it.runIf(metal)('writes on Metal what it writes on the processor', { timeout: 300_000 }, async () => {
+it.runIf(metal)('generates the same text on Metal as on the CPU', { timeout: 300_000 }, async () => {
   const expected = await answer(await openTestDevice());
   expect(expected.length).toBeGreaterThan(0);
   expect(await answer(metal!)).toBe(expected);

@@ -42,7 +42,7 @@ afterAll(() => {
 });
 
 describe('responseFormat', () => {
-  it('gives valid JSON for any schema, at any temperature, also where maxTokens cuts it short', async () => {
+  it('generates valid JSON for any schema, at any temperature, even if maxTokens cuts it short', async () => {
     const ajv = new Ajv2020({
       strict: false,
       formats: { date: true, 'date-time': true, uuid: true, email: true, ipv4: true, time: true },
@@ -65,7 +65,7 @@ describe('responseFormat', () => {
     }
   });
 
-  it('gives an object without a schema, after a thought where there is one', async () => {
+  it('generates an object without a schema, after a thought if there is one', async () => {
     const { text } = await generate(model, {
       messages: [{ role: 'user', content: 'What is 3 plus 4?' }],
       responseFormat: 'json',
@@ -77,7 +77,7 @@ describe('responseFormat', () => {
     expect(JSON.parse(text)).toBeInstanceOf(Object);
   });
 
-  it('refuses a limit that no answer fits in, and schemas that it cannot hold to', async () => {
+  it('refuses a limit that no answer fits, and unsupported schemas', async () => {
     const schema = { type: 'string', minLength: 30 };
     const ask = (options: object) => generate(model, { messages: QUESTION, ...options });
     await expect(ask({ responseFormat: { schema }, maxTokens: 20 })).rejects.toThrow(
@@ -91,7 +91,7 @@ describe('toolChoice', () => {
   const ask = (options: object) =>
     generate(model, { messages: QUESTION, tools: TOOLS, maxTokens: 60, temperature: 2, seed: 9, ...options });
 
-  it('makes the model call, and holds the arguments to their schema', async () => {
+  it('makes the model call a tool, with arguments that match their schema', async () => {
     for (const seed of [1, 2, 3, 4]) {
       const { toolCalls, finishReason } = await ask({ toolChoice: 'required', seed });
       expect(finishReason).toBe('tool-calls');
@@ -105,7 +105,7 @@ describe('toolChoice', () => {
     }
   });
 
-  it('makes the model call one tool, or none', async () => {
+  it('makes the model call a given tool, or none', async () => {
     const named = await ask({ toolChoice: { name: 'add' } });
     expect(named.toolCalls.map(({ name }) => name)).toEqual(['add']);
     const none = await ask({ toolChoice: 'none', temperature: 0 });
@@ -113,13 +113,13 @@ describe('toolChoice', () => {
     expect((await ask({ toolChoice: 'auto', temperature: 0 })).toolCalls).toHaveLength(1);
   });
 
-  it('lets strict tools be called freely, but only as they are declared', async () => {
+  it('leaves calls of strict tools optional, with arguments as declared', async () => {
     const strict = TOOLS.map((tool) => ({ ...tool, function: { ...tool.function, strict: true } }));
     const { toolCalls } = await ask({ tools: strict, temperature: 0 });
     expect(toolCalls[0]?.arguments).toMatchObject({ city: 'Paris', days: expect.any(Number) });
   });
 
-  it('refuses tools that do not exist', async () => {
+  it('refuses unknown tools', async () => {
     await expect(ask({ toolChoice: { name: 'fly' } })).rejects.toThrow(InvalidArgumentError);
     await expect(ask({ toolChoice: 'required', tools: [] })).rejects.toThrow(InvalidArgumentError);
   });

@@ -72,7 +72,7 @@ export async function writeTokenizer(content: unknown): Promise<string> {
   return path;
 }
 
-/** The small tokenizer, loaded. */
+/** Loads the small tokenizer. */
 export async function loadTestTokenizer(changes: Record<string, unknown> = {}): Promise<Tokenizer> {
   return loadTokenizer(await writeTokenizer(tokenizerJson(changes)));
 }

@@ -21,7 +21,7 @@ const DENSE = presentFixtures([
   'wide-31b-mlx-4bit',
 ]);
 
-/** The text part of a drafter, one layer small. */
+/** The text part of a drafter, one small layer. */
 const DRAFTER = {
   model_type: 'gemma4_assistant',
   backbone_hidden_size: 64,
@@ -42,7 +42,7 @@ const DRAFTER = {
   },
 };
 
-/** Writes a drafter of zeros into a new folder. */
+/** Writes a drafter with all-zero weights to a new folder. */
 async function writeDrafter(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'markbase-drafter-'));
   await writeFile(join(folder, 'config.json'), JSON.stringify(DRAFTER));
@@ -86,14 +86,14 @@ describe('verifyCheckpoint', () => {
   }
 
   for (const name of presentFixtures(['26b-a4b-hf', '26b-a4b-mlx-4bit'])) {
-    it(`skips ${name}, and does not call that a pass`, async () => {
+    it(`skips ${name}, and does not count that as a pass`, async () => {
       const report = await verifyCheckpoint(fixture(name), device);
       expect(report.pass).toBe(false);
       expect(report.sections.every(({ pass, skipped }) => !pass && skipped !== undefined)).toBe(true);
     });
   }
 
-  it('skips a drafter, and does not call that a pass', async () => {
+  it('skips a drafter, and does not count that as a pass', async () => {
     const folder = await writeDrafter();
     try {
       const report = await verifyCheckpoint(folder, device);

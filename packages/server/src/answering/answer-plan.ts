@@ -1,18 +1,18 @@
 import type { ChatMessage, GenerateOptions } from '@markbase/text';
 import type { ServedModel } from '../server-options.js';
 
-/** What a request asks for, whatever API it came through. */
+/** What a request asks of the engine, independent of the API that it came through. */
 export interface AnswerPlan {
   readonly served: ServedModel;
-  /** Media of the messages still have their sources. */
+  /** The media parts of the messages still hold their sources. */
   readonly options: Omit<GenerateOptions, 'signal' | 'reusePrefix'>;
-  /** Answers that are wanted. */
+  /** Number of answers to generate. */
   readonly count: number;
-  /** The prompt of each answer, where these are no messages. */
+  /** The prompt of each answer, for requests without messages. */
   readonly prompts?: readonly (string | readonly number[])[];
 }
 
-/** What is sent to the engine: media are soft tokens, and the answer with this index has a seed of its own. */
+/** The engine options of one answer: media have become soft tokens, and each answer gets its own seed. */
 export function engineOptions(
   { options, count, prompts }: AnswerPlan,
   messages: readonly ChatMessage[] | undefined,

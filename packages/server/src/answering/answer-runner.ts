@@ -6,26 +6,26 @@ import type { ServedModel, ServerSettings } from '../server-options.js';
 import { type AnswerPlan, engineOptions } from './answer-plan.js';
 import { type Indexed, merge } from './merge.js';
 
-/** A request whose checks are over. */
+/** A request that has passed its checks and has its turn. */
 export interface RunningAnswer {
-  /** Tokens of the prompt; of all prompts where there are several. */
+  /** Tokens in the prompt, or in all distinct prompts together. */
   readonly promptTokens: number;
-  /** Events of all choices; to be read once, to its end or not. */
+  /** Events of all choices. Iterate once; stopping early is fine. */
   events(): AsyncGenerator<Indexed<GenerateEvent>, void, void>;
 }
 
-/** How an answer is stopped, from inside and from outside. */
+/** Lets the server or the client stop an answer. */
 export interface AnswerControl {
   readonly signal: AbortSignal;
   /** Aborts the signal. */
   readonly abort: (reason: unknown) => void;
 }
 
-/** Runs answers within the limits of the server, and counts them. */
+/** Runs answers within the limits of the server and counts them in its metrics. */
 export class AnswerRunner {
   readonly #settings: ServerSettings;
   readonly #queues: ReadonlyMap<ServedModel, AdmissionQueue>;
-  /** Those that run or wait. */
+  /** Answers that are running or waiting. */
   readonly #controls = new Set<AnswerControl>();
 
   constructor(settings: ServerSettings) {
@@ -39,12 +39,12 @@ export class AnswerRunner {
     );
   }
 
-  /** Answers that run or wait. */
+  /** Number of answers that are running or waiting. */
   get busy(): number {
     return [...this.#queues.values()].reduce((sum, { running, waiting }) => sum + running + waiting, 0);
   }
 
-  /** The state of every model. */
+  /** Current state of each model. */
   gauges(): Record<string, ModelGauges> {
     const entries = [...this.#queues].map(([{ id, model }, { running, waiting }]) => {
       const { maxSequences, rememberedSequences } = model.settings;
@@ -61,9 +61,9 @@ export class AnswerRunner {
   }
 
   /**
-   * Waits for the turn of a request and checks it, media included.
+   * Waits for the request's turn, then checks it and encodes its media.
    *
-   * @throws RequestError and the errors of `openAnswer`; the place is given back then
+   * @throws RequestError and the errors of `openAnswer`; the request's slot is released first
    */
   async open(
     plan: AnswerPlan,
@@ -78,7 +78,7 @@ export class AnswerRunner {
       const answers = await this.#prepare(plan, signal);
       const queuedMs = performance.now() - beganMs;
       let isRead = false;
-      // A client may leave before the first event is asked for, and then nobody ever asks.
+      // The client may leave before anyone iterates the events; then only this listener releases the slot.
       signal.addEventListener('abort', () => isRead || leave(), { once: true });
       signal.throwIfAborted();
       return {
@@ -94,7 +94,7 @@ export class AnswerRunner {
     }
   }
 
-  /** Tokens of the prompt. Media have to be encoded for that, so it takes its turn as well. */
+  /** Counts the tokens of the prompt. That means encoding media, so the request waits for its turn too. */
   async countTokens(plan: AnswerPlan, client: string, control: AnswerControl): Promise<number> {
     const leave = await this.#enter(plan.served, client, 1, control);
     try {
@@ -105,7 +105,7 @@ export class AnswerRunner {
     }
   }
 
-  /** Stops everything that runs or waits. */
+  /** Stops every answer that is running or waiting. */
   stop(reason: unknown): void {
     for (const { abort } of [...this.#controls]) abort(reason);
   }
@@ -143,7 +143,7 @@ export class AnswerRunner {
   }
 }
 
-/** A prompt that has several answers counts once. */
+/** Several answers to one prompt count it once. */
 function promptTokensOf({ prompts }: AnswerPlan, answers: readonly OpenAnswer[]): number {
   const counted = prompts
     ? answers.filter((_, index) => prompts.indexOf(prompts[index]!) === index)

@@ -15,7 +15,7 @@ async function* count(most: number, log: string[], name: string): AsyncGenerator
 }
 
 describe('merge', () => {
-  it('gives every item of every source, in the order of each, the first source ahead', async () => {
+  it('yields every item of every source in its order, the first source ahead', async () => {
     const log: string[] = [];
     const items: [number, number][] = [];
     for await (const { index, item } of merge([() => count(3, log, 'a'), () => count(2, log, 'b')])) {
@@ -27,7 +27,7 @@ describe('merge', () => {
     expect(items[0]).toEqual([0, 0]);
   });
 
-  it('ends all sources when the reader leaves, or when one fails', async () => {
+  it('ends all sources when the reader stops or one of them fails', async () => {
     const log: string[] = [];
     for await (const { index } of merge([() => count(9, log, 'a'), () => count(9, log, 'b')]))
       if (index === 1) break;

@@ -5,8 +5,8 @@ export interface Indexed<Item> {
 }
 
 /**
- * Gives the items of several sources as they come. The first source begins alone, and the others behind its first item, so
- * that they find its work done. One that fails ends all.
+ * Yields the items of several sources as they arrive. The other sources start after the first item of the first one, so
+ * that they can reuse its work. An error in one source ends all of them.
  */
 export async function* merge<Item>(
   sources: readonly (() => AsyncGenerator<Item, void, void>)[],
@@ -36,7 +36,7 @@ export async function* merge<Item>(
       yield { index, item: result.value };
     }
   } finally {
-    // A generator that waits for a step ends once that step is over: nobody has to wait for it here.
+    // A generator that is waiting for a step ends once that step is over; there is no need to wait for it here.
     for (const pending of next.values()) pending.catch(() => {});
     for (const source of running) source.return().catch(() => {});
   }

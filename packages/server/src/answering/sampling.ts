@@ -1,7 +1,7 @@
 import type { GenerateOptions } from '@markbase/text';
 import { badParameter } from '../errors/request-error.js';
 
-/** The sampling parameters of a request, as OpenAI spells them. */
+/** The sampling parameters of a request, in OpenAI's spelling. */
 export interface SamplingRequest {
   readonly temperature?: number | null;
   readonly top_p?: number | null;
@@ -15,10 +15,10 @@ export interface SamplingRequest {
   readonly logit_bias?: Readonly<Record<string, number>> | null;
 }
 
-/** Seeds of the engine are not negative; clients may send any 32-bit one. */
+/** The engine takes non-negative seeds, clients may send negative ones: seeds are reduced modulo this. */
 const SEEDS = 2 ** 53;
 
-/** The engine's options; what a request leaves out stays what the checkpoint recommends. */
+/** The engine's options. Parameters that the request leaves out keep the checkpoint's recommended values. */
 export function samplingOptions(request: SamplingRequest, vocabularySize: number): Partial<GenerateOptions> {
   const { seed, stop, logit_bias: bias } = request;
   return withoutNulls({
@@ -35,7 +35,7 @@ export function samplingOptions(request: SamplingRequest, vocabularySize: number
   });
 }
 
-/** Leaves out what is null or undefined. */
+/** Drops fields that are null or undefined. */
 export function withoutNulls<Value extends object>(
   value: Value,
 ): { [Key in keyof Value]?: NonNullable<Value[Key]> } {

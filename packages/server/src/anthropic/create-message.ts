@@ -36,7 +36,7 @@ export async function createMessage(scope: RequestScope): Promise<Response> {
   );
 }
 
-/** `POST /v1/messages/count_tokens`: tokens of the prompt that a message would have, those of media included. */
+/** `POST /v1/messages/count_tokens`: the number of prompt tokens that a message would have, media included. */
 export async function countMessageTokens(scope: RequestScope): Promise<Response> {
   const request = parseRequest(countTokensRequest, await scope.json());
   const served = scope.served(request.model);

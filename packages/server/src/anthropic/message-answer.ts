@@ -6,7 +6,7 @@ type Block =
   | { type: 'thinking'; thinking: string; signature: string }
   | { type: 'tool_use'; id: string; name: string; input: unknown };
 
-/** Turns the events of the engine into a message of Anthropic's API, in one piece or as events. */
+/** Turns the engine's events into a message of Anthropic's API, either complete or as a stream of events. */
 export class MessageAnswer {
   readonly #head: { readonly id: string; readonly model: string };
   readonly #promptTokens: number;
@@ -20,12 +20,12 @@ export class MessageAnswer {
     this.#promptTokens = promptTokens;
   }
 
-  /** The events before the first one of the engine. */
+  /** The events that come before the engine's first one. */
   begin(): Frame[] {
     return [frame('message_start', { message: this.whole() })];
   }
 
-  /** Takes an event; gives the events that it makes. */
+  /** Takes an event of the engine; returns the events to send for it. */
   push(event: GenerateEvent): Frame[] {
     switch (event.type) {
       case 'token':
@@ -63,7 +63,7 @@ export class MessageAnswer {
     }
   }
 
-  /** The message as it is now. */
+  /** The message so far. */
   whole(): object {
     return {
       ...this.#head,
@@ -104,7 +104,7 @@ export class MessageAnswer {
     return { stop_reason: reasons[finish.reason], stop_sequence: null };
   }
 
-  /** Cached tokens are counted beside the others, not among them. */
+  /** `input_tokens` excludes the cached tokens, which are reported separately. */
   #usage(): object {
     const cached = this.#finish?.usage.cachedTokens ?? 0;
     return {

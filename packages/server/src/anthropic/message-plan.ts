@@ -9,7 +9,7 @@ import type { MessageRequest, PromptRequest } from './message-request.js';
 type RequestMessage = PromptRequest['messages'][number];
 type UserBlock = Exclude<Extract<RequestMessage, { role: 'user' }>['content'], string>[number];
 
-/** What a message asks the engine for. */
+/** The engine request for a message. */
 export function messagePlan(request: MessageRequest, served: ServedModel): AnswerPlan {
   const { tool_choice: choice, thinking, output_config: output } = request;
   const options = {
@@ -35,7 +35,7 @@ export function messagePlan(request: MessageRequest, served: ServedModel): Answe
   return { served, options, count: 1 };
 }
 
-/** The options that make the prompt. */
+/** The options that determine the prompt. */
 export function promptOptions(
   request: PromptRequest,
 ): Pick<GenerateOptions, 'tools' | 'enableThinking'> & { readonly messages: readonly ChatMessage[] } {
@@ -69,7 +69,7 @@ function toolChoiceOf(choice: PromptRequest['tool_choice']): GenerateOptions['to
   return choice.type === 'any' ? 'required' : choice.type;
 }
 
-/** One message of the API; results of tools are messages of their own in the engine. */
+/** Converts one message of the API. Tool results become messages of their own. */
 function messagesOf(message: RequestMessage, where: string): ChatMessage[] {
   if (message.role === 'assistant') return [assistantMessage(message.content)];
   if (typeof message.content === 'string') return [{ role: 'user', content: message.content }];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { jsonSchema, optional } from '../chat/chat-request.js';
 
-/** Prompts are cached by themselves; what a client says about it changes nothing. */
+/** Prompts are always cached, so a client's caching hints are accepted and have no effect. */
 const cache_control = optional(
   z.strictObject({ type: z.literal('ephemeral'), ttl: optional(z.enum(['5m', '1h'])) }),
 );
@@ -111,5 +111,5 @@ export const messageRequest = z.strictObject({
 
 /** A checked body of `POST /v1/messages`. */
 export type MessageRequest = z.output<typeof messageRequest>;
-/** What counts as the prompt of a message. */
+/** The fields that make up the prompt of a message. */
 export type PromptRequest = z.output<typeof countTokensRequest>;

@@ -3,14 +3,14 @@ import type { Indexed } from '../answering/merge.js';
 import type { Frame } from '../http/event-stream.js';
 import { type TokenLogprob, tokenLogprob } from './chat-logprobs.js';
 
-/** What all chunks of an answer share. */
+/** Fields that all chunks of an answer share. */
 export interface ChatHead {
   readonly id: string;
   readonly created: number;
   readonly model: string;
 }
 
-/** What an answer is written with. */
+/** Options of `ChatAnswer`. */
 export interface ChatAnswerOptions {
   readonly head: ChatHead;
   readonly count: number;
@@ -26,12 +26,12 @@ class Choice {
   reasoning = '';
   readonly calls: { id: string; type: 'function'; function: { name: string; arguments: string } }[] = [];
   readonly logprobs: TokenLogprob[] = [];
-  /** Tokens whose text has not appeared yet. */
+  /** Tokens whose text has not been emitted yet. */
   pending: TokenLogprob[] = [];
   finish: Finish | null = null;
 }
 
-/** Turns the events of the engine into a chat completion, in one piece or in chunks. */
+/** Turns the engine's events into a chat completion, either complete or in chunks. */
 export class ChatAnswer {
   readonly #options: ChatAnswerOptions;
   readonly #choices: readonly Choice[];
@@ -46,7 +46,7 @@ export class ChatAnswer {
     return this.#choices.map((_, index) => this.#chunk(index, { role: 'assistant', content: '' }));
   }
 
-  /** Takes an event; gives the chunks that it makes. */
+  /** Takes an event of the engine; returns the chunks to send for it. */
   push({ index, item }: Indexed<GenerateEvent>): Frame[] {
     const choice = this.#choices[index]!;
     switch (item.type) {
@@ -79,12 +79,12 @@ export class ChatAnswer {
     }
   }
 
-  /** The chunk behind the last one, with what the answer cost. */
+  /** The chunk after the last one, which reports token usage. */
   usageChunk(): Frame {
     return { data: { ...this.#chunkHead(), choices: [], usage: this.#usage() } };
   }
 
-  /** The completion in one piece. */
+  /** The complete answer. */
   whole(): object {
     return {
       ...this.#options.head,
@@ -145,7 +145,7 @@ export class ChatAnswer {
   }
 }
 
-/** What answers to one prompt cost, in OpenAI's form. */
+/** Token usage of all answers to one prompt, in OpenAI's format. */
 export function usageOf(promptTokens: number, finishes: readonly (Finish | null)[]): object {
   const sum = (pick: (finish: Finish) => number) =>
     finishes.reduce((total, finish) => total + (finish ? pick(finish) : 0), 0);

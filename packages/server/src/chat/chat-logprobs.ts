@@ -1,6 +1,6 @@
 import type { GeneratedToken, Tokenizer } from '@markbase/text';
 
-/** A token with its log-probability, in OpenAI's form. */
+/** A token with its log-probability, in OpenAI's format. */
 export interface TokenLogprob {
   readonly token: string;
   readonly logprob: number;
@@ -8,7 +8,7 @@ export interface TokenLogprob {
   readonly top_logprobs: readonly Omit<TokenLogprob, 'top_logprobs'>[];
 }
 
-/** Log-probabilities of tokens, in OpenAI's form: several tokens may have to be joined by their bytes to be text. */
+/** One token in OpenAI's format. A character may span several tokens: joining their `bytes` restores it. */
 export function tokenLogprob(
   tokenizer: Tokenizer,
   { token, text, logprob, topLogprobs }: GeneratedToken,
@@ -29,7 +29,7 @@ export function tokenLogprob(
   };
 }
 
-/** JSON has no infinity; -9999 is what OpenAI's API writes for "impossible". */
+/** JSON has no infinity; OpenAI's API writes -9999 for "impossible". */
 function finite(logprob: number): number {
   return Math.max(logprob, -9999);
 }

@@ -10,18 +10,18 @@ import type { ChatRequest } from './chat-request.js';
 type RequestMessage = ChatRequest['messages'][number];
 type UserPart = Exclude<Extract<RequestMessage, { role: 'user' }>['content'], string>[number];
 
-/** What a chat completion asks the engine for. @throws RequestError (400) for parameters that contradict each other */
+/** The engine request for a chat completion. @throws RequestError (400) for parameters that contradict each other */
 export function chatPlan(request: ChatRequest, served: ServedModel, choicesLimit: number): AnswerPlan {
   const count = request.n ?? 1;
   if (count > choicesLimit) {
     throw badParameter(
       'n',
-      `Invalid value for 'n': at most ${choicesLimit} answers are given`,
+      `Invalid value for 'n': at most ${choicesLimit} answers per request`,
       'invalid_value',
     );
   }
   if (request.top_logprobs && !request.logprobs) {
-    throw badParameter('top_logprobs', "'top_logprobs' needs 'logprobs': true", 'invalid_value');
+    throw badParameter('top_logprobs', "'top_logprobs' requires 'logprobs': true", 'invalid_value');
   }
   const toolNames = new Map<string, string>();
   const options = {
@@ -42,7 +42,7 @@ export function chatPlan(request: ChatRequest, served: ServedModel, choicesLimit
   return { served, options, count };
 }
 
-/** Whether a level of effort means thinking; undefined = the default. */
+/** Whether a reasoning effort enables thinking; undefined = the default. */
 export function isThinking(effort: string | null | undefined): boolean | undefined {
   return effort ? effort !== 'none' && effort !== 'minimal' : undefined;
 }
@@ -118,17 +118,17 @@ function partOf(part: UserPart, where: string): ContentPart {
   }
 }
 
-/** A part that waits for its soft tokens. */
+/** A media part that has not been encoded yet. */
 export function mediaPart(type: 'image' | 'audio' | 'video', source: MediaSource): ContentPart {
   return { type, source };
 }
 
-/** Text of parts, one after the other. */
+/** The text of all parts, concatenated. */
 export function plainText(content: string | readonly { readonly text: string }[]): string {
   return typeof content === 'string' ? content : content.map(({ text }) => text).join('');
 }
 
-/** The result of a tool: an object where the text is the JSON of one, which models read best. */
+/** The result of a tool. JSON text of an object is parsed, because models read objects best. */
 export function toolResult(text: string): string | Record<string, unknown> {
   if (!/^\s*\{/.test(text)) return text;
   try {

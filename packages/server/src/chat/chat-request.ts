@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A parameter that may be left out or null. */
+/** A parameter that may be omitted or null. */
 export function optional<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish();
 }
@@ -28,7 +28,7 @@ const videoUrl = z.strictObject({
 
 const userPart = z.discriminatedUnion('type', [text, imageUrl, inputAudio, videoUrl]);
 const textContent = z.union([z.string(), z.array(text)]);
-/** What the official client adds to messages that it gives back: a copy of what the text says. */
+/** The official client adds this to messages that it sends back: a parsed copy of the text. */
 const parsed = optional(z.unknown());
 
 const toolCall = z.strictObject({
@@ -61,7 +61,7 @@ const message = z.discriminatedUnion('role', [
   }),
 ]);
 
-/** A JSON schema, whose own keywords are the engine's to check. */
+/** A JSON schema. The engine checks its keywords. */
 export const jsonSchema = z.record(z.string(), z.unknown());
 
 const tool = z.strictObject({
@@ -93,10 +93,10 @@ const responseFormat = z.discriminatedUnion('type', [
   }),
 ]);
 
-/** How much a model may think, in OpenAI's words. */
+/** How much the model may think, in OpenAI's terms. */
 export const reasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh']);
 
-/** Parameters that choose tokens, the same in chat and plain completions. The last three are extensions. */
+/** Sampling parameters, the same in chat and plain completions. The last three are extensions. */
 export const samplingFields = {
   temperature: optional(z.number().min(0).max(2)),
   top_p: optional(z.number().gt(0).max(1)),
@@ -110,7 +110,7 @@ export const samplingFields = {
   repetition_penalty: optional(z.number().gt(0)),
 };
 
-/** Parameters that change nothing here, with the values for which that is true. */
+/** Parameters that have no effect here, limited to the values for which that is true. */
 export const harmlessFields = {
   user: optional(z.string()),
   safety_identifier: optional(z.string()),

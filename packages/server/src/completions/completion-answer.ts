@@ -10,7 +10,7 @@ class Choice {
   finish: Finish | null = null;
 }
 
-/** Turns the events of the engine into a plain completion, in one piece or in chunks. */
+/** Turns the engine's events into a plain completion, either complete or in chunks. */
 export class CompletionAnswer {
   readonly #head: ChatHead;
   readonly #promptTokens: number;
@@ -24,7 +24,7 @@ export class CompletionAnswer {
     this.#choices = Array.from({ length: options.count }, () => new Choice());
   }
 
-  /** Takes an event; gives the chunks that it makes. What would be a tool call in a conversation is text here. */
+  /** Takes an event of the engine; returns the chunks to send for it. A tool call is plain text here. */
   push({ index, item }: Indexed<GenerateEvent>): Frame[] {
     const choice = this.#choices[index]!;
     if (item.type === 'token') {
@@ -43,12 +43,12 @@ export class CompletionAnswer {
     return [this.#chunk(index, text, tokens, null)];
   }
 
-  /** The chunk behind the last one, with what the answer cost. */
+  /** The chunk after the last one, which reports token usage. */
   usageChunk(): Frame {
     return { data: { ...this.#head, object: 'text_completion', choices: [], usage: this.#usage() } };
   }
 
-  /** The completion in one piece. */
+  /** The complete answer. */
   whole(): object {
     const choices = this.#choices.map(({ text, tokens, finish }, index) => ({
       index,
@@ -74,7 +74,7 @@ export class CompletionAnswer {
   }
 }
 
-/** Log-probabilities in the older form: parallel lists, and alternatives by their text. */
+/** Log-probabilities in the older format: parallel lists, with alternatives keyed by their text. */
 function logprobsOf(tokens: readonly GeneratedToken[], begin: number): object {
   let offset = begin;
   const offsets = tokens.map(({ text }) => {

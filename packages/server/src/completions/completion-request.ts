@@ -22,7 +22,7 @@ export const completionRequest = z.strictObject({
 /** A checked body of `POST /v1/completions`. */
 export type CompletionRequest = z.output<typeof completionRequest>;
 
-/** What OpenAI's API takes when `max_tokens` is left out. */
+/** OpenAI's default for `max_tokens`. */
 const DEFAULT_MAX_TOKENS = 16;
 
 /** The prompts of a request, each as text or token ids. */
@@ -31,7 +31,7 @@ export function promptsOf({ prompt }: CompletionRequest): readonly (string | rea
   return typeof prompt[0] === 'number' ? [prompt as number[]] : (prompt as string[] | number[][]);
 }
 
-/** Most tokens of an answer. */
+/** Maximum number of tokens in an answer. */
 export function maxTokensOf({ max_tokens: most }: CompletionRequest): number {
   return most ?? DEFAULT_MAX_TOKENS;
 }

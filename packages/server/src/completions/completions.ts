@@ -19,7 +19,7 @@ export async function completions(scope: RequestScope): Promise<Response> {
     const param = perPrompt > 1 ? 'n' : 'prompt';
     throw badParameter(
       param,
-      `Invalid value for '${param}': at most ${choices} answers are given`,
+      `Invalid value for '${param}': at most ${choices} answers per request`,
       'invalid_value',
     );
   }

@@ -13,7 +13,7 @@ const errorOf = (body: unknown) => {
 };
 
 describe('parseRequest', () => {
-  it('takes null for what may be left out', () => {
+  it('accepts null for optional parameters', () => {
     expect(parseRequest(chatRequest, { ...valid, n: null, stop: null, tools: null })).toMatchObject(valid);
   });
 

@@ -4,7 +4,7 @@ import { badParameter } from './request-error.js';
 type Issue = z.core.$ZodIssue;
 
 /**
- * Checks the body of a request. Every key that the schema does not name is refused, so that nothing is ignored silently.
+ * Checks the body of a request. Unknown keys are refused, so that no parameter is silently ignored.
  *
  * @throws RequestError (400) that names the parameter
  */
@@ -19,7 +19,7 @@ interface Located {
   readonly path: readonly PropertyKey[];
 }
 
-/** Of alternatives, the one that the value came closest to. */
+/** For a union, the issue of the alternative that matched the value furthest. */
 function deepest(issue: Issue, prefix: readonly PropertyKey[]): Located {
   const path = [...prefix, ...issue.path];
   if (issue.code !== 'invalid_union') return { issue, path };
@@ -45,7 +45,7 @@ function errorOf({ issue, path }: Located): Error {
   return badParameter(param || null, `Invalid value for ${shown}: ${issue.message}`, 'invalid_value');
 }
 
-/** `messages[0].content`, as clients write it. */
+/** The path as clients write it, such as `messages[0].content`. */
 function nameOf(path: readonly PropertyKey[]): string {
   return path
     .map((key, index) => (typeof key === 'number' ? `[${key}]` : `${index > 0 ? '.' : ''}${String(key)}`))

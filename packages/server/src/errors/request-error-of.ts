@@ -1,7 +1,7 @@
 import { type ContextLengthError, hasErrorCode, type InvalidArgumentError } from '@markbase/core';
 import { RequestError } from './request-error.js';
 
-/** Names of engine options that the APIs spell differently. */
+/** Engine options that have another name in the APIs. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   stop: 'stop',
   messages: 'messages',
@@ -10,7 +10,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   options: 'messages',
 };
 
-/** What a client is told about an error. What it cannot have caused gives no details: they go to the log alone. */
+/** The error that a client sees. Internal errors lose their details here; those go to the log. */
 export function requestErrorOf(error: unknown): RequestError {
   if (hasErrorCode(error, 'REQUEST')) return error as RequestError;
   if (hasErrorCode(error, 'INVALID_ARGUMENT')) return invalidArgument(error as InvalidArgumentError);
@@ -21,7 +21,7 @@ export function requestErrorOf(error: unknown): RequestError {
   if (hasErrorCode(error, 'CHAT_TEMPLATE'))
     return refusal(400, error.message, { param: 'messages', cause: error });
   if (hasErrorCode(error, 'OUT_OF_MEMORY')) {
-    const message = 'The server has no memory left for this request: try again later';
+    const message = 'The server is out of memory for this request: try again later';
     return refusal(503, message, { apiCode: 'out_of_memory', retryAfterSeconds: 5, cause: error });
   }
   if (hasErrorCode(error, 'DISPOSED')) {

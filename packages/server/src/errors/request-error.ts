@@ -1,12 +1,12 @@
 import { MarkBaseError } from '@markbase/core';
 
-/** Why the server refuses a request: an HTTP status, and what the APIs put into their error objects. */
+/** Why the server refuses a request: the HTTP status and the fields of the APIs' error objects. */
 export class RequestError extends MarkBaseError {
   readonly code = 'REQUEST';
   readonly status: number;
   /** Kind of error in OpenAI's terms, such as `invalid_request_error`. */
   readonly type: string;
-  /** Parameter that is wrong, as the client spelled it. */
+  /** The offending parameter, in the client's spelling. */
   readonly param: string | null;
   /** Stable identifier, such as `model_not_found`. */
   readonly apiCode: string | null;
@@ -30,7 +30,7 @@ export class RequestError extends MarkBaseError {
   }
 }
 
-/** A parameter that is missing, wrong or not supported: status 400. */
+/** A missing, invalid or unsupported parameter: status 400. */
 export function badParameter(
   param: string | null,
   message: string,

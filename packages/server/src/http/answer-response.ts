@@ -3,26 +3,26 @@ import { requestErrorOf } from '../errors/request-error-of.js';
 import type { ServerLimits } from '../server-options.js';
 import { byteStream, eventStream, type Frame } from './event-stream.js';
 
-/** How one request is answered. */
+/** Options of `streamResponse` and `jsonResponse`. */
 export interface AnswerResponseOptions {
   readonly limits: Pick<ServerLimits, 'keepAliveMs' | 'headersAfterMs' | 'stallMs'>;
   readonly headers: Readonly<Record<string, string>>;
   /** Stops the engine. */
   readonly abort: () => void;
-  /** Told about an error that came when the status had been sent already. */
+  /** Called with an error that occurs after the status was sent. */
   readonly onLateError: (error: unknown) => void;
 }
 
-/** What a stream looks like in one of the APIs. */
+/** How one of the APIs formats its streams. */
 export interface StreamStyle {
-  /** Sent in silence. */
+  /** Sent while there is nothing else to send. */
   readonly keepAlive: string;
   errorFrame(error: unknown): Frame;
 }
 
 /**
- * Answers with a stream of events. Errors of the request have their status; once the headers are out, because the request is
- * valid or because checking it takes long, an error is one last event.
+ * Answers with a stream of events. An error before the headers are sent sets the status. The headers go out as soon as
+ * the request is known to be valid, or when checking it takes too long; after that, an error becomes the last event.
  *
  * @param opening the request while it waits for its turn and is checked
  */
@@ -51,15 +51,15 @@ export async function streamResponse(
     ...options.headers,
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache, no-transform',
-    // Proxies such as nginx would collect the events.
+    // Keeps proxies such as nginx from buffering the events.
     'x-accel-buffering': 'no',
   };
   return new Response(body, { headers });
 }
 
 /**
- * Answers with one JSON object. When it takes longer than clients wait for headers, these go out first, and white space keeps
- * the connection alive; an error then breaks the connection, because the status has been sent.
+ * Answers with one JSON object. If it takes longer than clients wait for headers, these are sent first and white space
+ * keeps the connection alive. An error after that breaks the connection, because the status was already sent.
  */
 export async function jsonResponse(
   opening: Promise<RunningAnswer>,
@@ -81,7 +81,7 @@ export async function jsonResponse(
   return new Response(body, { headers: { ...headers, 'content-type': 'application/json' } });
 }
 
-/** Waits until the work is done, but not longer than that. @throws the error of the work, where it fails in time */
+/** Waits for the work, at most this long. @throws the error of the work, if it fails in that time */
 async function settledWithin(work: Promise<unknown>, milliseconds: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const waiting = new Promise<void>((resolve) => {
@@ -91,12 +91,12 @@ async function settledWithin(work: Promise<unknown>, milliseconds: number): Prom
     await Promise.race([work, waiting]);
   } finally {
     clearTimeout(timer);
-    // Its error is reported by who reads it later.
+    // A later failure is reported by whoever awaits the work.
     work.catch(() => {});
   }
 }
 
-/** An error as OpenAI's APIs write it. */
+/** An error in the format of OpenAI's APIs. */
 export function openAiError(error: unknown): object {
   const { message, type, param, apiCode } = requestErrorOf(error);
   return { error: { message, type, param, code: apiCode } };

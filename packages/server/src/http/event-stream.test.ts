@@ -24,7 +24,7 @@ describe('eventStream', () => {
     expect(text).toBe('data: {"a":1}\n\nevent: end\ndata: [DONE]\n\n');
   });
 
-  it('escapes what some clients take for the end of a line', () => {
+  it('escapes characters that some clients treat as line breaks', () => {
     const data = { text: 'a\u2028b\u2029c\u0085d\ne' };
     const text = frameText({ data });
     expect(text).not.toMatch(/[\u2028\u2029\u0085]/);
@@ -32,12 +32,12 @@ describe('eventStream', () => {
     expect(JSON.parse(text.slice('data: '.length))).toEqual(data);
   });
 
-  it('tells about an error in one last event', async () => {
+  it('reports an error in a last event', async () => {
     const broken = eventStream(frames({ data: 1 }, Promise.reject(new RangeError('broken'))), options);
     expect(await textOf(broken)).toBe('data: 1\n\ndata: {"error":"RangeError: broken"}\n\n');
   });
 
-  it('says that it is alive while nothing happens', async () => {
+  it('sends keep-alives while nothing happens', async () => {
     const slow = async function* () {
       await wait(250);
       yield { data: 1 };
@@ -66,7 +66,7 @@ describe('eventStream', () => {
     await vi.waitFor(() => expect(isOver).toBe(true), { timeout: 10_000 });
   });
 
-  it('runs ahead of a slow client by a bounded amount, and gives up one that takes nothing', async () => {
+  it('runs ahead of a slow client by a bounded amount, and disconnects one that reads nothing', async () => {
     const onLeave = vi.fn();
     const piece = 'x'.repeat(16_384);
     let made = 0;
@@ -78,6 +78,6 @@ describe('eventStream', () => {
     await wait(30);
     expect(made).toBeLessThan(40);
     await vi.waitFor(() => expect(onLeave).toHaveBeenCalledTimes(1), { timeout: 10_000 });
-    await expect(reader.read()).rejects.toThrow('takes nothing');
+    await expect(reader.read()).rejects.toThrow('stopped reading');
   });
 });

@@ -1,4 +1,4 @@
-/** One server-sent event. `data` that is no string is sent as JSON. */
+/** One server-sent event. `data` that is not a string is sent as JSON. */
 export interface Frame {
   readonly event?: string;
   readonly data: unknown;
@@ -6,24 +6,24 @@ export interface Frame {
 
 /** How a stream of events is sent. */
 export interface EventStreamOptions {
-  /** Sent whenever nothing else was for so long. */
+  /** A keep-alive is sent after this long without other data. */
   readonly keepAliveMs: number;
-  /** What is sent then, in full. */
+  /** Complete text of the keep-alive. */
   readonly keepAlive: string;
-  /** A client that takes nothing for so long is given up. */
+  /** A client that reads nothing for this long is disconnected. */
   readonly stallMs: number;
-  /** The frame that tells about an error, after which the stream ends. */
+  /** The frame that reports an error; it ends the stream. */
   readonly errorFrame: (error: unknown) => Frame;
-  /** Called when the client leaves or is given up: the source is to stop. */
+  /** Called when the client leaves or is disconnected: stop the source. */
   readonly onLeave: () => void;
 }
 
-/** Bytes that are kept for a slow client before its answer waits. */
+/** Bytes to buffer for a slow client before its answer is paused. */
 const BUFFERED_BYTES = 256 * 1024;
 
 /**
- * Sends events as they come. The source runs ahead of the network by a bounded amount, so that its next step never waits
- * for a write of the one before.
+ * Sends events as they come. The source may run ahead of the network by a bounded amount, so that a step does not wait
+ * until the output of the previous one is written.
  */
 export function eventStream(
   source: AsyncIterable<Frame>,
@@ -32,7 +32,7 @@ export function eventStream(
   return byteStream(encoded(source, options), { ...options, keepAlive: options.keepAlive });
 }
 
-/** Sends pieces of text as they come; see `eventStream`. An error of the source breaks the connection. */
+/** Sends pieces of text as they come; see `eventStream`. An error in the source breaks the connection. */
 export function byteStream(
   source: AsyncIterable<string>,
   options: Pick<EventStreamOptions, 'keepAlive' | 'keepAliveMs' | 'stallMs' | 'onLeave'>,
@@ -78,7 +78,7 @@ export function byteStream(
             const idleMs = performance.now() - lastWrite;
             if (wake !== null && idleMs > options.stallMs) {
               leave();
-              controller.error(new DOMException('the client takes nothing', 'AbortError'));
+              controller.error(new DOMException('the client stopped reading', 'AbortError'));
             } else if (wake === null && idleMs >= options.keepAliveMs) {
               controller.enqueue(encoder.encode(options.keepAlive));
               lastWrite = performance.now();
@@ -108,7 +108,7 @@ async function* encoded(
   }
 }
 
-/** The text of an event. Line separators inside of JSON are escaped, because some clients split lines at them. */
+/** The text of an event. Line separators inside JSON are escaped, because some clients split lines at them. */
 export function frameText({ event, data }: Frame): string {
   const json = typeof data === 'string' ? data : JSON.stringify(data);
   const escaped = json.replace(

@@ -13,8 +13,8 @@ const CORS_HEADERS = {
 };
 
 /**
- * Refuses calls that come by way of a browser from somewhere else: a name that somebody points at this machine (DNS
- * rebinding), or a page of another origin.
+ * Refuses requests that a browser was tricked into sending: by a foreign host name that resolves to this machine (DNS
+ * rebinding), or by a page of another origin.
  *
  * @throws RequestError (403, 421)
  */
@@ -28,12 +28,12 @@ export function checkCaller(
     (known) => known === '*' || known === name || known === host,
   );
   if (!isKnown) {
-    const message = `The host "${host}" is not served: start the server with it in allowedHosts`;
+    const message = `The host "${host}" is not allowed: add it to the server's allowedHosts`;
     throw new RequestError({ status: 421, message, apiCode: 'host_not_allowed' });
   }
   const origin = request.headers.get('origin');
   if (origin === null || allowedOrigins.includes(origin) || isSame(origin, host)) return;
-  const message = `Pages of ${origin} may not call: start the server with it in allowedOrigins`;
+  const message = `Pages from ${origin} are not allowed: add the origin to the server's allowedOrigins`;
   throw new RequestError({ status: 403, message, apiCode: 'origin_not_allowed' });
 }
 
@@ -44,7 +44,7 @@ export function corsHeaders(request: Request, { allowedOrigins }: ServerSettings
   return { 'access-control-allow-origin': origin, vary: 'origin', ...CORS_HEADERS };
 }
 
-/** @throws RequestError (401) without the key, where one is set */
+/** @throws RequestError (401) if the server has a key and the request does not send it */
 export function checkKey(request: Request, { apiKey }: Pick<ServerSettings, 'apiKey'>): void {
   if (apiKey === null) return;
   const bearer = /^bearer\s+(.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1];

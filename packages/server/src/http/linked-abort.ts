@@ -2,13 +2,13 @@
 export interface LinkedAbort {
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
-  /** Stops following. */
+  /** Stops following the other signal. */
   unlink(): void;
 }
 
 /**
- * A controller that is also aborted by `source`. `AbortSignal.any` would do the same, but Node keeps every composite signal
- * that somebody has ever listened to, with all that the listener refers to.
+ * A controller that is also aborted by `source`. `AbortSignal.any` would do the same, but Node never releases a
+ * composite signal that has had a listener, nor anything the listener refers to.
  */
 export function linkedAbort(source: AbortSignal): LinkedAbort {
   const controller = new AbortController();

@@ -1,14 +1,14 @@
 import { badParameter, RequestError } from '../errors/request-error.js';
 
-/** Deepest nesting of a body that is accepted: schemas and arguments of tools need less. */
+/** Maximum nesting depth of a body; schemas and tool arguments need less. */
 const MAX_DEPTH = 200;
 
 /**
  * Reads the JSON body of a request.
  *
- * @param limitBytes longest body
- * @throws RequestError: 415 for another content type (a page of another origin may send plain text without asking), 413 for
- *   a body that is too long, 400 for one that is no JSON
+ * @param limitBytes maximum length of the body
+ * @throws RequestError: 415 for another content type (pages of other origins may send plain text without a preflight
+ *   request), 413 for a body that is too long, 400 for invalid JSON
  */
 export async function readJson(request: Request, limitBytes: number): Promise<unknown> {
   const type = request.headers.get('content-type') ?? '';

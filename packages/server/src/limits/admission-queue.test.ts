@@ -3,7 +3,7 @@ import { AdmissionQueue } from './admission-queue.js';
 
 const never = new AbortController().signal;
 
-/** Enters, and notes the name when it may start. */
+/** Enters the queue, and records the name when it may start. */
 function enter(queue: AdmissionQueue, started: string[], client: string, name: string, weight = 1) {
   return queue.enter(client, weight, never).then((leave) => {
     started.push(name);
@@ -14,7 +14,7 @@ function enter(queue: AdmissionQueue, started: string[], client: string, name: s
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('AdmissionQueue', () => {
-  it('runs as many at once as it may, and the next when one ends', async () => {
+  it('runs up to the limit at once, and the next when one ends', async () => {
     const queue = new AdmissionQueue({ concurrent: 2, queue: 10 });
     const started: string[] = [];
     const [first] = await Promise.all([enter(queue, started, 'a', '1'), enter(queue, started, 'a', '2')]);
@@ -27,7 +27,7 @@ describe('AdmissionQueue', () => {
     expect([started, queue.running, queue.waiting]).toEqual([['1', '2', '3'], 2, 0]);
   });
 
-  it('lets clients take turns, however many requests one of them has', async () => {
+  it('lets clients take turns, regardless of how many requests one has', async () => {
     const queue = new AdmissionQueue({ concurrent: 1, queue: 10 });
     const started: string[] = [];
     const leaves = [await enter(queue, started, 'a', 'a1')];
@@ -41,7 +41,7 @@ describe('AdmissionQueue', () => {
     expect(started).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
   });
 
-  it('refuses at once when the line is full, and says when to come back', async () => {
+  it('refuses at once when the queue is full, and says when to retry', async () => {
     const queue = new AdmissionQueue({ concurrent: 1, queue: 1 });
     await queue.enter('a', 1, never);
     void queue.enter('a', 1, never);
@@ -50,7 +50,7 @@ describe('AdmissionQueue', () => {
     expect(refusal.retryAfterSeconds).toBeGreaterThanOrEqual(1);
   });
 
-  it('forgets those who leave the line, and serves those behind', async () => {
+  it('forgets requests that leave the queue, and serves the next', async () => {
     const queue = new AdmissionQueue({ concurrent: 2, queue: 10 });
     const started: string[] = [];
     await enter(queue, started, 'a', '1');
@@ -65,7 +65,7 @@ describe('AdmissionQueue', () => {
     expect([started, queue.running, queue.waiting]).toEqual([['1', '2'], 2, 0]);
   });
 
-  it('lets a request for more answers than run at once have all places', async () => {
+  it('gives a request for more answers than may run at once all slots', async () => {
     const queue = new AdmissionQueue({ concurrent: 2, queue: 0 });
     const leave = await queue.enter('a', 5, never);
     expect(queue.running).toBe(2);

@@ -1,10 +1,10 @@
 import { RequestError } from '../errors/request-error.js';
 
-/** How many answers run and wait. */
+/** How many answers may run and wait. */
 export interface AdmissionLimits {
-  /** Answers that run at once. */
+  /** Answers that may run at the same time. */
   readonly concurrent: number;
-  /** Answers that may wait beyond these. */
+  /** Further answers that may wait. */
   readonly queue: number;
 }
 
@@ -13,14 +13,14 @@ interface Waiter {
   readonly resolve: () => void;
 }
 
-/** What an answer takes in seconds before one has been measured. */
+/** Estimated duration of an answer in seconds until one has been measured. */
 const FIRST_GUESS_SECONDS = 5;
 const SMOOTHING = 0.2;
 const LONGEST_RETRY_SECONDS = 60;
 
 /**
- * Lets answers start, a bounded number at once. Those that wait are served client by client in turn, so that one with many
- * requests does not hold up the others; within a client, first come is first served.
+ * Limits how many answers run at once. Clients with waiting answers take turns, so that one with many requests does not
+ * hold up the others; the answers of one client start in the order in which they came.
  */
 export class AdmissionQueue {
   readonly #limits: AdmissionLimits;
@@ -34,22 +34,22 @@ export class AdmissionQueue {
     this.#limits = limits;
   }
 
-  /** Answers that run now. */
+  /** Answers that are running. */
   get running(): number {
     return this.#running;
   }
 
-  /** Answers that wait. */
+  /** Answers that are waiting. */
   get waiting(): number {
     return this.#waitingCount;
   }
 
   /**
-   * Waits for the turn of a request.
+   * Waits for a request's turn.
    *
-   * @param weight answers that the request asks for; one that asks for more than may run counts as all of them
-   * @returns a function that gives the place back; calling it again does nothing
-   * @throws RequestError (429, with a time to come back) at once when the queue is full; the signal's reason
+   * @param weight number of answers that the request asks for, capped at the number that may run at once
+   * @returns a function that releases the slot; calling it again does nothing
+   * @throws RequestError (429, with the time after which to retry) at once if the queue is full; the signal's reason
    */
   async enter(client: string, weight: number, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
@@ -83,7 +83,7 @@ export class AdmissionQueue {
     });
   }
 
-  /** @param isCounted the place was taken when the wait ended */
+  /** @param isCounted the answer was already added to the running ones when its wait ended */
   #start(weight: number, isCounted = false): () => void {
     if (!isCounted) this.#running += weight;
     const beganMs = performance.now();
@@ -104,7 +104,7 @@ export class AdmissionQueue {
       const first = line?.[0];
       if (client === undefined || !first || this.#running + first.weight > this.#limits.concurrent) return;
       this.#remove(client, first);
-      // The client goes to the end of the round.
+      // The client moves to the end of the round.
       const rest = this.#waiting.get(client);
       if (rest) {
         this.#waiting.delete(client);
@@ -128,7 +128,7 @@ export class AdmissionQueue {
     return new RequestError({
       status: 429,
       type: 'rate_limit_error',
-      message: `Too many requests are waiting: come back in ${seconds} s`,
+      message: `Too many requests are waiting: retry in ${seconds} s`,
       apiCode: 'queue_full',
       retryAfterSeconds: seconds,
     });

@@ -1,7 +1,7 @@
 import { badParameter } from '../errors/request-error.js';
 
 /**
- * Reads the address of a medium: the bytes of a `data:` address, or an http(s) address to fetch.
+ * Reads the URL of a medium: returns the bytes of a `data:` URL, or an http(s) URL to fetch.
  *
  * @throws RequestError (400) for anything else
  */
@@ -11,17 +11,17 @@ export function mediaAddress(text: string, param: string): Uint8Array | URL {
   try {
     url = new URL(text);
   } catch {
-    // Reported below, with the schemes that are known.
+    // Reported below, with the supported schemes.
   }
   if (url && (url.protocol === 'http:' || url.protocol === 'https:')) return url;
   throw badParameter(
     param,
-    `Invalid value for '${param}': expected a data:, http: or https: address`,
+    `Invalid value for '${param}': expected a data:, http: or https: URL`,
     'invalid_url',
   );
 }
 
-/** Bytes of base64 text. @throws RequestError (400) for what is none */
+/** Decodes base64 text. @throws RequestError (400) for anything else */
 export function base64Bytes(text: string, param: string): Uint8Array {
   if (text === '' || text.length % 4 === 1 || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) {
     throw badParameter(param, `Invalid value for '${param}': expected base64`, 'invalid_base64');

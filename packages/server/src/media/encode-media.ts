@@ -6,10 +6,10 @@ import type { ServerLimits } from '../server-options.js';
 import { fetchMedium } from './fetch-medium.js';
 import type { MediaSource } from './media-source.js';
 
-/** Errors that a medium itself is the reason of. */
-const FAULTS_OF_MEDIA = ['INVALID_ARGUMENT', 'CORRUPT_FILE', 'UNSUPPORTED_MEDIA', 'UNSUPPORTED_MODEL'];
+/** Errors that are caused by the medium itself. */
+const MEDIUM_ERROR_CODES = ['INVALID_ARGUMENT', 'CORRUPT_FILE', 'UNSUPPORTED_MEDIA', 'UNSUPPORTED_MODEL'];
 
-/** What media are encoded with. */
+/** Options of `encodeMedia`. */
 export interface EncodeMediaOptions {
   readonly encoder: MediaEncoder | undefined;
   readonly allowedHosts: readonly string[];
@@ -18,10 +18,10 @@ export interface EncodeMediaOptions {
 }
 
 /**
- * Replaces the media of messages, whose parts carry a `source`, by soft tokens. All of them are fetched and encoded at the
- * same time; one that fails stops the others.
+ * Replaces the media parts of messages, which carry a `source`, with soft tokens. All media are fetched and encoded
+ * concurrently; if one fails, the others are stopped.
  *
- * @throws RequestError (400) for media that the model does not take, or that cannot be read
+ * @throws RequestError (400) for media that the model does not support or that cannot be read
  */
 export async function encodeMedia(
   messages: readonly ChatMessage[],
@@ -34,7 +34,7 @@ export async function encodeMedia(
     const param = parts[mediaParts]!.source.param;
     throw badParameter(
       param,
-      `Too many media: ${parts.length}, at most ${mediaParts} are taken`,
+      `Too many media: ${parts.length}, the maximum is ${mediaParts}`,
       'too_many_media',
     );
   }
@@ -69,7 +69,7 @@ function hasSource(part: ContentPart): part is SourcePart {
 function checkKind({ type, source: { param } }: SourcePart, encoder: MediaEncoder | undefined): void {
   const known = { image: encoder?.encodeImage, audio: encoder?.encodeAudio, video: encoder?.encodeVideo };
   if (known[type]) return;
-  throw badParameter(param, `This model, as it is served here, takes no ${type}`, 'unsupported_media');
+  throw badParameter(param, `This model is not served with ${type} input`, 'unsupported_media');
 }
 
 async function encodePart(part: SourcePart, options: EncodeMediaOptions): Promise<readonly MediaPart[]> {
@@ -88,7 +88,7 @@ async function encodePart(part: SourcePart, options: EncodeMediaOptions): Promis
         })
       : data;
   if (bytes.length > limits.mediaBytes) {
-    throw badParameter(param, `The ${type} is longer than ${limits.mediaBytes} bytes`, 'media_too_large');
+    throw badParameter(param, `The ${type} is larger than ${limits.mediaBytes} bytes`, 'media_too_large');
   }
   const common = { signal, ...(budget !== undefined && { budget }) };
   try {
@@ -97,7 +97,7 @@ async function encodePart(part: SourcePart, options: EncodeMediaOptions): Promis
     const pieces = await encoder.encodeAudio!(bytes, { signal, ...(format !== undefined && { format }) });
     return pieces.map((softTokens) => ({ type, softTokens }));
   } catch (error) {
-    if (!MarkBaseError.isInstance(error) || !FAULTS_OF_MEDIA.some((code) => hasErrorCode(error, code)))
+    if (!MarkBaseError.isInstance(error) || !MEDIUM_ERROR_CODES.some((code) => hasErrorCode(error, code)))
       throw error;
     throw badParameter(param, `The ${type} cannot be used: ${error.message}`, 'invalid_media');
   }

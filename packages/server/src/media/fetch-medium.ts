@@ -6,9 +6,9 @@ import { badParameter } from '../errors/request-error.js';
 import { linkedAbort } from '../http/linked-abort.js';
 import { isPublicAddress } from './public-address.js';
 
-/** What may be fetched. */
+/** Options of `fetchMedium`. */
 export interface FetchMediumOptions {
-  /** Hosts, or `host:port`. */
+  /** Allowed hosts, as `host` or `host:port`. */
   readonly allowedHosts: readonly string[];
   readonly limitBytes: number;
   readonly timeoutMs: number;
@@ -17,11 +17,11 @@ export interface FetchMediumOptions {
 }
 
 /**
- * Fetches a medium from a host of the list. Names that lead to private addresses are refused, unless the list says
- * `host:port`; the address that was checked is the one that is called, so a name cannot change in between. Redirects are
- * not followed.
+ * Fetches a medium from an allowed host. Names that resolve to private addresses are refused, unless the list has the
+ * exact `host:port`. The connection goes to the address that was checked, so a name cannot change in between. Redirects
+ * are not followed.
  *
- * @throws RequestError (400) for a host that is not on the list, and for what cannot be fetched
+ * @throws RequestError (400) for a host that is not allowed, or if the download fails
  */
 export async function fetchMedium(url: URL, options: FetchMediumOptions): Promise<Uint8Array> {
   const { allowedHosts, param } = options;
@@ -30,20 +30,24 @@ export async function fetchMedium(url: URL, options: FetchMediumOptions): Promis
   const isNamed = allowedHosts.includes(`${host}:${port}`);
   const hasUsualPort = url.port === '' && allowedHosts.includes(host);
   if (!isNamed && !hasUsualPort) {
-    const hint = 'send it as a data: address, or start the server with this host in allowedImageHosts';
+    const hint = 'send the medium as a data: URL, or add the host to allowedImageHosts';
     throw badParameter(param, `Fetching from ${url.host} is not allowed: ${hint}`, 'host_not_allowed');
   }
   if (url.username !== '' || url.password !== '') {
-    throw badParameter(param, 'Addresses with a user name or password are not fetched', 'invalid_url');
+    throw badParameter(param, 'URLs with a user name or password are not fetched', 'invalid_url');
   }
   const address = await addressOf(host.replace(/^\[|\]$/g, ''), param);
-  // Somebody who names a port of a private host means it.
+  // An entry with a port is explicit enough to allow a private address.
   if (!isNamed && !isPublicAddress(address)) {
-    throw badParameter(param, `${url.host} has a private address, which is not fetched`, 'host_not_allowed');
+    throw badParameter(
+      param,
+      `${url.host} resolves to a private address, which is not allowed`,
+      'host_not_allowed',
+    );
   }
   const { signal, abort, unlink } = linkedAbort(options.signal);
   const timer = setTimeout(
-    () => abort(new DOMException('it took too long', 'TimeoutError')),
+    () => abort(new DOMException('the download took too long', 'TimeoutError')),
     options.timeoutMs,
   );
   try {
@@ -51,7 +55,7 @@ export async function fetchMedium(url: URL, options: FetchMediumOptions): Promis
   } catch (cause) {
     options.signal.throwIfAborted();
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw badParameter(param, `${url.host} did not give the medium: ${reason}`, 'fetch_failed');
+    throw badParameter(param, `Fetching the medium from ${url.host} failed: ${reason}`, 'fetch_failed');
   } finally {
     clearTimeout(timer);
     unlink();
@@ -63,7 +67,7 @@ async function addressOf(host: string, param: string): Promise<string> {
   try {
     return (await lookup(host)).address;
   } catch {
-    throw badParameter(param, `The host ${host} cannot be found`, 'fetch_failed');
+    throw badParameter(param, `The host ${host} was not found`, 'fetch_failed');
   }
 }
 
@@ -95,7 +99,7 @@ function download(url: URL, address: string, options: FetchMediumOptions): Promi
           total += chunk.length;
           if (total <= limitBytes) return;
           response.destroy();
-          refuse(`it is longer than ${limitBytes} bytes`);
+          refuse(`it is larger than ${limitBytes} bytes`);
         });
         response.on('end', () => resolve(Buffer.concat(chunks)));
         response.on('error', reject);

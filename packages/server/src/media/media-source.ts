@@ -1,23 +1,23 @@
-/** A medium as a request gives it, before it is encoded. Takes the place of soft tokens in a message part. */
+/** A medium as it comes in a request, before it is encoded. A message part holds it instead of soft tokens. */
 export interface MediaSource {
-  /** Bytes, or where to fetch them. */
+  /** The bytes, or the URL to fetch. */
   readonly data: Uint8Array | URL;
-  /** Most soft tokens of an image. */
+  /** Maximum number of soft tokens of an image. */
   readonly budget?: number;
-  /** Container that the request names. */
+  /** Container format that the request names. */
   readonly format?: string;
-  /** Parameter that gave it, for errors. */
+  /** Parameter that it came from, for error messages. */
   readonly param: string;
 }
 
-/** What `detail` means in soft tokens. */
+/** Soft tokens for each level of `detail`. */
 const BUDGET_OF_DETAIL: Readonly<Record<string, number | undefined>> = {
   low: 70,
   high: 1120,
   auto: undefined,
 };
 
-/** The budget that a request asks for: a number of soft tokens, or a level of detail. */
+/** The soft-token budget that a request asks for, as a number or as a level of detail. */
 export function budgetOf(detail: string | null | undefined, tokens?: number | null): { budget?: number } {
   const budget = tokens ?? BUDGET_OF_DETAIL[detail ?? 'auto'];
   return budget === undefined ? {} : { budget };

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Networks that are not the public internet: this machine, private ones, carriers', tests', multicast. */
+/** Networks outside the public internet: this machine, private, carrier-grade NAT, documentation, multicast. */
 const PRIVATE_NETWORKS = new BlockList();
 for (const [network, bits] of [
   ['0.0.0.0', 8],
@@ -21,7 +21,7 @@ for (const [network, bits] of [
   PRIVATE_NETWORKS.addSubnet(network, bits, 'ipv4');
 }
 
-/** The part of IPv6 that is routed on the internet; what lies in it to carry IPv4 or documentation is refused. */
+/** The globally routed part of IPv6. Ranges inside it that carry IPv4 or are for documentation are refused. */
 const GLOBAL_IPV6 = new BlockList();
 GLOBAL_IPV6.addSubnet('2000::', 3, 'ipv6');
 const SPECIAL_IPV6 = new BlockList();
@@ -33,7 +33,7 @@ for (const [network, bits] of [
   SPECIAL_IPV6.addSubnet(network, bits, 'ipv6');
 }
 
-/** True for an address of the public internet. */
+/** True for an address on the public internet. */
 export function isPublicAddress(address: string): boolean {
   const plain = address.replace(/%.*$/, '');
   if (isIP(plain) === 4) return !PRIVATE_NETWORKS.check(plain, 'ipv4');

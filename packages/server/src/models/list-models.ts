@@ -1,7 +1,7 @@
 import type { RequestScope } from '../request-scope.js';
 import type { ServedModel } from '../server-options.js';
 
-/** `GET /v1/models`: what can be asked, and what it takes. */
+/** `GET /v1/models`: the models and the input that they accept. */
 export function listModels(scope: RequestScope): Response {
   const { settings, responseOptions } = scope;
   const data = settings.models.map((served) => describe(served, scope));

@@ -8,7 +8,7 @@ import { ResponseAnswer } from './response-answer.js';
 import { responsePlan } from './response-plan.js';
 import { responseRequest } from './response-request.js';
 
-/** `POST /v1/responses`: stateless; the whole conversation is in the input. */
+/** `POST /v1/responses`: stateless, the input holds the whole conversation. */
 export async function createResponse(scope: RequestScope): Promise<Response> {
   const request = parseRequest(responseRequest, await scope.json());
   const served = scope.served(request.model);
@@ -34,7 +34,7 @@ export async function createResponse(scope: RequestScope): Promise<Response> {
       scope.responseOptions,
     );
   }
-  // The one that counts the events also writes the last one, when something fails.
+  // Kept outside the generator: after an error, the same object numbers and writes the last event.
   let current: ResponseAnswer | null = null;
   return streamResponse(
     opening,
@@ -52,7 +52,7 @@ export async function createResponse(scope: RequestScope): Promise<Response> {
   );
 }
 
-/** The only event of a stream whose request turned out to be wrong after the headers had gone. */
+/** The only event of a stream whose request turns out to be invalid after the headers were sent. */
 function errorEvent(error: unknown): Frame {
   const { apiCode, message, param } = requestErrorOf(error);
   return { event: 'error', data: { type: 'error', sequence_number: 0, code: apiCode, message, param } };

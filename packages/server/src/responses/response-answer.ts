@@ -6,7 +6,7 @@ import type { ResponseRequest } from './response-request.js';
 
 type Item = Record<string, unknown> & { id: string; type: string };
 
-/** What a response is written with. */
+/** Options of `ResponseAnswer`. */
 export interface ResponseAnswerOptions {
   readonly id: string;
   readonly createdAt: number;
@@ -17,12 +17,12 @@ export interface ResponseAnswerOptions {
   readonly newId: (prefix: string) => string;
 }
 
-/** Turns the events of the engine into a response: an object that grows, and the events that tell how it does. */
+/** Turns the engine's events into a response: an object that grows, and the events that describe its growth. */
 export class ResponseAnswer {
   readonly #options: ResponseAnswerOptions;
   readonly #output: Item[] = [];
   #sequenceNumber = 0;
-  /** The item that text or reasoning goes to now. */
+  /** The item that text or reasoning is currently added to. */
   #open: { item: Item; kind: 'text' | 'reasoning'; text: string; logprobs: TokenLogprob[] } | null = null;
   #pending: TokenLogprob[] = [];
   #finish: Finish | null = null;
@@ -31,7 +31,7 @@ export class ResponseAnswer {
     this.#options = options;
   }
 
-  /** The events before the first one of the engine. */
+  /** The events that come before the engine's first one. */
   begin(): Frame[] {
     return [
       this.#frame('response.created', { response: this.#snapshot('in_progress') }),
@@ -39,7 +39,7 @@ export class ResponseAnswer {
     ];
   }
 
-  /** Takes an event; gives the events that it makes. */
+  /** Takes an event of the engine; returns the events to send for it. */
   push(event: GenerateEvent): Frame[] {
     switch (event.type) {
       case 'token':
@@ -59,7 +59,7 @@ export class ResponseAnswer {
     }
   }
 
-  /** The response as it is when the answer has ended. */
+  /** The response after the answer has ended. */
   whole(): object {
     return this.#snapshot(this.#status);
   }

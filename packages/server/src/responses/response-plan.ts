@@ -12,13 +12,13 @@ type InputItem = Exclude<ResponseRequest['input'], string>[number];
 type InputMessage = Extract<InputItem, { type: 'message' }>;
 type InputPart = Exclude<InputMessage['content'], string>[number];
 
-/** What a response asks the engine for. */
+/** The engine request for a response. */
 export function responsePlan(request: ResponseRequest, served: ServedModel): AnswerPlan {
   const { tool_choice: choice, tools, text, include } = request;
   const format = text?.format;
   const hasLogprobs = include?.includes('message.output_text.logprobs') ?? false;
   if (request.top_logprobs && !hasLogprobs) {
-    const message = "'top_logprobs' needs 'include': ['message.output_text.logprobs']";
+    const message = "'top_logprobs' requires 'include': ['message.output_text.logprobs']";
     throw badParameter('top_logprobs', message, 'invalid_value');
   }
   const options = {
@@ -49,7 +49,7 @@ function formatOf(
   return format.type === 'json_object' ? 'json' : { schema: format.schema as JsonSchema };
 }
 
-/** The conversation. What one turn of the model consists of (thoughts, text, calls) becomes one message. */
+/** The conversation. Consecutive items of one model turn (thoughts, text, calls) become one message. */
 function messagesOf({ input, instructions }: ResponseRequest): ChatMessage[] {
   const system: ChatMessage[] = instructions ? [{ role: 'system', content: instructions }] : [];
   if (typeof input === 'string') return [...system, { role: 'user', content: input }];
@@ -65,7 +65,7 @@ function messagesOf({ input, instructions }: ResponseRequest): ChatMessage[] {
   for (const [index, item] of input.entries()) {
     const where = `input[${index}]`;
     if (item.type === 'reasoning') {
-      // A thought begins a turn.
+      // A thought starts a new turn.
       turn = null;
       const thoughts = item.content?.length ? item.content : item.summary;
       if (thoughts?.length) ownTurn().reasoning = plainText(thoughts);
@@ -93,7 +93,10 @@ function assistantText(content: InputMessage['content'], where: string): string 
     .map((part, index) => {
       if (part.type === 'output_text' || part.type === 'input_text') return part.text;
       if (part.type === 'refusal') return part.refusal;
-      throw badParameter(`${where}.content[${index}]`, `A message of the assistant has no ${part.type}`);
+      throw badParameter(
+        `${where}.content[${index}]`,
+        `A message of the assistant cannot have a part of type ${part.type}`,
+      );
     })
     .join('');
 }
@@ -121,6 +124,6 @@ function partOf(part: InputPart, where: string): ContentPart {
       return mediaPart('audio', { data: base64Bytes(data, param), format, param });
     }
     default:
-      throw badParameter(where, `Only messages of the assistant have a part of type ${part.type}`);
+      throw badParameter(where, `Only messages of the assistant can have a part of type ${part.type}`);
   }
 }

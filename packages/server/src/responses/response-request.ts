@@ -57,9 +57,9 @@ const items = [
   }),
 ] as const;
 
-/** One item of the input: a message, a call of a tool, its result, or what the model thought. */
+/** One item of the input: a message, a tool call, its result, or what the model thought. */
 const inputItem = z.preprocess(
-  // The type of a message may be left out.
+  // The type of a message may be omitted.
   (value) => (isObject(value) && !('type' in value) ? { ...value, type: 'message' } : value),
   z.discriminatedUnion('type', [message.extend({ type: z.literal('message') }), ...items]),
 );

@@ -1,7 +1,7 @@
-/** Who speaks. `developer` is another word for `system`; `tool` gives the result of a call. */
+/** The speaker of a message. `developer` means the same as `system`; `tool` carries the result of a call. */
 export type ChatRole = 'user' | 'assistant' | 'system' | 'developer' | 'tool';
 
-/** Kinds of media that a prompt can have. */
+/** Kinds of media in a prompt. */
 export type MediaKind = 'image' | 'audio' | 'video';
 
 /** Text of a message. */
@@ -10,7 +10,7 @@ export interface TextPart {
   readonly text: string;
 }
 
-/** A place for an image, a sound or a video. What is put there is the caller's business: other fields are ignored. */
+/** Stands for an image, a sound or a video. Further fields belong to the caller and are ignored here. */
 export interface MediaPart {
   readonly type: MediaKind;
   readonly [field: string]: unknown;
@@ -19,31 +19,31 @@ export interface MediaPart {
 /** A part of a message. */
 export type ContentPart = TextPart | MediaPart;
 
-/** A call of a tool that the model made. */
+/** A tool call made by the model. */
 export interface ToolCall {
-  /** Connects a `tool` message with this call. */
+  /** Links a `tool` message to this call. */
   readonly id?: string;
   readonly name: string;
-  /** An object, or its JSON text. */
+  /** An object or its JSON text. */
   readonly arguments: Readonly<Record<string, unknown>> | string;
 }
 
 /** One message of a conversation. */
 export interface ChatMessage {
   readonly role: ChatRole;
-  /** Text or parts. Role `tool` also takes an object: the result with its fields, which the model reads best. */
+  /** Text or parts. Role `tool` also takes an object with the fields of the result, which models read best. */
   readonly content?: string | readonly ContentPart[] | Readonly<Record<string, unknown>> | null;
   /** What the model thought before it answered (role `assistant`). */
   readonly reasoning?: string | null;
-  /** Tools that the model called (role `assistant`). */
+  /** Tool calls made by the model (role `assistant`). */
   readonly toolCalls?: readonly ToolCall[] | null;
-  /** Which call this is the result of (role `tool`). */
+  /** The id of the call that this is the result of (role `tool`). */
   readonly toolCallId?: string | null;
-  /** Name of the tool (role `tool`), where there is no `toolCallId`. */
+  /** Name of the tool (role `tool`), if there is no `toolCallId`. */
   readonly name?: string | null;
 }
 
-/** A tool that the model may call, in OpenAI's form. */
+/** A tool that the model may call, in OpenAI's format. */
 export interface ToolDefinition {
   readonly type: 'function';
   readonly function: {
@@ -60,7 +60,7 @@ export interface ToolDefinition {
 /** How a conversation is turned into a prompt. */
 export interface ChatOptions {
   readonly tools?: readonly ToolDefinition[] | null;
-  /** Ends the prompt where the model has to go on; true by default. */
+  /** Ends the prompt where the model is to continue; true by default. */
   readonly addGenerationPrompt?: boolean;
   /** Lets the model think before it answers; false by default. */
   readonly enableThinking?: boolean;

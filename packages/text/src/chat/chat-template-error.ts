@@ -3,7 +3,7 @@ import { MarkBaseError } from '@markbase/core';
 /** The chat template of a checkpoint cannot be parsed, or refuses a conversation. */
 export class ChatTemplateError extends MarkBaseError {
   readonly code = 'CHAT_TEMPLATE';
-  /** File that the template comes from. */
+  /** File that contains the template. */
   readonly path: string;
   readonly reason: string;
 

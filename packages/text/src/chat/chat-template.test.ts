@@ -26,7 +26,7 @@ function render(template: ChatTemplate | null): string | undefined {
 }
 
 describe('loadChatTemplate', () => {
-  it('prefers chat_template.jinja, and takes tokens from tokenizer_config.json', async () => {
+  it('prefers chat_template.jinja, with the tokens of tokenizer_config.json', async () => {
     const chatTemplate = await write('chat_template.jinja', '{{ bos_token }} jinja {{ enable_thinking }}');
     const tokenizerConfig = await write('a.json', { chat_template: 'config', bos_token: { content: '<s>' } });
     expect(render(await loadChatTemplate({ chatTemplate, tokenizerConfig }))).toBe('<s> jinja false');
@@ -47,13 +47,13 @@ describe('loadChatTemplate', () => {
     expect(render(await loadChatTemplate({ chatTemplate: null, tokenizerConfig: named }))).toBe('default');
   });
 
-  it('gives null for a base model', async () => {
+  it('returns null for a base model', async () => {
     const tokenizerConfig = await write('d.json', { bos_token: '<bos>' });
     expect(await loadChatTemplate({ chatTemplate: null, tokenizerConfig })).toBeNull();
     expect(await loadChatTemplate({ chatTemplate: null, tokenizerConfig: null })).toBeNull();
   });
 
-  it('reports files that are missing or broken', async () => {
+  it('reports missing and corrupt files', async () => {
     const missing = loadChatTemplate({ chatTemplate: join(folder, 'none'), tokenizerConfig: null });
     await expect(missing).rejects.toThrow(expect.objectContaining({ code: 'FILE_ACCESS' }));
     const broken = loadChatTemplate({ chatTemplate: null, tokenizerConfig: await write('e.json', '{') });

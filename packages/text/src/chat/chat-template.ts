@@ -4,7 +4,7 @@ import { CorruptFileError, FileAccessError } from '@markbase/core';
 import { ChatTemplateError } from './chat-template-error.js';
 import { needsFoldedTools } from './fold-tool-messages.js';
 
-/** What a template sees: names as Hugging Face templates spell them. */
+/** The input of a template, with the names that Hugging Face templates use. */
 export interface TemplateInput {
   readonly messages: readonly unknown[];
   readonly tools: readonly unknown[] | null;
@@ -13,7 +13,7 @@ export interface TemplateInput {
   readonly preserve_thinking: boolean;
 }
 
-/** Files of a checkpoint that can hold a chat template; null where there is none. */
+/** Files of a checkpoint that may contain a chat template; null if a file does not exist. */
 export interface ChatTemplateFiles {
   /** Path of chat_template.jinja. */
   readonly chatTemplate: string | null;
@@ -23,10 +23,10 @@ export interface ChatTemplateFiles {
 
 /** A Jinja template that turns a conversation into the text of a prompt. */
 export class ChatTemplate {
-  /** File that the template comes from. */
+  /** File that contains the template. */
   readonly path: string;
   readonly source: string;
-  /** Text of the token that every prompt begins with. */
+  /** Text of the token that starts every prompt. */
   readonly bosToken: string;
   readonly #eosToken: string;
   readonly #template: Template;
@@ -41,14 +41,14 @@ export class ChatTemplate {
     this.#template = this.#guard(() => new Template(source));
   }
 
-  /** Renders the template. Errors: ChatTemplateError when it raises an exception or fails. */
+  /** Renders the template. Errors: ChatTemplateError if it raises an exception or fails. */
   render(input: TemplateInput): string {
     return this.#guard(() =>
       this.#template.render({ ...input, bos_token: this.bosToken, eos_token: this.#eosToken }),
     );
   }
 
-  /** True when results of tools have to be part of the message that made the calls. */
+  /** True if the template needs tool results inside the message that made the calls. */
   get needsFoldedTools(): boolean {
     this.#needsFoldedTools ??= needsFoldedTools(this);
     return this.#needsFoldedTools;
@@ -65,8 +65,8 @@ export class ChatTemplate {
 }
 
 /**
- * Loads the chat template of a checkpoint: chat_template.jinja, or else `chat_template` of tokenizer_config.json
- * (of several named ones that called `default`). Null when it has none: base models are not made for chats.
+ * Loads the chat template of a checkpoint: chat_template.jinja, or else `chat_template` of tokenizer_config.json (if it
+ * is a list, the template named `default`). Null if there is none: base models are not made for chats.
  *
  * Errors: FileAccessError, CorruptFileError, ChatTemplateError.
  */
@@ -89,7 +89,7 @@ function templateOf(value: unknown): string | null {
   return (named.find((entry) => entry.name === 'default') ?? named[0])?.template ?? null;
 }
 
-/** A special token is written as its text or as an object with `content`. */
+/** A special token is given as its text or as an object with `content`. */
 function tokenText(value: unknown): string | undefined {
   const text = typeof value === 'object' && value !== null && 'content' in value ? value.content : value;
   return typeof text === 'string' ? text : undefined;

@@ -13,7 +13,7 @@ const MEDIA_KIND_OF_TEXT: ReadonlyMap<string, MediaKind> = new Map([
   ['<|video|>', 'video'],
 ]);
 
-/** A piece of a rendered conversation: a control token that the template wrote, or text in which none counts. */
+/** A piece of a rendered conversation: a control token that the template wrote, or text, which never contains one. */
 export type ChatSegment =
   | { readonly kind: 'control'; readonly id: number; readonly text: string }
   | { readonly kind: 'text'; readonly text: string };
@@ -21,25 +21,25 @@ export type ChatSegment =
 /** Where an image, a sound or a video goes. */
 export interface MediaPlaceholder {
   readonly kind: MediaKind;
-  /** Index in `ids` of the one placeholder token, to be replaced by as many as the media needs. */
+  /** Index in `ids` of the single placeholder token, which is to be replaced by as many tokens as the medium needs. */
   readonly tokenIndex: number;
 }
 
 /** A conversation as token ids. */
 export interface EncodedChat {
   readonly ids: number[];
-  /** One entry per media part of the messages, in their order. */
+  /** One entry per media part of the messages, in order. */
   readonly media: MediaPlaceholder[];
-  /** True when the prompt ends inside of an open thought: the first tokens of the answer are reasoning. */
+  /** True if the prompt ends inside an open thought: the answer then begins with reasoning. */
   readonly isReasoningOpen: boolean;
 }
 
 /**
- * Renders a conversation. Control tokens come from the template alone: what looks like one in a message, a name,
- * an argument, a tool result or a tool definition is text. The prompt begins with `<bos>` exactly once.
+ * Renders a conversation. Only the template can write control tokens: anything in a message, a name, an argument, a
+ * tool result or a tool definition that looks like one is text. The prompt begins with exactly one `<bos>`.
  *
- * Errors: InvalidArgumentError for invalid messages or tools, and for media that the template leaves out;
- * ChatTemplateError when the template refuses the conversation.
+ * Errors: InvalidArgumentError for invalid messages or tools, and if the template drops media; ChatTemplateError when
+ * the template refuses the conversation.
  */
 export function renderChat(
   tokenizer: Tokenizer,
@@ -70,7 +70,7 @@ export function renderChat(
   return withBos(segments, tokenizer, template.bosToken);
 }
 
-/** Renders a conversation and encodes it. Errors are those of `renderChat`. */
+/** Renders and encodes a conversation. Errors: those of `renderChat`. */
 export function encodeChat(
   tokenizer: Tokenizer,
   template: ChatTemplate,
@@ -102,8 +102,8 @@ function checkMedia(segments: readonly ChatSegment[], expected: readonly MediaKi
   throw new InvalidArgumentError({
     argument: 'messages',
     expected:
-      'media that the chat template and the vocabulary have a place for, in the order of the messages',
-    received: `parts ${expected.join(', ') || 'none'}; places ${found.join(', ') || 'none'}`,
+      'a chat template and a vocabulary with a placeholder for each medium, in the order of the messages',
+    received: `media ${expected.join(', ') || 'none'}; placeholders ${found.join(', ') || 'none'}`,
     hint: 'Put images, audio and video into user messages',
   });
 }

@@ -7,7 +7,7 @@ import { ChatTemplate } from './chat-template.js';
 import { renderChat } from './encode-chat.js';
 import { needsFoldedTools } from './fold-tool-messages.js';
 
-/** Knows tool results only as `tool_responses` of the message that made the calls. */
+/** Supports tool results only as `tool_responses` of the message that made the calls. */
 const native = new ChatTemplate(
   `{{- bos_token -}}
   {%- for message in messages -%}
@@ -41,14 +41,14 @@ const start =
   '<bos><|turn>user\nQ<turn|>\n<|turn>assistant\n<|tool_call>a<tool_call|><|tool_call>b<tool_call|>' +
   '<|tool_response>b:2<tool_response|><|tool_response>a:1<tool_response|>';
 
-describe('templates that do not know messages of role tool', () => {
-  it('are told apart', () => {
+describe('templates without support for messages of role tool', () => {
+  it('are recognised', () => {
     expect(needsFoldedTools(native)).toBe(true);
     expect(needsFoldedTools(testChatTemplate('small'))).toBe(false);
     expect(needsFoldedTools(new ChatTemplate("{{ raise_exception('no') }}"))).toBe(false);
   });
 
-  it('get the results inside of the message that called', () => {
+  it('get the results inside the message that made the calls', () => {
     expect(rendered(calls)).toBe(start);
   });
 
@@ -58,7 +58,7 @@ describe('templates that do not know messages of role tool', () => {
     );
   });
 
-  it('get further calls as a message of their own', () => {
+  it('get further calls as a separate message', () => {
     const more: ChatMessage[] = [
       { role: 'assistant', toolCalls: [{ id: 'c', name: 'c', arguments: {} }] },
       { role: 'tool', toolCallId: 'c', content: '3' },

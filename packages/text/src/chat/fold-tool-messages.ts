@@ -1,7 +1,7 @@
 import type { ChatTemplate } from './chat-template.js';
 import type { TemplateMessage } from './normalize-messages.js';
 
-/** A conversation that shows whether a template knows messages of role `tool`. */
+/** A conversation that shows whether a template handles messages of role `tool`. */
 const PROBE = [
   { role: 'user', content: 'question' },
   {
@@ -13,8 +13,9 @@ const PROBE = [
 ];
 
 /**
- * True when a template gives messages of role `tool` a turn of their own: the first revision of Gemma 4's template
- * does, which no model understands. It takes results from `tool_responses` of the message that made the calls.
+ * True if a template writes messages of role `tool` as separate turns, as the first revision of Gemma 4's template
+ * does. Models do not understand such turns; that template reads results from `tool_responses` of the message with the
+ * calls.
  */
 export function needsFoldedTools(template: ChatTemplate): boolean {
   try {
@@ -27,7 +28,7 @@ export function needsFoldedTools(template: ChatTemplate): boolean {
     });
     return text.includes('<|turn>tool');
   } catch {
-    // A template that refuses the probe has its own idea of tools: it gets the usual form.
+    // A template that refuses the probe handles tools in its own way: it gets the standard messages.
     return false;
   }
 }
@@ -54,7 +55,7 @@ export function foldToolMessages(messages: readonly TemplateMessage[]): Template
   return folded;
 }
 
-/** Name of the tool of a result: that of its call, or its own. */
+/** The name of a result's tool: that of its call, or else its own. */
 function nameOf(result: TemplateMessage, caller: TemplateMessage): unknown {
   const calls = (caller.tool_calls ?? []) as { id?: string; function: { name: string } }[];
   const call = calls.find(({ id }) => id !== undefined && id === result.tool_call_id);

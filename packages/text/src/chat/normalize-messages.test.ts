@@ -10,7 +10,7 @@ const calling: ChatMessage = {
 };
 
 describe('normalizeMessages', () => {
-  it('brings calls and results into the form of templates', () => {
+  it('converts calls and results into the form that templates expect', () => {
     const { messages } = normalizeMessages([
       { role: 'user', content: 'Hi' },
       { ...calling, reasoning: 'hm' },
@@ -63,7 +63,7 @@ describe('normalizeMessages', () => {
     expect(parts.messages[0]!.content).toEqual([{ type: 'text', text: expected }]);
   });
 
-  it('takes empty arguments for none', () => {
+  it('treats empty arguments as none', () => {
     const toolCalls = [{ name: 'f', arguments: ' ' }];
     const { messages } = normalizeMessages([{ role: 'assistant', toolCalls }]);
     expect(messages[0]!.tool_calls).toMatchObject([{ function: { arguments: {} } }]);

@@ -4,29 +4,29 @@ import type { ChatMessage, ContentPart, MediaKind, ToolCall } from './chat-messa
 const ROLES = ['user', 'assistant', 'system', 'developer', 'tool'];
 const MEDIA_KINDS = ['image', 'audio', 'video'];
 
-/** Roles whose text parts are joined to one string, and what goes between the parts. */
+/** Roles whose text parts are joined into one string, and the separator. */
 const SEPARATOR_OF_STRING_ROLES: ReadonlyMap<string, string> = new Map([
   ['tool', ''],
   ['system', ' '],
   ['developer', ' '],
 ]);
 
-/** What a template sees of a message; names as Hugging Face templates spell them. */
+/** A message as a template sees it, with the names that Hugging Face templates use. */
 export interface TemplateMessage {
   readonly role: string;
   readonly content: string | readonly unknown[] | Readonly<Record<string, unknown>>;
   readonly [field: string]: unknown;
 }
 
-/** Messages as templates want them, and the kinds of media in them, in order. */
+/** Messages in the form that templates expect, and the kinds of media in them, in order. */
 export interface NormalizedMessages {
   readonly messages: TemplateMessage[];
   readonly media: MediaKind[];
 }
 
 /**
- * Checks a conversation and brings it into the one form that all revisions of the template take: arguments are
- * objects, thoughts are not part of the content, content is never null.
+ * Checks a conversation and converts it into the form that all revisions of the template accept: arguments are objects,
+ * thoughts are not part of the content, and content is never null.
  *
  * Errors: InvalidArgumentError that names the message and the field.
  */
@@ -85,7 +85,7 @@ function normalizeContent(
     media.push(part.type as MediaKind);
     return { type: part.type };
   });
-  // Older templates take nothing but a string here. Newer ones put a space between the parts of a system message.
+  // Older templates accept only a string here. Newer ones put a space between the parts of a system message.
   const separator = SEPARATOR_OF_STRING_ROLES.get(message.role);
   if (separator === undefined || parts.some((part) => part.type !== 'text')) return parts;
   return parts.map((part) => part.text ?? '').join(separator);
@@ -114,7 +114,7 @@ function parseArguments(value: unknown, where: string): Record<string, unknown> 
   return parsed as Record<string, unknown>;
 }
 
-/** Leaves out every `<|channel>…<channel|>` of an answer, as the template does: old thoughts make models loop. */
+/** Removes each `<|channel>…<channel|>` from an answer, as the template does: old thoughts make models loop. */
 function withoutThoughts(text: string): string {
   return text
     .split('<channel|>')
@@ -122,7 +122,7 @@ function withoutThoughts(text: string): string {
     .join('');
 }
 
-/** Follows which tool calls wait for a result: a result without a call would silently vanish from the prompt. */
+/** Tracks the tool calls that may get a result: a result without a call would silently vanish from the prompt. */
 class OpenCalls {
   #ids: ReadonlySet<string | undefined> | null = null;
 
@@ -137,7 +137,7 @@ class OpenCalls {
     }
     const id = message.toolCallId ?? undefined;
     if (id !== undefined && !this.#ids.has(id)) {
-      throw invalid(`${where}.toolCallId`, 'the id of a call in the assistant message before', id);
+      throw invalid(`${where}.toolCallId`, 'the id of a call in the preceding assistant message', id);
     }
   }
 }

@@ -7,14 +7,14 @@ function parametersOf(parameters: Record<string, unknown>): unknown {
   return (tools![0] as { function: { parameters: unknown } }).function.parameters;
 }
 
-/** The normalised form of one property. */
+/** The normalised schema of one property. */
 function property(schema: unknown, root: Record<string, unknown> = {}): unknown {
   const parameters = parametersOf({ properties: { p: schema }, ...root });
   return (parameters as { properties: { p: unknown } }).properties.p;
 }
 
 describe('normalizeTools', () => {
-  it('takes no tools for none', () => {
+  it('treats an empty list as no tools', () => {
     expect([normalizeTools(undefined), normalizeTools(null), normalizeTools([])]).toEqual([null, null, null]);
   });
 
@@ -68,7 +68,7 @@ describe('normalizeTools', () => {
     expect(property(schema)).toEqual(expected);
   });
 
-  it('resolves references, and ends recursive ones', () => {
+  it('resolves references, and cuts recursive ones off', () => {
     const $defs = {
       Unit: { type: 'string', enum: ['C', 'F'] },
       Tree: { type: 'object', properties: { child: { $ref: '#/$defs/Tree' } } },

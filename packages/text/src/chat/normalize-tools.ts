@@ -1,14 +1,14 @@
 import { InvalidArgumentError } from '@markbase/core';
 import type { ToolDefinition } from './chat-message.js';
 
-/** Most schemas, nested ones and references counted, that the tools of one prompt may have. */
+/** Maximum number of schemas in the tools of one prompt, counting nested ones and references. */
 const MAX_SCHEMAS = 10_000;
 const MAX_DEPTH = 32;
 
-/** Names that the call syntax can carry. */
+/** Names that the call syntax can express. */
 const NAME = /^[\w.:-]{1,128}$/;
 
-/** Keywords that are rewritten below, or that mean nothing inside of a declaration. */
+/** Keywords that are rewritten below or have no meaning in a declaration. */
 const REWRITTEN = new Set([
   'type',
   'anyOf',
@@ -24,8 +24,8 @@ const REWRITTEN = new Set([
 type Schema = Record<string, unknown>;
 
 /**
- * Checks tool definitions and rewrites their schemas, so that the template can render them: every schema has one
- * type, local references are resolved, of alternatives the first that is not null is taken, nulls are gone.
+ * Checks tool definitions and rewrites their schemas so that the template can render them: every schema has exactly one
+ * type, local references are resolved, alternatives are reduced to the first one that is not null, nulls are removed.
  *
  * Errors: InvalidArgumentError that names the tool and the field.
  */
@@ -78,11 +78,11 @@ class SchemaNormalizer {
     this.#budget = budget;
   }
 
-  /** @param references those that are being resolved: one that comes again is recursive and ends as an object */
+  /** @param references the references being resolved: one that occurs again is recursive and becomes a plain object */
   normalize(value: unknown, references: readonly string[], depth = 0): Schema {
     if (--this.#budget.left < 0 || depth > MAX_DEPTH) {
       const limits = `at most ${MAX_SCHEMAS} schemas and ${MAX_DEPTH} levels`;
-      throw invalid(this.#where, limits, depth > MAX_DEPTH ? 'a deeper one' : 'more');
+      throw invalid(this.#where, limits, depth > MAX_DEPTH ? 'deeper nesting' : 'more schemas');
     }
     if (!isObject(value)) return { type: 'string' };
     if (typeof value.$ref === 'string') {
@@ -140,9 +140,9 @@ class SchemaNormalizer {
     return isObject(value) && typeof value.$ref === 'string' ? this.#resolve(value.$ref) : value;
   }
 
-  /** The schema at a JSON pointer inside of the tool's own schema. */
+  /** The schema at a JSON pointer within the tool's own schema. */
   #resolve(reference: string): Schema {
-    if (!reference.startsWith('#')) throw invalid(this.#where, 'references that begin with #', reference);
+    if (!reference.startsWith('#')) throw invalid(this.#where, 'references that start with #', reference);
     const keys = reference.slice(1).split('/').slice(1);
     let target: unknown = this.#root;
     for (const key of keys) {

@@ -1,12 +1,12 @@
-/** What stands between `<|channel>` and the thought itself. */
+/** Stands between `<|channel>` and the thought. */
 const HEADER = 'thought\n';
 
-/** Longest run of white space that is held back at the end of a thought. */
+/** Maximum amount of white space that is held back at the end of a thought. */
 const MAX_HELD_SPACE = 256;
 
-/** The text of a thought as it arrives: without its header, and without white space at its end. */
+/** The text of a thought as it arrives, without its header and without trailing white space. */
 export class ReasoningText {
-  // Text that may be the header, or null once that is decided.
+  // Text that may turn out to be the header; null once that is decided.
   #header: string | null;
   #space = '';
 
@@ -15,7 +15,7 @@ export class ReasoningText {
     this.#header = hasHeader ? '' : null;
   }
 
-  /** Adds text; returns what is certain to belong to the thought. */
+  /** Adds text; returns the text that is known to belong to the thought. */
   push(text: string): string {
     if (this.#header === null) return this.#addBody(text);
     const header = this.#header + text;
@@ -27,12 +27,12 @@ export class ReasoningText {
       this.#header = header;
       return '';
     }
-    // A channel of another name, or none: all of it is what the model thought.
+    // The channel has another name or none: everything counts as thinking.
     this.#header = null;
     return this.#addBody(header);
   }
 
-  /** Ends the thought; returns what was held back and belongs to it. */
+  /** Ends the thought; returns held-back text that belongs to it. */
   finish(): string {
     const rest = this.#header ?? '';
     this.#header = null;

@@ -9,7 +9,7 @@ beforeAll(async () => {
   tokenizer = await loadTestTokenizer();
 });
 
-/** Events of an output, neighbours of one kind joined. */
+/** Events of an output; adjacent events of one kind are joined. */
 function parse(
   output: string,
   options: { isReasoningOpen?: boolean } = {},
@@ -53,14 +53,14 @@ describe('ResponseParser', () => {
     ]);
   });
 
-  it('knows that the prompt opened the thought', () => {
+  it('continues a thought that the prompt opened', () => {
     expect(parse('thinking\n<channel|>answer', { isReasoningOpen: true })).toEqual([
       reasoning('thinking'),
       text('answer'),
     ]);
   });
 
-  it('takes an empty thought for nothing', () => {
+  it('ignores an empty thought', () => {
     expect(parse('<|channel>thought\n<channel|>yes')).toEqual([text('yes')]);
     expect(parse('<|channel><channel|>yes')).toEqual([text('yes')]);
     expect(parse('<|channel>thou')).toEqual([]);
@@ -97,7 +97,7 @@ describe('ResponseParser', () => {
     expect(parse(output)).toEqual([call('f', { a: { b: [1, { c: '}],{ "x"' }] }, d: true })]);
   });
 
-  it('reads a call out of an open thought', () => {
+  it('reads a call inside an open thought', () => {
     expect(parse(`<|channel>thought\nhm ${weather}`)).toEqual([reasoning('hm'), parsedWeather]);
   });
 
@@ -105,20 +105,20 @@ describe('ResponseParser', () => {
     expect(parse(`<|tool_call>call:now{}${closing}`)[0]).toEqual(call('now', {}));
   });
 
-  it('repairs a call that lost a quote, and reports as text what is no call', () => {
+  it('repairs a call that lost a quote, and reports anything else as text', () => {
     expect(parse('<|tool_call>call:f{query:weather in Tokyo<|"|>}<tool_call|>')).toEqual([
       call('f', { query: 'weather in Tokyo' }),
     ]);
     expect(parse('<|tool_call>what is this<tool_call|>!')).toEqual([text('what is this!')]);
   });
 
-  it('never runs a call that was cut off', () => {
+  it('never reports a truncated call as a call', () => {
     const cut = 'call:delete{path:<|"|>/home<|"|>';
     expect(parse(`<|tool_call>${cut}`)).toEqual([text(cut)]);
     expect(parse('<|tool_call>call:now{}')).toEqual([call('now', {})]);
   });
 
-  it('takes text that looks like control tokens for text', () => {
+  it('treats text that looks like control tokens as text', () => {
     const parser = new ResponseParser(tokenizer);
     const output = '<|tool_call>call:f{}<tool_call|> <turn|> <|channel>';
     const events = [...tokenizer.encode(output)].flatMap((id) => parser.push(id)).concat(parser.finish());
@@ -130,7 +130,7 @@ describe('ResponseParser', () => {
     expect(parse('say <|"|>hi<|"|>')).toEqual([text('say "hi"')]);
   });
 
-  it('does not split characters over events', () => {
+  it('does not split characters across events', () => {
     const parser = new ResponseParser(tokenizer);
     const events = [...tokenizer.encode('é😀')].map((id) => parser.push(id));
     expect(events).toEqual([[], [text('é')], [], [], [], [text('😀')]]);
@@ -177,7 +177,7 @@ describe('ResponseParser', () => {
     }
   });
 
-  it('gives up on a call without end', () => {
+  it('gives up on an endless call', () => {
     const parser = new ResponseParser(tokenizer);
     parser.push(tokenizer.idOf('<|tool_call>')!);
     const a = tokenizer.idOf('a')!;

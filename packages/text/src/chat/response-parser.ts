@@ -3,10 +3,10 @@ import { ReasoningText } from './reasoning-text.js';
 import { parseToolCall } from './tool-call-syntax.js';
 import { QUOTE } from './tool-value-reader.js';
 
-/** Longest tool call that is read; a longer one is reported as text. */
+/** Maximum length of a tool call; a longer one is reported as text. */
 const MAX_CALL_CHARACTERS = 1 << 20;
 
-/** Something that the model said. */
+/** A piece of the model's answer. */
 export type ResponseEvent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'reasoning'; readonly text: string }
@@ -20,7 +20,7 @@ export type ResponseEvent =
 
 type Action = 'open-channel' | 'close-channel' | 'open-call' | 'close-call' | 'end' | 'quote';
 
-/** What control tokens do; those that a vocabulary does not have do nothing. */
+/** What control tokens do. Tokens that the vocabulary lacks are skipped. */
 const ACTIONS: readonly (readonly [string, Action])[] = [
   ['<|channel>', 'open-channel'],
   ['<channel|>', 'close-channel'],
@@ -33,8 +33,8 @@ const ACTIONS: readonly (readonly [string, Action])[] = [
 ];
 
 /**
- * Splits the output of a model, token by token, into text, reasoning and tool calls. Control tokens are known by
- * their ids, so text that only looks like one is text. Nothing that a model writes makes it throw or stall.
+ * Splits a model's output, token by token, into text, reasoning and tool calls. Control tokens are recognised by id, so
+ * text that only looks like one stays text. No output can make the parser throw or stall.
  */
 export class ResponseParser {
   readonly #tokenizer: Tokenizer;
@@ -43,10 +43,10 @@ export class ResponseParser {
   #state: 'text' | 'reasoning' | 'call' | 'ended' = 'text';
   #reasoning: ReasoningText;
   #call = '';
-  // White space between two calls is not an answer.
+  // White space between two calls is not part of the answer.
   #isAfterCall = false;
 
-  /** @param options.isReasoningOpen true when the prompt ends inside of an open thought (`EncodedChat`) */
+  /** @param options.isReasoningOpen true if the prompt ends inside an open thought (`EncodedChat`) */
   constructor(tokenizer: Tokenizer, options: { isReasoningOpen?: boolean } = {}) {
     this.#tokenizer = tokenizer;
     this.#decoder = createTextDecoder(tokenizer);
@@ -56,17 +56,17 @@ export class ResponseParser {
     if (options.isReasoningOpen) this.#state = 'reasoning';
   }
 
-  /** True when the model ended its turn: further tokens are ignored. */
+  /** True once the model has ended its turn; further tokens are ignored. */
   get isEnded(): boolean {
     return this.#state === 'ended';
   }
 
-  /** True inside of the thinking channel. */
+  /** True inside the thinking channel. */
   get isReasoning(): boolean {
     return this.#state === 'reasoning';
   }
 
-  /** Adds a token; returns what is certain now. */
+  /** Adds a token; returns the events that are certain by now. */
   push(id: number): ResponseEvent[] {
     if (this.#state === 'ended') return [];
     const action = this.#actionOfId.get(id);
@@ -76,7 +76,7 @@ export class ResponseParser {
     return events;
   }
 
-  /** Ends the output, wherever it is. A tool call that was cut off is reported as text, never run by half. */
+  /** Ends the output at any point. A tool call that was cut off is reported as text, never as a call. */
   finish(): ResponseEvent[] {
     const events = this.#addText(this.#decoder.flush());
     events.push(...this.#leave(false));
@@ -90,7 +90,7 @@ export class ResponseParser {
         return this.#addText(this.#state === 'call' ? QUOTE : '"');
       case 'close-channel':
       case 'close-call': {
-        // A closing token of the other kind, or one that closes nothing, is noise.
+        // A closing token that does not match the state is ignored.
         const closes = action === 'close-call' ? this.#state === 'call' : this.#state === 'reasoning';
         return closes ? this.#leave(true) : [];
       }
@@ -113,7 +113,7 @@ export class ResponseParser {
     }
   }
 
-  /** Leaves a channel or a call for plain text. */
+  /** Returns from a channel or a call to plain text. */
   #leave(mayRepair: boolean): ResponseEvent[] {
     const state = this.#state;
     this.#state = 'text';

@@ -9,16 +9,16 @@ function run(stops: string[], pieces: string[]): { shown: string[]; stop: string
 }
 
 describe('StopMatcher', () => {
-  it('holds back what may become a stop string', () => {
+  it('holds back text that may become a stop string', () => {
     expect(run(['END'], ['abcE', 'N', 'x'])).toEqual({ shown: ['abc', '', 'ENx', ''], stop: null });
     expect(run(['END'], ['abcE', 'N', 'Dx', 'y'])).toEqual({ shown: ['abc', '', '', '', ''], stop: 'END' });
   });
 
-  it('gives back what was held when the text ends', () => {
+  it('releases held text at the end', () => {
     expect(run(['END'], ['E', 'EN'])).toEqual({ shown: ['', 'E', 'EN'], stop: null });
   });
 
-  it('takes the one that is complete first, the longest of equals', () => {
+  it('picks the stop string that is completed first, or the longest of several', () => {
     expect(run(['bcd', 'c'], ['abcd'])).toEqual({ shown: ['ab', ''], stop: 'c' });
     expect(run(['c', 'bc'], ['abcd'])).toEqual({ shown: ['a', ''], stop: 'bc' });
   });
@@ -39,7 +39,7 @@ describe('StopMatcher', () => {
     },
   );
 
-  it('finds what a search in the whole text finds, however it is cut', () => {
+  it('finds the same as a search in the whole text, however the text is split', () => {
     const random = new SeededRandom(11);
     const word = (longest: number): string =>
       Array.from({ length: random.integer(1, longest) }, () => random.pick(['a', 'b', 'c'])).join('');

@@ -1,26 +1,26 @@
 import { InvalidArgumentError } from '@markbase/core';
 
-/** Most stop strings, and the longest one, that are accepted. */
+/** Maximum number of stop strings and maximum length of each. */
 const MAX_STOPS = 64;
 const MAX_LENGTH = 4096;
 
-/** What can be shown after some more text, and the stop string that ended it, or null. */
+/** The text that may be shown after a push, and the stop string that was found, or null. */
 export interface StopMatch {
   readonly text: string;
   readonly stop: string | null;
 }
 
 /**
- * Finds stop strings in text that arrives in pieces. Text that may be the beginning of a stop string is held
- * back until it is decided; the stop string itself is never shown. Of several the one that is complete first
- * counts, and of those that end together the longest. Time is linear in the length of the text.
+ * Finds stop strings in text that arrives in pieces. Text that may be the start of a stop string is held back until
+ * that is decided; the stop string itself is never shown. The first stop string to be completed wins; among those
+ * completed by the same character, the longest. Time is linear in the length of the text.
  */
 export class StopMatcher {
   readonly #searches: readonly StopSearch[];
   #held = '';
   #stop: string | null = null;
 
-  /** Errors: InvalidArgumentError for empty or too many stop strings. */
+  /** Errors: InvalidArgumentError for invalid, empty or too many stop strings. */
   constructor(stops: readonly string[]) {
     const areValid = stops.every(
       (stop) => typeof stop === 'string' && stop !== '' && stop.length <= MAX_LENGTH,
@@ -40,7 +40,7 @@ export class StopMatcher {
     return this.#stop;
   }
 
-  /** Adds text. After a stop string was found nothing is shown any more. */
+  /** Adds text. After a stop string has been found, nothing more is shown. */
   push(piece: string): StopMatch {
     if (this.#stop !== null) return { text: '', stop: this.#stop };
     const text = this.#held + piece;
@@ -60,7 +60,7 @@ export class StopMatcher {
     return { text: text.slice(0, text.length - heldLength), stop: null };
   }
 
-  /** Ends the text: what was held back is no stop string. */
+  /** Ends the text: what was held back turned out not to be a stop string. */
   flush(): string {
     const text = this.#held;
     this.#held = '';
@@ -69,12 +69,12 @@ export class StopMatcher {
   }
 }
 
-/** Knuth, Morris and Pratt's search for one string, one character at a time. */
+/** Knuth-Morris-Pratt search for one string, one character at a time. */
 class StopSearch {
   readonly stop: string;
-  /** How many characters of the stop string the text ends with. */
+  /** Number of leading characters of the stop string that the text ends with. */
   matchedLength = 0;
-  // For each matched length the longest shorter one that the text then also ends with.
+  // For each matched length, the next shorter one that the text also ends with.
   readonly #fallback: Uint16Array;
 
   constructor(stop: string) {
@@ -87,7 +87,7 @@ class StopSearch {
     }
   }
 
-  /** True when the stop string is complete with this UTF-16 unit. */
+  /** True if this UTF-16 code unit completes the stop string. */
   advance(unit: number): boolean {
     const { stop } = this;
     let length = this.matchedLength;

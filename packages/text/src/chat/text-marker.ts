@@ -1,54 +1,54 @@
 import { InvalidArgumentError } from '@markbase/core';
 
-/** Deepest nesting of arguments, results and schemas that is accepted. */
+/** Maximum nesting depth of arguments, results and schemas. */
 const MAX_DEPTH = 64;
 
 const FIRST_PRIVATE = 0xe000;
 const LAST_PRIVATE = 0xf8ff;
 
 /**
- * Marks the text of users, so that nothing in it can look like a control token once a template has put it
- * between its own. The mark, a private-use character that the text itself does not have, goes behind every
- * character that a control token can begin with. `<|turn>` of a user is then no longer `<|turn>`, also when a
- * user spreads it over two parts that the template puts side by side.
+ * Marks user-provided text, so that nothing in it can look like a control token in a template's output. The mark is a
+ * private-use character that does not occur in the text; it is inserted after every character that a control token can
+ * start with. A user's `<|turn>` then no longer reads `<|turn>`, even if it is spread over two parts that the template
+ * joins.
  */
 export class TextMarker {
   readonly mark: string;
   readonly #firstCharacters: RegExp;
 
   /**
-   * @param values everything that comes from users
+   * @param values everything that comes from the user
    * @param firstCharacters first characters of the control tokens
    */
   constructor(values: readonly unknown[], firstCharacters: readonly string[]) {
     this.mark = unusedCharacter(values);
     const set = firstCharacters.map((character) => `\\u${hex(character)}`).join('');
-    // A class without characters matches nothing.
+    // An empty class matches nothing.
     this.#firstCharacters = new RegExp(`[${set}]`, 'g');
   }
 
-  /** Marks a text, or all texts and keys inside of a value. */
+  /** Marks a text, or all strings and keys in a value. */
   apply<T>(value: T): T {
     return mapTexts(value, (text) =>
       text.replace(this.#firstCharacters, (character) => character + this.mark),
     ) as T;
   }
 
-  /** Takes all marks out of a text. */
+  /** Removes all marks from a text. */
   remove(text: string): string {
     return text.replaceAll(this.mark, '');
   }
 }
 
-/** Applies `change` to all texts and keys inside of a JSON value. Fields that are undefined are left out. */
+/** Applies `change` to all strings and keys in a JSON value. Undefined fields are dropped. */
 export function mapTexts(value: unknown, change: (text: string) => string, depth = 0): unknown {
   if (typeof value === 'string') return change(value);
   if (typeof value !== 'object' || value === null) return value;
   if (depth > MAX_DEPTH) {
     throw new InvalidArgumentError({
       argument: 'messages or tools',
-      expected: `values with at most ${MAX_DEPTH} levels`,
-      received: 'deeper ones',
+      expected: `values nested at most ${MAX_DEPTH} levels deep`,
+      received: 'deeper nesting',
     });
   }
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, change, depth + 1));
@@ -71,8 +71,8 @@ function unusedCharacter(values: readonly unknown[]): string {
   }
   throw new InvalidArgumentError({
     argument: 'messages',
-    expected: 'texts that leave one private-use character free',
-    received: 'texts with all 6,400 of them',
+    expected: 'text that leaves at least one private-use character unused',
+    received: 'text that uses all 6,400 of them',
   });
 }
 

@@ -24,23 +24,23 @@ describe('parseToolCall', () => {
   });
 
   it.each([
-    ['a lost first quote', `call:f{query:weather in Tokyo${q}}`, { query: 'weather in Tokyo' }],
+    ['a missing first quote', `call:f{query:weather in Tokyo${q}}`, { query: 'weather in Tokyo' }],
     [
-      'a lost first quote before a comma',
+      'a missing first quote before a comma',
       `call:f{query:Tokyo, Japan${q},n:1}`,
       { query: 'Tokyo, Japan', n: 1 },
     ],
-    ['a lost last quote', `call:f{query:${q}weather in Tokyo}`, { query: 'weather in Tokyo' }],
-    ['both quotes lost', `call:f{unit:celsius,city:${q}Rome${q}}`, { unit: 'celsius', city: 'Rome' }],
+    ['a missing last quote', `call:f{query:${q}weather in Tokyo}`, { query: 'weather in Tokyo' }],
+    ['both quotes missing', `call:f{unit:celsius,city:${q}Rome${q}}`, { unit: 'celsius', city: 'Rome' }],
     ['lost brackets', `call:f{a:[1,{b:${q}x${q}`, { a: [1, { b: 'x' }] }],
     ['too many brackets', 'call:f{a:1}}', { a: 1 }],
     ['JSON strings', 'call:f{"a":"b\\"c}","d":"\\q"}', { a: 'b"c}', d: '\\q' }],
-    ['a comma too many', 'call:f{a:1,}', { a: 1 }],
+    ['a trailing comma', 'call:f{a:1,}', { a: 1 }],
   ])('repairs %s', (_, text, value) => {
     expect(parseToolCall(text)?.arguments).toEqual(value);
   });
 
-  it('says whether it had to guess', () => {
+  it('says whether it had to repair the call', () => {
     expect(parseToolCall(`call:f{a:${q}b${q}}`)?.isRepaired).toBe(false);
     expect(parseToolCall('call:f{a:b}')?.isRepaired).toBe(true);
     expect(parseToolCall('call:f{a:1')?.isRepaired).toBe(true);
@@ -62,7 +62,7 @@ describe('parseToolCall', () => {
     expect(parseToolCall(text)).toBeNull();
   });
 
-  it('keeps keys of any name as data', () => {
+  it('treats keys of any name as data', () => {
     const value = parseToolCall('call:f{__proto__:{x:1},constructor:2}')!.arguments;
     expect(Object.keys(value)).toEqual(['__proto__', 'constructor']);
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
@@ -115,7 +115,7 @@ describe('formatToolCall', () => {
     expect(formatToolCall('f', value)).toBe(`call:f{A:${q}x${q},b:{a:[true,null],Z:1}}`);
   });
 
-  it('is read back as it was', () => {
+  it('can be parsed back unchanged', () => {
     const random = new SeededRandom(8);
     const value = (depth: number): unknown => {
       const kind = random.integer(0, depth > 3 ? 4 : 6);

@@ -4,14 +4,15 @@ import { QUOTE, ToolValueReader } from './tool-value-reader.js';
 export interface ParsedToolCall {
   readonly name: string;
   readonly arguments: Record<string, unknown>;
-  /** True when the text was not quite valid and a guess was made. */
+  /** True if the text was not quite valid and had to be repaired. */
   readonly isRepaired: boolean;
 }
 
 /**
  * Reads the text between `<|tool_call>` and `<tool_call|>`, such as `call:get_weather{city:<|"|>Paris<|"|>,days:2}`.
- * Values: strings between quote tokens, numbers, true, false, null, `[a,b]`, `{k:v}`. Lost quotes and missing
- * closing brackets are repaired. Null when no call can be made out. Time is linear in the length of the text.
+ * Values: strings between quote tokens, numbers, true, false, null, `[a,b]`, `{k:v}`. Missing quotes and missing
+ * closing brackets are repaired. Null if the text is not recognisable as a call. Time is linear in the length of the
+ * text.
  */
 export function parseToolCall(text: string): ParsedToolCall | null {
   const head = /^\s*(?:call:\s*)?([\w.:-]+)\s*(?=\{)/.exec(text);

@@ -1,7 +1,7 @@
-/** Text of the token that encloses strings: everything between two of them is literal. */
+/** Text of the token that delimits strings: everything between two of them is literal. */
 export const QUOTE = '<|"|>';
 
-/** Deepest nesting of values in a call. */
+/** Maximum nesting depth of values in a call. */
 const MAX_DEPTH = 64;
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -15,12 +15,12 @@ const WORDS: ReadonlyMap<string, boolean | null> = new Map([
   ['None', null],
 ]);
 
-/** Thrown inside of the reader only, where the text cannot be repaired. */
+/** Thrown only inside the reader, for text that cannot be repaired. */
 class Unreadable {}
 
-/** Reads the arguments of a tool call: one pass over the text, with repairs. */
+/** Reads the arguments of a tool call in one pass over the text, with repairs. */
 export class ToolValueReader {
-  /** True when the text was not quite valid and a guess was made. */
+  /** True if the text was not quite valid and had to be repaired. */
   isRepaired = false;
   readonly #text: string;
   #position: number;
@@ -34,13 +34,13 @@ export class ToolValueReader {
     this.#colons = new Finder(text, ':');
   }
 
-  /** The object at the position, which has to go on to the end of the text; null when it is unreadable. */
+  /** The object at the position, which has to extend to the end of the text; null if it is unreadable. */
   readAll(): Record<string, unknown> | null {
     try {
       const value = this.#readObject(0);
       const rest = this.#text.slice(this.#position).trim();
       if (rest !== '') {
-        // Closing brackets too many are harmless; anything else means that the call was misread.
+        // Surplus closing brackets are harmless; anything else means that the call was misread.
         if (!/^[\]}\s]*$/.test(rest)) return null;
         this.isRepaired = true;
       }
@@ -54,7 +54,7 @@ export class ToolValueReader {
   #readObject(depth: number): Record<string, unknown> {
     const entries: [string, unknown][] = [];
     this.#readItems('}', depth, () => entries.push([this.#readKey(), this.#readValue(depth + 1)]));
-    // Not by assignment: a key may be called __proto__.
+    // Not by assignment: a key may be named __proto__.
     return Object.fromEntries(entries);
   }
 
@@ -112,7 +112,7 @@ export class ToolValueReader {
     return this.#readBare();
   }
 
-  /** A string between two quote tokens. Without the second one it goes on to the brackets at the end. */
+  /** A string between two quote tokens. If the second is missing, it extends to the closing brackets at the end. */
   #readQuoted(): string {
     const begin = this.#position + QUOTE.length;
     const end = this.#quotes.next(begin);
@@ -125,7 +125,7 @@ export class ToolValueReader {
     return this.#text.slice(begin, end);
   }
 
-  /** A string as JSON writes it: models that mix up the two syntaxes mean that. */
+  /** A string in JSON syntax, which models sometimes mix in. */
   #readJsonString(): string {
     const begin = this.#position;
     let end = begin + 1;
@@ -140,7 +140,7 @@ export class ToolValueReader {
     }
   }
 
-  /** A number, a word, or a string that lost its first quote token or both. */
+  /** A number, a word, or a string that lacks its first quote token or both. */
   #readBare(): unknown {
     const begin = this.#position;
     const bare = this.#take(/[^,{}[\]]*/y);
@@ -161,7 +161,7 @@ export class ToolValueReader {
     return word;
   }
 
-  /** True when the quote token looks like the end of a string with commas or brackets that begins at `begin`. */
+  /** True if the quote token looks like the end of a string with commas or brackets that starts at `begin`. */
   #endsString(begin: number, quote: number): boolean {
     const colon = this.#colons.next(begin);
     const isBeforeNextKey = colon === -1 || colon > quote;
@@ -184,7 +184,7 @@ export class ToolValueReader {
   }
 }
 
-/** Looks for one string from rising positions; all searches together cost one pass over the text. */
+/** Finds occurrences of one string from increasing positions; all searches together take one pass over the text. */
 class Finder {
   readonly #text: string;
   readonly #wanted: string;
@@ -201,7 +201,7 @@ class Finder {
   }
 }
 
-/** The text from `begin` on, without white space and closing brackets at its end. */
+/** The text from `begin` on, without trailing white space and closing brackets. */
 function withoutClosing(text: string, begin: number): string {
   let end = text.length;
   while (end > begin && ' \t\r\n}]'.includes(text[end - 1]!)) end--;

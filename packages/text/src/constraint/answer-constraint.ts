@@ -5,7 +5,7 @@ import { type AnswerFormat, answerGrammar } from './answer-grammar.js';
 import { type ConstraintVocabulary, TokenGrammar } from './grammar-constraint.js';
 import { TokenTrie } from './token-trie.js';
 
-/** Grammars of one tokenizer that are remembered, each with the masks that answers have needed so far. */
+/** Grammars that are remembered per tokenizer, each with the masks that answers have needed so far. */
 const MAX_GRAMMARS = 16;
 
 interface KnownVocabulary extends ConstraintVocabulary {
@@ -14,20 +14,20 @@ interface KnownVocabulary extends ConstraintVocabulary {
 
 const vocabularies = new WeakMap<Tokenizer, Promise<KnownVocabulary>>();
 
-/** What an answer is constrained for. */
+/** What a constraint depends on besides the format. */
 export interface ConstraintContext {
   readonly tokenizer: Tokenizer;
   readonly vocabularySize: number;
-  /** Tokens that end an answer. */
+  /** Tokens that end the answer. */
   readonly stopIds: readonly number[];
-  /** Most tokens of the answer, its end included. */
+  /** Maximum number of tokens in the answer, including the one that ends it. */
   readonly maxTokens: number;
 }
 
 /**
- * The constraint of one answer; null when anything goes.
+ * The constraint for one answer, or null if the answer is unconstrained.
  *
- * @throws InvalidArgumentError for schemas that are not supported, and when `maxTokens` has no room for the shortest answer
+ * @throws InvalidArgumentError for unsupported schemas, and if the shortest valid answer does not fit in `maxTokens`
  */
 export async function answerConstraint(
   context: ConstraintContext,
@@ -39,7 +39,7 @@ export async function answerConstraint(
   if (grammar.leastTokens > maxTokens) {
     throw new InvalidArgumentError({
       argument: 'maxTokens',
-      expected: `at least ${grammar.leastTokens}, so that the shortest answer of this format fits`,
+      expected: `at least ${grammar.leastTokens}, because the shortest answer in this format has that many tokens`,
       received: maxTokens,
     });
   }
@@ -52,7 +52,7 @@ async function grammarOf(context: ConstraintContext, format: AnswerFormat): Prom
   const key = JSON.stringify([responseFormat, toolChoice, tools, mayThink, isReasoningOpen, stopIds]);
   let grammar = (await vocabularies.get(tokenizer))?.grammars.get(key);
   if (!grammar) {
-    // A format that is refused, or that is none, costs no vocabulary.
+    // An unsupported format fails, and an unconstrained one returns, before the vocabulary is read.
     const expression = answerGrammar(tokenizer, format);
     if (!expression) return null;
     grammar = new TokenGrammar(await vocabularyOf(context), expression, stopIds);

@@ -15,28 +15,29 @@ import {
 } from './grammar.js';
 import { anyObjectGrammar, type JsonSchema, schemaGrammar } from './schema-grammar.js';
 
-/** What the text of an answer must be: anything, a JSON object, or JSON that a schema describes. */
+/** What the text of an answer must be: anything, a JSON object, or JSON that satisfies a schema. */
 export type ResponseFormat = 'text' | 'json' | { readonly schema: JsonSchema };
-/** Whether the model may, must not or must call tools, or which one it must call. */
+/** Whether the model may, must not or must call a tool, or the tool that it must call. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
 
-/** What an answer is held to. */
+/** What an answer has to comply with. */
 export interface AnswerFormat {
   readonly responseFormat?: ResponseFormat;
   readonly toolChoice?: ToolChoice;
   readonly tools?: readonly ToolDefinition[] | null;
-  /** The model may think first. */
+  /** The model may think before it answers. */
   readonly mayThink: boolean;
-  /** The prompt ends inside of an open thought. */
+  /** The prompt ends inside an open thought. */
   readonly isReasoningOpen: boolean;
 }
 
 /**
- * The grammar of an answer: a thought, where it may have one; then calls of tools, or text in the wanted format.
- * null = anything goes: without a format, calls are held to their schemas only where they are required or `strict`.
+ * The grammar of an answer: a thought, if allowed, followed by tool calls or by text in the requested format.
+ * null = unconstrained: without a format, calls are held to their schemas only if a call is required or a tool is
+ * `strict`.
  *
- * @throws InvalidArgumentError for schemas that are not supported, tools that do not exist, and vocabularies without the
- *   tokens that tool calls need
+ * @throws InvalidArgumentError for unsupported schemas, unknown tools, and vocabularies without the tokens that tool
+ *   calls need
  */
 export function answerGrammar(tokenizer: Tokenizer, format: AnswerFormat): Expression | null {
   const { responseFormat = 'text', toolChoice = 'auto', tools, mayThink, isReasoningOpen } = format;
@@ -65,11 +66,11 @@ function textGrammar(format: ResponseFormat): Expression {
 function bodyGrammar(text: Expression, calls: Expression | null, choiceOfTool: ToolChoice): Expression {
   if (!calls) return text;
   if (choiceOfTool !== 'auto') return calls;
-  // A model may say something before it calls; what must be JSON is either that or calls.
+  // A model may write text before it calls a tool; an answer that must be JSON is either JSON or calls.
   return text === ANY_TEXT ? sequence(text, optional(calls)) : choice(text, calls);
 }
 
-/** One call of a tool after the other. */
+/** One or more tool calls in a row. */
 function callsGrammar(
   tokenizer: Tokenizer,
   tools: readonly ToolDefinition[],
@@ -109,7 +110,7 @@ function idOf(tokenizer: Tokenizer, token: string): number {
   throw new InvalidArgumentError({
     argument: 'tools',
     expected: `a vocabulary with the token ${token}`,
-    received: 'one without it',
+    received: 'a vocabulary without it',
     hint: 'Use a checkpoint that was trained for tool calls and thinking',
   });
 }

@@ -1,14 +1,14 @@
 import { InvalidArgumentError } from '@markbase/core';
 import type { Expression } from './grammar.js';
 
-/** Reading a symbol in [low, high] leads to `target`. */
+/** A symbol in [low, high] leads to `target`. */
 export interface Edge {
   readonly low: number;
   readonly high: number;
   readonly target: number;
 }
 
-/** A state of one rule. `calls` enter another rule and go on at `target` when that one ends. */
+/** A state of one rule. `calls` enter another rule and continue at `target` when that rule ends. */
 interface State {
   readonly edges: Edge[];
   readonly calls: { readonly rule: number; readonly target: number }[];
@@ -20,21 +20,23 @@ interface Rule {
   readonly start: number;
 }
 
-/** Most states of a grammar: a schema that asks for more, such as strings of a million characters, is refused. */
+/**
+ * Maximum number of states of a grammar. Schemas that need more are refused, such as strings of a million characters.
+ */
 const MAX_STATES = 200_000;
 
 /**
- * A grammar as a pushdown automaton without its stack: states with edges, and calls of rules. `cost` is the least number
- * of symbols from a state to the end of its rule.
+ * A grammar as a pushdown automaton, without its stack: states with edges and calls of rules. `cost` is the minimum
+ * number of symbols from a state to the end of its rule.
  */
 export class Automaton {
   readonly states: readonly State[];
   readonly rules: readonly Rule[];
-  /** Control tokens that occur, as symbols. */
+  /** Control tokens that occur in the grammar, as symbols. */
   readonly controls: readonly number[];
   readonly #costs: Float64Array;
 
-  /** @throws InvalidArgumentError for a grammar that is too large, or that nothing can satisfy */
+  /** @throws InvalidArgumentError for a grammar that is too large or cannot be satisfied */
   constructor(root: Expression) {
     const builder = new Builder(root);
     this.states = builder.states;
@@ -44,13 +46,13 @@ export class Automaton {
     if (this.costOf(this.rules[0]!.start) === Number.POSITIVE_INFINITY) {
       throw new InvalidArgumentError({
         argument: 'schema',
-        expected: 'one that some value satisfies',
-        received: 'one that no finite value satisfies',
+        expected: 'a schema that some value satisfies',
+        received: 'a schema that no finite value satisfies',
       });
     }
   }
 
-  /** Least number of symbols from a state to the end of its rule. */
+  /** Minimum number of symbols from a state to the end of its rule. */
   costOf(state: number): number {
     return this.#costs[state]!;
   }
@@ -94,7 +96,7 @@ class Builder {
     return this.states.length - 1;
   }
 
-  /** Adds an expression behind state `from`; gives the state in which it ends. */
+  /** Appends an expression to state `from`; returns the state in which it ends. */
   #build(expression: Expression, from: number): number {
     switch (expression.kind) {
       case 'bytes': {
@@ -151,7 +153,7 @@ class Builder {
   }
 }
 
-/** Works back from the ends of rules: whenever a state gets cheaper, those that lead to it are looked at again. */
+/** Works backwards from the ends of rules: whenever a state gets cheaper, the states that lead to it are revisited. */
 function costsOf(states: readonly State[], rules: readonly Rule[]): Float64Array {
   const leadTo: number[][] = states.map(() => []);
   for (const [index, { edges, calls, jumps }] of states.entries()) {

@@ -1,6 +1,6 @@
 import { byteRange, choice, type Expression, literal, sequence } from './grammar.js';
 
-/** Code points, as ranges with both ends. */
+/** Code points, as inclusive ranges. */
 export type CharacterSet = readonly (readonly [low: number, high: number])[];
 
 /** Every character of Unicode. */
@@ -9,12 +9,12 @@ export const ANY_CHARACTER_CODES: CharacterSet = [
   [0xe000, 0x10ffff],
 ];
 
-/** One character of a set, in UTF-8; `spell` gives another spelling where a dialect needs one. */
+/** One character of a set, in UTF-8. `spell` returns another spelling for characters that the dialect has to escape. */
 export function characterGrammar(set: CharacterSet, spell: (code: number) => string | null): Expression {
   const options: Expression[] = [];
   for (const [low, high] of set) {
     let next = low;
-    // Only ASCII characters need another spelling.
+    // Only ASCII characters need escaping.
     for (let code = low; code <= Math.min(high, 0x7f); code++) {
       const spelling = spell(code);
       if (spelling === null) continue;
@@ -36,7 +36,7 @@ function utf8Ranges(low: number, high: number): Expression[] {
   let from = low;
   for (const limit of limits) {
     if (from > high) break;
-    // Surrogates are no characters.
+    // Surrogates are not characters.
     if (from >= 0xd800 && from <= 0xdfff) from = 0xe000;
     const to = Math.min(high, limit);
     if (to < from) continue;
@@ -47,7 +47,7 @@ function utf8Ranges(low: number, high: number): Expression[] {
   return options;
 }
 
-/** All sequences of bytes between two of the same length, with tails of 0x80 to 0xbf. */
+/** All UTF-8 sequences between two of the same length; continuation bytes are 0x80 to 0xbf. */
 function byteSequences(from: readonly number[], to: readonly number[]): Expression {
   const [first, last] = [from[0]!, to[0]!];
   if (from.length === 1) return byteRange(first, last);

@@ -11,27 +11,27 @@ import {
 } from './grammar.js';
 import { JSON_CHARACTER, RAW_CHARACTER } from './string-grammar.js';
 
-/** How values are written: as JSON, or as arguments of a tool call. */
+/** How values are written: as JSON, or as the arguments of a tool call. */
 export interface Dialect {
-  /** A string with this between its quotes. */
+  /** A string with this content between its quotes. */
   quoted(body: Expression): Expression;
   /** Any character of a string. */
   readonly character: Expression;
   /** One character of a set. */
   characterOf(set: CharacterSet): Expression;
-  /** Exactly this text, between quotes. */
+  /** Exactly this text, in quotes. */
   text(value: string): Expression;
-  /** A name of an object, with what separates it from its value. */
+  /** The name of a property and the separator before its value. */
   key(name: string): Expression;
-  /** Any name of an object, likewise. */
+  /** Any property name and the separator before its value. */
   readonly anyKey: Expression;
-  /** What may stand around values. */
+  /** White space that is allowed around values. */
   readonly space: Expression;
-  /** Names in the order in which they are written. */
+  /** Sorts names into the order in which they are written. */
   inOrder(names: readonly string[]): readonly string[];
 }
 
-/** A space, or a line end with an indentation: more would let a model write nothing else. */
+/** A space, or a line break with indentation. With more freedom a model might write nothing but white space. */
 const SPACE = optional(choice(literal(' '), sequence(literal('\n'), repeat(literal(' '), 0, 32))));
 
 const NAME_CHARACTER = asciiWhere((code) => /[\w-]/.test(String.fromCharCode(code)));
@@ -42,7 +42,7 @@ function jsonEscape(code: number): string | null {
   return escaped === text ? null : escaped;
 }
 
-/** RFC 8259, with little white space. */
+/** RFC 8259, with limited white space. */
 export const JSON_DIALECT: Dialect = {
   quoted: (body) => sequence(literal('"'), body, literal('"')),
   character: JSON_CHARACTER,
@@ -55,7 +55,7 @@ export const JSON_DIALECT: Dialect = {
 };
 
 /**
- * The syntax of tool calls (docs/gemma4.md section 8.4): strings between quote tokens, names bare and in alphabetical
+ * The syntax of tool calls (docs/gemma4.md section 8.4): strings between quote tokens, unquoted names in alphabetical
  * order, no white space.
  *
  * @param quoteId id of the quote token

@@ -6,28 +6,28 @@ import { type Expression, FIRST_CONTROL } from './grammar.js';
 import { DEAD, Matcher } from './matcher.js';
 import { bytesOfToken, type TokenTrie } from './token-trie.js';
 
-/** The tokens that may follow a place. */
+/** The tokens that are allowed at a place. */
 interface Mask {
   readonly words: Int32Array;
-  /** Largest cost of the place behind an allowed token. */
+  /** Largest cost of the place that an allowed token leads to. */
   readonly largestCost: number;
 }
 
-/** What a vocabulary needs to be constrained; made once per tokenizer. */
+/** What is needed to constrain a vocabulary; made once per tokenizer. */
 export interface ConstraintVocabulary {
   readonly tokenizer: Tokenizer;
   readonly trie: TokenTrie;
 }
 
-/** Places whose masks are remembered; 262,144 tokens make 32 KiB each. */
+/** Number of places whose masks are remembered; for 262,144 tokens a mask has 32 KiB. */
 const MAX_MASKS = 512;
 
 /**
- * A grammar for one vocabulary: makes constraints that let an answer be any text of the grammar and nothing else. Work
- * that one answer did, such as the mask of the inside of a string, serves the next.
+ * A grammar for one vocabulary: makes constraints that allow exactly the texts of the grammar. Answers share work, such
+ * as the mask for the inside of a string.
  */
 export class TokenGrammar {
-  /** Least tokens of an answer, its end included, when every token is one symbol. */
+  /** Minimum number of tokens in an answer, including its end, if every token were one symbol. */
   readonly leastTokens: number;
   readonly #vocabulary: ConstraintVocabulary;
   readonly #stopIds: ReadonlySet<number>;
@@ -37,7 +37,7 @@ export class TokenGrammar {
 
   /**
    * @param stopIds tokens that end an answer
-   * @throws InvalidArgumentError for a grammar that is too large or that nothing satisfies
+   * @throws InvalidArgumentError for a grammar that is too large or cannot be satisfied
    */
   constructor(vocabulary: ConstraintVocabulary, root: Expression, stopIds: Iterable<number>) {
     this.#vocabulary = vocabulary;
@@ -77,15 +77,17 @@ export class TokenGrammar {
         argument: 'token',
         expected: 'a token that the constraint allows',
         received: token,
-        hint: 'Choose tokens with the mask that `allowed` gave',
+        hint: 'Choose a token from the mask that `allowed` returned',
       });
     }
     return place;
   }
 
-  /** Every token that the grammar allows, as long as there is room to end behind it; else those that end in time. */
+  /**
+   * All tokens that the grammar allows, or, if room is short, only those after which the answer can still end in time.
+   */
   #allowed(place: number, remainingTokens: number): Int32Array {
-    // One token is this one, and one ends the answer.
+    // One token is the next one, and one ends the answer.
     const room = remainingTokens - 2;
     const known = this.#masks.get(place) ?? this.#mask(place, Number.POSITIVE_INFINITY);
     this.#masks.delete(place);

@@ -1,18 +1,18 @@
 /**
- * A grammar over bytes and control tokens. Text is UTF-8; a control token is one symbol, which no text can spell.
- * Expressions are values: they may be shared, and refer to themselves through `reference`.
+ * A grammar over bytes and control tokens. Text is UTF-8; a control token is a single symbol that no text can spell.
+ * Expressions are values that may be shared, and may refer to themselves through `reference`.
  */
 export type Expression =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
-  /** One symbol: a byte in [low, high], or the control token of id `low - FIRST_CONTROL`. */
+  /** One symbol: a byte in [low, high], or the control token with id `low - FIRST_CONTROL`. */
   | { readonly kind: 'range'; readonly low: number; readonly high: number }
   | { readonly kind: 'sequence'; readonly parts: readonly Expression[] }
   | { readonly kind: 'choice'; readonly options: readonly Expression[] }
   | { readonly kind: 'repeat'; readonly item: Expression; readonly least: number; readonly most: number }
-  /** A named rule, resolved late so that rules may be recursive; at least one symbol must come before it in its own rule. */
+  /** A rule, resolved lazily so that it may be recursive; at least one symbol must come before it in its own rule. */
   | { readonly kind: 'reference'; readonly resolve: () => Expression };
 
-/** Symbols from here on are control tokens: their id is the symbol minus this. */
+/** Symbols from this value on are control tokens; the id is the symbol minus this value. */
 export const FIRST_CONTROL = 256;
 
 const encoder = new TextEncoder();
@@ -32,12 +32,12 @@ export function byteRange(low: number, high: number): Expression {
   return { kind: 'range', low, high };
 }
 
-/** One after the other. */
+/** The parts in this order. */
 export function sequence(...parts: readonly Expression[]): Expression {
   return { kind: 'sequence', parts };
 }
 
-/** Any one of them; none at all when there are no options. */
+/** Any one of the options; without options, nothing matches. */
 export function choice(...options: readonly Expression[]): Expression {
   return { kind: 'choice', options };
 }
@@ -47,17 +47,17 @@ export function repeat(item: Expression, least: number, most = Number.POSITIVE_I
   return { kind: 'repeat', item, least, most };
 }
 
-/** Once or not at all. */
+/** Zero times or once. */
 export function optional(item: Expression): Expression {
   return repeat(item, 0, 1);
 }
 
-/** A rule, compiled once however often it is used; `resolve` must give the same object every time. */
+/** A rule that is compiled once, however often it is used; `resolve` must return the same object every time. */
 export function reference(resolve: () => Expression): Expression {
   return { kind: 'reference', resolve };
 }
 
-/** Any character that is not in ASCII, well-formed (RFC 3629). */
+/** Any well-formed character outside ASCII (RFC 3629). */
 export const NON_ASCII: Expression = (() => {
   const tail = byteRange(0x80, 0xbf);
   return choice(
@@ -72,7 +72,7 @@ export const NON_ASCII: Expression = (() => {
   );
 })();
 
-/** ASCII characters for which `isIn` holds. */
+/** The ASCII characters for which `isIn` returns true. */
 export function asciiWhere(isIn: (code: number) => boolean): Expression {
   const ranges: Expression[] = [];
   for (let low = 0; low < 0x80; low++) {
@@ -85,7 +85,7 @@ export function asciiWhere(isIn: (code: number) => boolean): Expression {
   return choice(...ranges);
 }
 
-/** Any text, control characters other than tab and line ends excluded. */
+/** Any text without control characters other than tab and line breaks. */
 export const ANY_TEXT: Expression = repeat(
   choice(
     asciiWhere((code) => code >= 0x20 || code === 9 || code === 10 || code === 13),

@@ -1,33 +1,33 @@
 import type { Automaton } from './automaton.js';
 import { FIRST_CONTROL } from './grammar.js';
 
-/** Nothing matches any more. */
+/** The place where nothing matches any more. */
 export const DEAD = -1;
 const UNKNOWN = -2;
 
-/** Where a rule goes on when the rule that it called has ended: a state, and what is below it. Known by its index. */
+/** Where to continue when a called rule ends: a state, and the frame below it on the stack. Identified by its index. */
 interface Frame {
   readonly state: number;
   /** -1 at the bottom. */
   readonly below: number;
-  /** Least number of symbols to the end of everything. */
+  /** Minimum number of symbols to the end of the whole text. */
   readonly cost: number;
 }
 
-/** All places that a text may have led to. */
+/** All stacks that a text may have led to. */
 interface Place {
   /** Frames whose states have edges. */
   readonly frames: readonly number[];
   readonly isEnd: boolean;
   readonly cost: number;
-  /** Places behind each byte, found when they are first asked for. */
+  /** The place after each byte, computed on first use. */
   readonly next: Int32Array;
-  readonly behindControl: Map<number, number>;
+  readonly afterControl: Map<number, number>;
 }
 
 /**
- * Runs an automaton over symbols. Sets of stacks are interned and get numbers ("places"), and every step is remembered: a
- * walk through a vocabulary becomes a walk through a table.
+ * Runs an automaton over symbols. Sets of stacks are interned and numbered ("places"), and every step is remembered, so
+ * that walking through a vocabulary becomes walking through a table.
  */
 export class Matcher {
   readonly #automaton: Automaton;
@@ -45,19 +45,19 @@ export class Matcher {
     this.start = this.#intern(collector, isEnd);
   }
 
-  /** True when the text may end here. */
+  /** True if the text may end here. */
   isEnd(place: number): boolean {
     return this.#places[place]!.isEnd;
   }
 
-  /** Least number of symbols to an end. */
+  /** Minimum number of symbols to an end. */
   costOf(place: number): number {
     return this.#places[place]!.cost;
   }
 
-  /** The place behind a symbol, or DEAD. */
+  /** The place after a symbol, or DEAD. */
   advance(place: number, symbol: number): number {
-    const { next, behindControl } = this.#places[place]!;
+    const { next, afterControl } = this.#places[place]!;
     if (symbol < FIRST_CONTROL) {
       const known = next[symbol]!;
       if (known !== UNKNOWN) return known;
@@ -65,10 +65,10 @@ export class Matcher {
       next[symbol] = found;
       return found;
     }
-    const known = behindControl.get(symbol);
+    const known = afterControl.get(symbol);
     if (known !== undefined) return known;
     const found = this.#compute(place, symbol);
-    behindControl.set(symbol, found);
+    afterControl.set(symbol, found);
     return found;
   }
 
@@ -85,7 +85,7 @@ export class Matcher {
     return reached.size === 0 && !isEnd ? DEAD : this.#intern(reached, isEnd);
   }
 
-  /** Adds every frame with edges that can be reached without a symbol; true when everything may end. */
+  /** Adds every frame with edges that can be reached without a symbol; returns true if the text may end. */
   #enter(state: number, below: number, reached: Set<number>, visited: Set<number>): boolean {
     const id = this.#frame(state, below);
     if (visited.has(id)) return false;
@@ -122,7 +122,7 @@ export class Matcher {
     const costs = frames.map((id) => this.#frames[id]!.cost);
     const cost = Math.min(isEnd ? 0 : Number.POSITIVE_INFINITY, ...costs);
     const next = new Int32Array(FIRST_CONTROL).fill(UNKNOWN);
-    this.#places.push({ frames, isEnd, cost, next, behindControl: new Map() });
+    this.#places.push({ frames, isEnd, cost, next, afterControl: new Map() });
     this.#placeIds.set(key, this.#places.length - 1);
     return this.#places.length - 1;
   }

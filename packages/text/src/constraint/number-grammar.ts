@@ -11,13 +11,13 @@ import {
 
 const DIGIT = byteRange(0x30, 0x39);
 const NONZERO = byteRange(0x31, 0x39);
-/** More digits than any double or 64-bit number has would only repeat zeros. */
+/** Neither a double nor a 64-bit number has more significant digits than this. */
 const MOST_DIGITS = 16;
 
-/** A whole number without leading zeros, of a length that fits a double. */
+/** An integer without sign or leading zeros, short enough for a double. */
 const UNSIGNED = choice(literal('0'), sequence(NONZERO, repeat(DIGIT, 0, MOST_DIGITS - 1)));
 
-/** Whole numbers in [low, high]; infinite bounds are open. */
+/** Integers in [low, high]; a bound may be infinite. */
 export function integerGrammar(low: number, high: number): Expression {
   const least = Math.ceil(low);
   const most = Math.floor(high);
@@ -49,8 +49,8 @@ export const ANY_NUMBER: Expression = sequence(
 );
 
 /**
- * Decimal numbers in [low, high]: whole parts that lie inside with any fraction, and the bounds themselves. A part of the
- * numbers next to a bound that is not whole is left out.
+ * Decimal numbers in [low, high]: integer parts that stay in range with any fraction, and the bounds themselves. Some
+ * of the numbers between a fractional bound and the nearest integer are left out.
  */
 export function numberGrammar(low: number, high: number): Expression {
   if (low === Number.NEGATIVE_INFINITY && high === Number.POSITIVE_INFINITY) return ANY_NUMBER;
@@ -68,7 +68,7 @@ export function numberGrammar(low: number, high: number): Expression {
   return choice(...options);
 }
 
-/** Whole numbers in [low, high], 0 <= low <= high. */
+/** Integers in [low, high], 0 <= low <= high. */
 function unsignedRange(low: number, high: number): Expression {
   if (high === Number.POSITIVE_INFINITY) return low === 0 ? UNSIGNED : atLeast(decimalOf(low));
   const [from, to] = [decimalOf(low), decimalOf(high)];
@@ -85,12 +85,12 @@ function atLeast(from: string): Expression {
   return choice(between(from, '9'.repeat(from.length)), longer);
 }
 
-/** Numbers of as many digits as both bounds have, from one to the other. */
+/** Integers from one bound to the other, both with the same number of digits. */
 function between(from: string, to: string): Expression {
   if (from === to) return literal(from);
   const [first, last] = [from.charCodeAt(0), to.charCodeAt(0)];
   if (from.length === 1) return byteRange(first, last);
-  // All numbers of a length are one expression, so that each bound adds its digits once.
+  // All numbers of one length are a single expression, so that a bound adds its digits only once.
   if (/^0+$/.test(from) && /^9+$/.test(to)) return repeat(DIGIT, from.length, from.length);
   const rest = from.length - 1;
   const [low, high] = [from.slice(1), to.slice(1)];
@@ -103,7 +103,7 @@ function between(from: string, to: string): Expression {
   return choice(...options);
 }
 
-/** Digits of a whole number, also of one that JavaScript would print with an exponent. */
+/** The digits of an integer, even of one that JavaScript would print with an exponent. */
 function decimalOf(value: number): string {
   return BigInt(value).toString();
 }

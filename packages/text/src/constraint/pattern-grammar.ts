@@ -2,10 +2,10 @@ import { InvalidArgumentError } from '@markbase/core';
 import { ANY_CHARACTER_CODES, type CharacterSet } from './character-set.js';
 import { choice, type Expression, repeat, sequence } from './grammar.js';
 
-/** Most repetitions that a pattern may ask for. */
+/** Maximum number of repetitions in a pattern. */
 const MOST_REPEATS = 1000;
 
-/** Named classes of regular expressions, as code point ranges. */
+/** Named character classes of regular expressions, as ranges of code points. */
 const CLASSES: ReadonlyMap<string, CharacterSet> = new Map<string, CharacterSet>([
   ['d', [[0x30, 0x39]]],
   [
@@ -35,10 +35,11 @@ const ESCAPES: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * The strings that a regular expression of JSON Schema (`pattern`) finds a match in: literals, classes, groups, `|`, `? * +
- * {m,n}`, and anchors at its ends. `encode` turns a set of characters into what a string of the dialect spells them with.
+ * The strings in which a regular expression of JSON Schema (`pattern`) finds a match: literals, classes, groups, `|`,
+ * `? * + {m,n}`, and anchors at its ends. `encode` turns a set of characters into their spelling in a string of the
+ * dialect.
  *
- * @throws InvalidArgumentError for look-around, back-references and the like
+ * @throws InvalidArgumentError for lookaround, backreferences and other unsupported syntax
  */
 export function patternGrammar(pattern: string, encode: (set: CharacterSet) => Expression): Expression {
   return new PatternReader(pattern, encode).read();
@@ -85,7 +86,7 @@ class PatternReader {
 
   #quantified(item: Expression): Expression {
     const [least, most] = this.#quantifier();
-    // How greedily a repetition matches does not change which strings match.
+    // Lazy and greedy repetition match the same strings.
     if (least !== 1 || most !== 1) this.#take('?');
     return least === 1 && most === 1 ? item : repeat(item, least, most);
   }

@@ -5,7 +5,7 @@ import { JSON_DIALECT } from './dialect.js';
 import { DEAD, Matcher } from './matcher.js';
 import { type JsonSchema, schemaGrammar } from './schema-grammar.js';
 
-/** True when the grammar of a schema has this text. */
+/** True if the text belongs to the grammar of a schema. */
 function accepts(schema: JsonSchema, text: string): boolean {
   const matcher = new Matcher(new Automaton(schemaGrammar(schema, JSON_DIALECT)));
   let place = matcher.start;
@@ -137,7 +137,7 @@ describe('schemaGrammar', () => {
       $ref: '#/$defs/a',
       $defs: { a: { type: 'object', properties: { a: { $ref: '#/$defs/a' } }, required: ['a'] } },
     },
-  ])('refuses %j, which no value satisfies', (schema) => {
+  ])('refuses %j, which cannot be satisfied', (schema) => {
     expect(() => new Automaton(schemaGrammar(schema, JSON_DIALECT))).toThrow('no finite value');
   });
 

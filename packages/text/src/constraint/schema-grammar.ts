@@ -1,4 +1,4 @@
-// Long because it covers JSON Schema, one short method a kind of value.
+// Long because it covers JSON Schema, with one short method per kind of value.
 import { InvalidArgumentError } from '@markbase/core';
 import type { Dialect } from './dialect.js';
 import { choice, type Expression, literal, reference, repeat, sequence } from './grammar.js';
@@ -7,11 +7,11 @@ import { patternGrammar } from './pattern-grammar.js';
 import { checkKeywords } from './schema-keywords.js';
 import { FORMATS } from './string-grammar.js';
 
-/** A JSON Schema: an object of keywords, or true (anything) or false (nothing). */
+/** A JSON Schema: an object of keywords, or true (any value) or false (no value). */
 export type JsonSchema = boolean | { readonly [keyword: string]: unknown };
 type Keywords = { readonly [keyword: string]: unknown };
 
-/** Keywords that say nothing about which values are valid. */
+/** Keywords that do not affect which values are valid. */
 const ANNOTATIONS = new Set([
   '$schema',
   '$id',
@@ -54,16 +54,16 @@ const SUPPORTED = new Set([
   '$ref',
 ]);
 const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
-/** Deepest chain of references without a value in between. */
+/** Longest chain of references without a value in between. */
 const MAX_REFERENCES = 64;
 
 /**
- * The values of a JSON Schema in a dialect. Every text of the grammar is valid; where a schema leaves freedom that a grammar
- * cannot spell out, a part of the valid values is left out: properties come in the order of the schema, unnamed properties
- * only where nothing else is declared, `oneOf` is treated as `anyOf`, and numbers have at most 16 digits.
+ * The grammar of a JSON Schema in a dialect. Every text of the grammar is valid. Where a grammar cannot express all
+ * valid values, it covers a part of them: properties come in the order of the schema, undeclared properties are allowed
+ * only if none are declared, `oneOf` is treated as `anyOf`, and numbers have at most 16 digits.
  *
- * @param options.ignoresUnknown does not hold values to keywords that are not supported, instead of refusing the schema
- * @throws InvalidArgumentError for schemas that are malformed, and for keywords that are not supported, with their path
+ * @param options.ignoresUnknown ignores unsupported keywords instead of refusing the schema
+ * @throws InvalidArgumentError for malformed schemas and for unsupported keywords, with their path
  */
 export function schemaGrammar(
   schema: JsonSchema,
@@ -73,7 +73,7 @@ export function schemaGrammar(
   return new SchemaCompiler(schema, dialect, options.ignoresUnknown ?? false).compile(schema, '#');
 }
 
-/** Any object of JSON, for answers that must be JSON but have no schema. */
+/** Any JSON object, for answers that must be JSON but have no schema. */
 export function anyObjectGrammar(dialect: Dialect): Expression {
   return new SchemaCompiler(true, dialect, false).compile(
     { type: 'object', additionalProperties: true },
@@ -94,7 +94,7 @@ class SchemaCompiler {
     this.#dialect = dialect;
   }
 
-  /** A rule for a schema: the same object for the same schema, so that recursive ones end. */
+  /** A rule for a schema: the same object for the same schema, so that compiling recursive schemas ends. */
   #rule(schema: JsonSchema, path: string): Expression {
     return reference(() => {
       const known = this.#rules.get(schema);
@@ -111,13 +111,14 @@ class SchemaCompiler {
     checkKeywords(schema, path);
     for (const keyword of Object.keys(schema)) {
       if (!this.#ignoresUnknown && !SUPPORTED.has(keyword) && !ANNOTATIONS.has(keyword)) {
-        this.#refuse(`${path}/${keyword}`, `keywords among ${[...SUPPORTED].join(', ')}`, keyword);
+        this.#refuse(`${path}/${keyword}`, `one of the keywords ${[...SUPPORTED].join(', ')}`, keyword);
       }
     }
     if (schema.nullable === true)
       return choice(this.compile({ ...schema, nullable: false }, path, references), literal('null'));
     if (typeof schema.$ref === 'string') {
-      if (references > MAX_REFERENCES) this.#refuse(path, 'references that lead to a schema', schema.$ref);
+      if (references > MAX_REFERENCES)
+        this.#refuse(path, 'a chain of references that ends at a schema', schema.$ref);
       return this.compile(this.#resolve(schema.$ref, path), schema.$ref, references + 1);
     }
     if ('const' in schema) return this.#constant(schema.const, path);
@@ -160,7 +161,7 @@ class SchemaCompiler {
     }
     const types = (Array.isArray(type) ? type : [type]).map((name) => String(name).toLowerCase());
     if (types.length === 0 || types.some((name) => !TYPES.includes(name)))
-      this.#refuse(`${path}/type`, `types among ${TYPES}`, type);
+      this.#refuse(`${path}/type`, `one of the types ${TYPES.join(', ')}`, type);
     return types;
   }
 
@@ -192,7 +193,7 @@ class SchemaCompiler {
     if (isInteger)
       return integerGrammar(Math.max(low, Math.floor(above) + 1), Math.min(high, Math.ceil(below) - 1));
     if (above < low && below > high) return numberGrammar(low, high);
-    // Open ends: whole parts that lie well inside, and one number in the middle for the case that there are none.
+    // Exclusive bounds: integer parts well inside the range, and the midpoint in case there are none.
     const [least, most] = [Math.max(low, above), Math.min(high, below)];
     if (!(least < most)) return choice();
     const inside = numberGrammar(
@@ -212,7 +213,7 @@ class SchemaCompiler {
       if (typeof schema.pattern !== 'string')
         this.#refuse(`${path}/pattern`, 'a regular expression', schema.pattern);
       if (least > 0 || most !== Number.POSITIVE_INFINITY) {
-        this.#refuse(`${path}/pattern`, 'a pattern, or limits of the length, but not both', schema.pattern);
+        this.#refuse(`${path}/pattern`, 'either a pattern or length limits, not both', schema.pattern);
       }
       return quoted(patternGrammar(schema.pattern, this.#dialect.characterOf));
     }
@@ -259,8 +260,8 @@ class SchemaCompiler {
       return { member: sequence(this.#dialect.key(name), value), isRequired: required.has(name) };
     });
     const comma = sequence(literal(','), space);
-    // What may follow when the first `index` names are decided, without and with one written: a rule each, or the grammar
-    // would double with every optional property.
+    // What may follow once the first `index` names are decided, without and with one written before. Each is a rule of
+    // its own; otherwise the grammar would double in size with every optional property.
     const known = new Map<string, Expression>();
     const from = (index: number, hasPrevious: boolean): Expression => {
       const key = `${index}/${hasPrevious}`;
@@ -277,7 +278,7 @@ class SchemaCompiler {
     return sequence(literal('{'), space, from(0, false), space, literal('}'));
   }
 
-  /** An object without declared names. */
+  /** An object without declared properties. */
   #map(schema: Keywords, path: string): Expression {
     const { space } = this.#dialect;
     const additional = (schema.additionalProperties ?? !('properties' in schema)) as JsonSchema;
@@ -314,7 +315,7 @@ class SchemaCompiler {
     if (typeof value === 'string') return this.#dialect.text(value);
     if (value === null || typeof value === 'number' || typeof value === 'boolean')
       return literal(JSON.stringify(value));
-    if (typeof value !== 'object') this.#refuse(path, 'JSON values', value);
+    if (typeof value !== 'object') this.#refuse(path, 'a JSON value', value);
     const comma = sequence(literal(','), space);
     const separated = (items: Expression[]) =>
       items.flatMap((item, index) => (index === 0 ? [item] : [comma, item]));
@@ -329,7 +330,7 @@ class SchemaCompiler {
     return sequence(literal('{'), ...separated(members), literal('}'));
   }
 
-  /** One schema for several that must all hold: objects are joined, other keywords must not meet. */
+  /** Merges schemas that must all hold. Objects are joined; any other keyword may appear in only one of them. */
   #merge(schemas: readonly JsonSchema[], path: string): JsonSchema {
     let merged: Record<string, unknown> = {};
     for (const one of schemas) {
@@ -338,7 +339,8 @@ class SchemaCompiler {
       checkKeywords(one, path);
       let schema = one as Record<string, unknown>;
       for (let hops = 0; typeof schema.$ref === 'string'; hops++) {
-        if (hops > MAX_REFERENCES) this.#refuse(path, 'references that lead to a schema', schema.$ref);
+        if (hops > MAX_REFERENCES)
+          this.#refuse(path, 'a chain of references that ends at a schema', schema.$ref);
         schema = this.#resolve(schema.$ref, path) as Record<string, unknown>;
         checkKeywords(schema, path);
       }
@@ -355,7 +357,7 @@ class SchemaCompiler {
         } else if (keyword === 'required') {
           merged = { ...merged, required: [...(present as string[]), ...(value as string[])] };
         } else {
-          this.#refuse(`${path}/${keyword}`, 'schemas that do not both restrict the same thing', keyword);
+          this.#refuse(`${path}/${keyword}`, 'schemas of which only one uses this keyword', keyword);
         }
       }
     }
@@ -373,7 +375,7 @@ class SchemaCompiler {
       found = isIn ? (found as Record<string, unknown>)[name] : undefined;
     }
     if (found === undefined)
-      this.#refuse(`${path}/$ref`, 'a place in the same schema, such as #/$defs/name', pointer);
+      this.#refuse(`${path}/$ref`, 'a reference inside the same schema, such as #/$defs/name', pointer);
     return found as JsonSchema;
   }
 
@@ -381,7 +383,7 @@ class SchemaCompiler {
     const low = this.#numberOf(schema, least, path) ?? 0;
     const high = this.#numberOf(schema, most, path) ?? Number.POSITIVE_INFINITY;
     if (low < 0 || high < low)
-      this.#refuse(`${path}/${least}`, `counts from 0 to ${most}`, `${low} to ${high}`);
+      this.#refuse(`${path}/${least}`, `a count from 0 to ${most}`, `${low} to ${high}`);
     return [Math.ceil(low), Math.floor(high)];
   }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { JSON_DIALECT } from './dialect.js';
 import { schemaGrammar } from './schema-grammar.js';
 
-describe('schemas whose keywords have the wrong shape', () => {
+describe('schemas with malformed keywords', () => {
   it.each<[object, string]>([
     [{ required: { a: 1 } }, '#/required'],
     [{ type: 'object', required: [1] }, '#/required'],

@@ -7,9 +7,9 @@ const isSchema = (value: unknown) => typeof value === 'boolean' || isObject(valu
 const listOf = (isItem: (value: unknown) => boolean, value: unknown) =>
   Array.isArray(value) && value.every(isItem);
 
-/** What the values of keywords must be. */
+/** The required shape of each keyword's value. */
 const SHAPES: Readonly<Record<string, readonly [expected: string, isRight: (value: unknown) => boolean]>> = {
-  type: ['a name of a type or a list of them', (value) => isText(value) || listOf(isText, value)],
+  type: ['a type name or a list of type names', (value) => isText(value) || listOf(isText, value)],
   enum: ['a list of values', isList],
   required: ['a list of names', (value) => listOf(isText, value)],
   properties: [
@@ -22,11 +22,12 @@ const SHAPES: Readonly<Record<string, readonly [expected: string, isRight: (valu
   anyOf: ['a list of schemas', (value) => listOf(isSchema, value)],
   oneOf: ['a list of schemas', (value) => listOf(isSchema, value)],
   allOf: ['a list of schemas', (value) => listOf(isSchema, value)],
-  $ref: ['a place in the same schema, such as #/$defs/name', isReference],
+  $ref: ['a reference inside the same schema, such as #/$defs/name', isReference],
 };
 
 /**
- * Checks the shape of a schema's keywords, before anything relies on it; their meaning is checked where they are read.
+ * Checks the shape of a schema's keywords before anything relies on it. Their meaning is checked where they are
+ * compiled.
  *
  * @throws InvalidArgumentError that names the keyword
  */

@@ -11,7 +11,7 @@ import {
 
 const HEX = asciiWhere((code) => /[0-9a-fA-F]/.test(String.fromCharCode(code)));
 
-/** A character of a JSON string: as it is, or escaped. Surrogates come in pairs, as characters that are not escaped. */
+/** A character of a JSON string, as is or escaped. `\u` escapes stop at \u00ff, so surrogates are never escaped. */
 export const JSON_CHARACTER: Expression = choice(
   asciiWhere((code) => code >= 0x20 && code !== 0x22 && code !== 0x5c),
   NON_ASCII,
@@ -22,7 +22,7 @@ export const JSON_CHARACTER: Expression = choice(
   sequence(literal('\\u00'), HEX, HEX),
 );
 
-/** A character of a string in a tool call, which stands between quote tokens: anything, as it is. */
+/** A character of a string in a tool call, between quote tokens: always as is. */
 export const RAW_CHARACTER: Expression = choice(
   asciiWhere((code) => code >= 0x20 || code === 9 || code === 10),
   NON_ASCII,
@@ -34,7 +34,7 @@ const digitRange = (low: string, high: string): Expression =>
 const two = (...options: readonly [string, string, string][]): Expression =>
   choice(...options.map(([first, low, high]) => sequence(literal(first), digitRange(low, high))));
 
-// A day that every month has is valid in every month.
+// Days that exist in every month, so that all dates are valid.
 const DATE = sequence(
   digits(4),
   literal('-'),
@@ -61,7 +61,7 @@ const OCTET = choice(
   digits(1),
 );
 
-/** Formats of JSON Schema that are held to. Each gives a part of the values that the format allows. */
+/** Supported formats of JSON Schema. Each covers a part of the values that the format allows. */
 export const FORMATS: ReadonlyMap<string, Expression> = new Map<string, Expression>([
   ['date', DATE],
   ['time', CLOCK],

@@ -6,7 +6,7 @@ const budget = { maxTokens: 2, openId: OPEN, closeId: CLOSE, isOpen: false, voca
 const onlyClose = Int32Array.of(0, 1 << (CLOSE - 32));
 
 describe('thinkingBudget', () => {
-  it('leaves the answer alone and ends a thought when its tokens are used up', () => {
+  it('does not affect the answer, and ends a thought when its tokens are used up', () => {
     const constraint = thinkingBudget(budget, null);
     for (const token of [WORD, WORD, WORD, OPEN, WORD]) {
       expect(constraint.allowed(100)).toBeNull();
@@ -21,14 +21,14 @@ describe('thinkingBudget', () => {
     expect(constraint.allowed(100)).toEqual(onlyClose);
   });
 
-  it('counts from the first token when the prompt left a thought open', () => {
+  it('counts from the first token if the prompt ends inside a thought', () => {
     const constraint = thinkingBudget({ ...budget, isOpen: true }, null);
     constraint.accept(WORD);
     constraint.accept(WORD);
     expect(constraint.allowed(100)).toEqual(onlyClose);
   });
 
-  it('never allows what the other constraint forbids', () => {
+  it('never allows tokens that the inner constraint forbids', () => {
     const accepted: number[] = [];
     let mask = Int32Array.of(1 << WORD, 0);
     const inner = { allowed: () => mask, accept: (token: number) => void accepted.push(token) };

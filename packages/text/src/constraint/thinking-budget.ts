@@ -1,21 +1,21 @@
 import type { TokenConstraint } from '../generation/token-constraint.js';
 
-/** What a limit on thinking needs to know. */
+/** Options of `thinkingBudget`. */
 export interface ThinkingBudget {
-  /** Most tokens of all thoughts of an answer together. */
+  /** Maximum number of thinking tokens in the whole answer. */
   readonly maxTokens: number;
-  /** Token that begins a thought. */
+  /** Token that starts a thought. */
   readonly openId: number;
-  /** Token that ends one. */
+  /** Token that ends a thought. */
   readonly closeId: number;
-  /** The prompt ends inside of an open thought. */
+  /** The prompt ends inside an open thought. */
   readonly isOpen: boolean;
   readonly vocabularySize: number;
 }
 
 /**
- * Ends a thought once its tokens are used up, and leaves everything else to another constraint, if there is one. A thought
- * goes on for a token or two where it cannot end yet, as inside of a character.
+ * Ends a thought once its tokens are used up; everything else is left to the inner constraint, if there is one. Where a
+ * thought cannot end yet, such as inside a character, it goes on for another token or two.
  */
 export function thinkingBudget(budget: ThinkingBudget, inner: TokenConstraint | null): TokenConstraint {
   const { maxTokens, openId, closeId, vocabularySize } = budget;

@@ -2,29 +2,29 @@ import { EventLoopSlice } from '../tokenizer/event-loop-slice.js';
 import type { Tokenizer } from '../tokenizer/index.js';
 
 const encoder = new TextEncoder();
-/** Tokens between two looks at the clock. */
-const TOKENS_PER_LOOK = 512;
-/** Fewer tokens than this are compared instead of counted. */
+/** Number of tokens between two checks of the clock. */
+const TOKENS_PER_CHECK = 512;
+/** Below this many tokens, sorting by comparison is faster than by counting. */
 const FEW_TOKENS = 32;
 
 /**
- * The bytes of all tokens that are text, as a tree in depth-first order: a walk that finds a byte impossible skips to
- * the end of that node's subtree.
+ * The bytes of all text tokens, as a tree in depth-first order: when a walk meets an impossible byte, it skips the
+ * node's subtree.
  */
 export class TokenTrie {
-  /** Ids of the vocabulary, gaps included. */
+  /** Number of ids in the vocabulary, gaps included. */
   readonly vocabularySize: number;
   /** [nodes] the byte that leads to a node. */
   readonly bytes: Uint8Array;
-  /** [nodes] how many bytes lead to a node. */
+  /** [nodes] number of bytes that lead to a node. */
   readonly depths: Uint16Array;
-  /** [nodes] the first node behind a node's subtree. */
+  /** [nodes] the first node after a node's subtree. */
   readonly ends: Int32Array;
-  /** [nodes + 1] where the tokens of a node begin in `ids`. */
+  /** [nodes + 1] where a node's tokens start in `ids`. */
   readonly firstId: Int32Array;
-  /** Token ids, node by node; several tokens may have the same bytes. */
+  /** Token ids, grouped by node; several tokens may have the same bytes. */
   readonly ids: Int32Array;
-  /** Longest token in bytes. */
+  /** Length of the longest token in bytes. */
   readonly longest: number;
 
   private constructor(vocabularySize: number, tokens: TokenBytes) {
@@ -52,7 +52,7 @@ export class TokenTrie {
         open.push(nodes++);
       }
       this.ids[index] = ids[token]!;
-      // Tokens of inner nodes come first in the order, so those of the last node end here so far.
+      // Tokens of inner nodes sort first, so the last node's tokens end here for now.
       firstId[nodes] = index + 1;
       longest = Math.max(longest, own.length);
       previous = own;
@@ -65,13 +65,13 @@ export class TokenTrie {
     this.longest = longest;
   }
 
-  /** Lays out a vocabulary; large ones in pieces, between which the event loop turns. */
+  /** Builds the tree. For a large vocabulary, the event loop gets its turn in between. */
   static async create(tokenizer: Tokenizer, vocabularySize: number): Promise<TokenTrie> {
     return new TokenTrie(vocabularySize, await tokenBytes(tokenizer, vocabularySize));
   }
 }
 
-/** The bytes of a token of text; null for control tokens and for ids without a token. */
+/** The bytes of a text token; null for control tokens and for ids without a token. */
 export function bytesOfToken(tokenizer: Tokenizer, id: number): Uint8Array | null {
   if (tokenizer.isSpecial(id) || tokenizer.tokenText(id) === null) return null;
   const byte = tokenizer.byteOf(id);
@@ -80,7 +80,7 @@ export function bytesOfToken(tokenizer: Tokenizer, id: number): Uint8Array | nul
   return bytes.length === 0 ? null : bytes;
 }
 
-/** All tokens of text: their ids, their bytes end to end, and their order by bytes. */
+/** All text tokens: their ids, their concatenated bytes, and their order by bytes. */
 interface TokenBytes {
   readonly ids: Int32Array;
   readonly bytes: Uint8Array;
@@ -95,7 +95,7 @@ async function tokenBytes(tokenizer: Tokenizer, vocabularySize: number): Promise
   let bytes = new Uint8Array(vocabularySize * 8);
   let used = 0;
   for (let id = 0; id < vocabularySize; id++) {
-    if (id % TOKENS_PER_LOOK === 0 && slice.isOver) await slice.pause();
+    if (id % TOKENS_PER_CHECK === 0 && slice.isOver) await slice.pause();
     const own = bytesOfToken(tokenizer, id);
     if (!own) continue;
     if (used + own.length > bytes.length) {
@@ -119,7 +119,7 @@ async function tokenBytes(tokenizer: Tokenizer, vocabularySize: number): Promise
   return tokens;
 }
 
-/** Radix sort of the tokens [begin, end), which agree in their first `depth` bytes. Equal ones keep their order. */
+/** Radix sort of the tokens [begin, end), whose first `depth` bytes are equal. The sort is stable. */
 function sortByBytes(tokens: TokenBytes, begin: number, end: number, depth: number): void {
   const { bytes, offsets, order } = tokens;
   if (end - begin < FEW_TOKENS) {
