@@ -24,7 +24,7 @@ export class AnswerPrinter {
       this.#isLineOpen = !event.text.endsWith('\n');
     } else if (event.type === 'tool-call') {
       this.#endLine();
-      process.stdout.write(`[tool call] ${event.name} ${JSON.stringify(event.arguments)}\n`);
+      process.stdout.write(`[tool call] ${event.name} ${event.argumentsJson}\n`);
     } else if (event.type === 'finish') {
       this.end();
       note(summary(event));

@@ -50,8 +50,8 @@ export class MarkbaseLanguageModel implements LanguageModelV3 {
           content[content.length - 1] = { ...last, text: last.text + event.text };
         else content.push({ type: event.type, text: event.text });
       } else if (event.type === 'tool-call') {
-        const input = JSON.stringify(event.arguments);
-        content.push({ type: 'tool-call', toolCallId: event.id, toolName: event.name, input });
+        const { id, name, argumentsJson: input } = event;
+        content.push({ type: 'tool-call', toolCallId: id, toolName: name, input });
       }
     }
     return {

@@ -19,8 +19,7 @@ export class StreamParts {
       case 'reasoning':
         return this.#addText(event.type, event.text);
       case 'tool-call': {
-        const { id, name } = event;
-        const input = JSON.stringify(event.arguments);
+        const { id, name, argumentsJson: input } = event;
         return [
           ...this.#close(),
           { type: 'tool-input-start', id, toolName: name },

@@ -18,6 +18,7 @@ export type {
   GenerateEvent,
   GenerateResult,
   Timings,
+  TokenPart,
   Usage,
 } from './generation/events.js';
 export { expandMedia, type SoftTokensPart, type VideoPart } from './generation/expand-media.js';

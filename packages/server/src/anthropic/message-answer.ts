@@ -1,4 +1,4 @@
-import type { Finish, GenerateEvent } from '@markbase/text';
+import { type Finish, type GenerateEvent, parseExactJson } from '@markbase/text';
 import type { Frame } from '../http/event-stream.js';
 
 type Block =
@@ -43,10 +43,10 @@ export class MessageAnswer {
       case 'tool-call': {
         const { id, name } = event;
         const frames = [...this.#close(), ...this.#start({ type: 'tool_use', id, name, input: {} })];
-        (this.#content.at(-1) as { input: unknown }).input = event.arguments;
+        (this.#content.at(-1) as { input: unknown }).input = parseExactJson(event.argumentsJson);
         const delta = this.#delta({
           type: 'input_json_delta',
-          partial_json: JSON.stringify(event.arguments),
+          partial_json: event.argumentsJson,
         });
         return [...frames, delta, ...this.#close()];
       }

@@ -2,6 +2,7 @@ import type { ChatMessage, ContentPart, GenerateOptions, JsonSchema, ToolDefinit
 import type { AnswerPlan } from '../answering/answer-plan.js';
 import { samplingOptions, withoutNulls } from '../answering/sampling.js';
 import { mediaPart, plainText, toolResult } from '../chat/chat-plan.js';
+import { exactValue } from '../http/exact-value.js';
 import { base64Bytes, mediaAddress } from '../media/data-url.js';
 import type { ServedModel } from '../server-options.js';
 import type { MessageRequest, PromptRequest } from './message-request.js';
@@ -103,7 +104,7 @@ function assistantMessage(content: Extract<RequestMessage, { role: 'assistant' }
     content: textOf('text'),
     ...(reasoning !== '' && { reasoning }),
     ...(calls.length > 0 && {
-      toolCalls: calls.map(({ id, name, input }) => ({ id, name, arguments: input })),
+      toolCalls: calls.map(({ id, name, input }) => ({ id, name, arguments: exactValue(input) })),
     }),
   };
 }

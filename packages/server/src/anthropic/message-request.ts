@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { jsonSchema, optional } from '../chat/chat-request.js';
+import { jsonObject, jsonSchema, optional } from '../chat/chat-request.js';
 
 /** Prompts are always cached, so a client's caching hints are accepted and have no effect. */
 const cache_control = optional(
@@ -26,7 +26,7 @@ const toolUse = z.strictObject({
   type: z.literal('tool_use'),
   id: z.string(),
   name: z.string(),
-  input: z.record(z.string(), z.unknown()),
+  input: jsonObject,
   cache_control,
 });
 

@@ -51,7 +51,7 @@ export class ChatAnswer {
     const choice = this.#choices[index]!;
     switch (item.type) {
       case 'token':
-        choice.pending.push(tokenLogprob(this.#options.tokenizer, item));
+        if (item.part === 'text') choice.pending.push(tokenLogprob(this.#options.tokenizer, item));
         return [];
       case 'text': {
         choice.text += item.text;
@@ -61,14 +61,12 @@ export class ChatAnswer {
       }
       case 'reasoning':
         choice.reasoning += item.text;
-        choice.pending = [];
         return [this.#chunk(index, { reasoning_content: item.text })];
       case 'tool-call': {
-        choice.pending = [];
         const call = {
           id: item.id,
           type: 'function' as const,
-          function: { name: item.name, arguments: JSON.stringify(item.arguments) },
+          function: { name: item.name, arguments: item.argumentsJson },
         };
         choice.calls.push(call);
         return this.#callChunks(index, choice.calls.length - 1, call);

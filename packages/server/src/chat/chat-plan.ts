@@ -1,4 +1,11 @@
-import type { ChatMessage, ContentPart, GenerateOptions, JsonSchema, ToolDefinition } from '@markbase/text';
+import {
+  type ChatMessage,
+  type ContentPart,
+  type GenerateOptions,
+  type JsonSchema,
+  parseExactJson,
+  type ToolDefinition,
+} from '@markbase/text';
 import type { AnswerPlan } from '../answering/answer-plan.js';
 import { samplingOptions, withoutNulls } from '../answering/sampling.js';
 import { badParameter } from '../errors/request-error.js';
@@ -132,7 +139,7 @@ export function plainText(content: string | readonly { readonly text: string }[]
 export function toolResult(text: string): string | Record<string, unknown> {
   if (!/^\s*\{/.test(text)) return text;
   try {
-    return JSON.parse(text) as Record<string, unknown>;
+    return parseExactJson(text) as Record<string, unknown>;
   } catch {
     return text;
   }

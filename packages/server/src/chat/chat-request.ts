@@ -61,6 +61,12 @@ const message = z.discriminatedUnion('role', [
   }),
 ]);
 
+/** An object that is passed on unchanged; `exactValue` gives its numbers digit by digit. */
+export const jsonObject = z.custom<Record<string, unknown>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'expected an object',
+);
+
 /** A JSON schema. The engine checks its keywords. */
 export const jsonSchema = z.record(z.string(), z.unknown());
 

@@ -1,3 +1,4 @@
+import { stringifyExactJson } from '@markbase/text';
 import type { RunningAnswer } from '../answering/answer-runner.js';
 import { requestErrorOf } from '../errors/request-error-of.js';
 import type { ServerLimits } from '../server-options.js';
@@ -71,7 +72,7 @@ export async function jsonResponse(
   await settledWithin(answering, limits.keepAliveMs);
   const source = async function* () {
     try {
-      yield JSON.stringify(await answering);
+      yield stringifyExactJson(await answering);
     } catch (error) {
       onLateError(error);
       throw error;

@@ -1,4 +1,6 @@
+import { parseExactJson } from '@markbase/text';
 import { badParameter, RequestError } from '../errors/request-error.js';
+import { plainBody } from './exact-value.js';
 
 /** Maximum nesting depth of a body; schemas and tool arguments need less. */
 const MAX_DEPTH = 200;
@@ -19,7 +21,7 @@ export async function readJson(request: Request, limitBytes: number): Promise<un
   const text = await readText(request, limitBytes);
   let body: unknown;
   try {
-    body = JSON.parse(text);
+    body = parseExactJson(text);
   } catch (cause) {
     throw new RequestError({
       status: 400,
@@ -31,7 +33,7 @@ export async function readJson(request: Request, limitBytes: number): Promise<un
   if (isDeeper(body, MAX_DEPTH)) {
     throw badParameter(null, `The body is nested deeper than ${MAX_DEPTH} levels`, 'invalid_json');
   }
-  return body;
+  return plainBody(body);
 }
 
 async function readText(request: Request, limitBytes: number): Promise<string> {

@@ -43,13 +43,13 @@ export class ResponseAnswer {
   push(event: GenerateEvent): Frame[] {
     switch (event.type) {
       case 'token':
-        this.#pending.push(tokenLogprob(this.#options.tokenizer, event));
+        if (event.part === 'text') this.#pending.push(tokenLogprob(this.#options.tokenizer, event));
         return [];
       case 'text':
       case 'reasoning':
         return this.#addText(event.type, event.text);
       case 'tool-call':
-        return [...this.#close(), ...this.#addCall(event.id, event.name, JSON.stringify(event.arguments))];
+        return [...this.#close(), ...this.#addCall(event.id, event.name, event.argumentsJson)];
       case 'finish': {
         const frames = this.#close(event.reason === 'length' ? 'incomplete' : 'completed');
         this.#finish = event;
@@ -80,7 +80,7 @@ export class ResponseAnswer {
     const open = this.#open!;
     open.text += text;
     const logprobs = kind === 'text' ? this.#pending : [];
-    this.#pending = [];
+    if (kind === 'text') this.#pending = [];
     open.logprobs.push(...logprobs);
     const type = kind === 'text' ? 'response.output_text.delta' : 'response.reasoning_text.delta';
     frames.push(this.#frame(type, { ...this.#place(), delta: text, ...(kind === 'text' && { logprobs }) }));
@@ -129,7 +129,6 @@ export class ResponseAnswer {
   }
 
   #addCall(callId: string, name: string, callArguments: string): Frame[] {
-    this.#pending = [];
     const item: Item = {
       id: this.#options.newId('fc_'),
       type: 'function_call',

@@ -24,7 +24,7 @@ export interface ToolCall {
   /** Links a `tool` message to this call. */
   readonly id?: string;
   readonly name: string;
-  /** An object or its JSON text. */
+  /** An object or its JSON text. Numbers that JavaScript would round may be ExactNumbers or bigints, or stay in the text. */
   readonly arguments: Readonly<Record<string, unknown>> | string;
 }
 
@@ -60,7 +60,7 @@ export interface ToolDefinition {
 /** How a conversation is turned into a prompt. */
 export interface ChatOptions {
   readonly tools?: readonly ToolDefinition[] | null;
-  /** Ends the prompt where the model is to continue; true by default. */
+  /** Ends the prompt where the model is to continue; true by default. A final assistant message is then continued. */
   readonly addGenerationPrompt?: boolean;
   /** Lets the model think before it answers; false by default. */
   readonly enableThinking?: boolean;

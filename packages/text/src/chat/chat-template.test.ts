@@ -29,8 +29,8 @@ describe('loadChatTemplate', () => {
   it('prefers chat_template.jinja, with the tokens of tokenizer_config.json', async () => {
     const chatTemplate = await write('chat_template.jinja', '{{ bos_token }} jinja {{ enable_thinking }}');
     const tokenizerConfig = await write('a.json', { chat_template: 'config', bos_token: { content: '<s>' } });
-    expect(render(await loadChatTemplate({ chatTemplate, tokenizerConfig }))).toBe('<s> jinja false');
-    expect(render(await loadChatTemplate({ chatTemplate, tokenizerConfig: null }))).toBe('<bos> jinja false');
+    expect(render(await loadChatTemplate({ chatTemplate, tokenizerConfig }))).toBe('<s> jinja False');
+    expect(render(await loadChatTemplate({ chatTemplate, tokenizerConfig: null }))).toBe('<bos> jinja False');
   });
 
   it('falls back to tokenizer_config.json', async () => {

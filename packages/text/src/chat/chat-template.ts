@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { Template } from '@huggingface/jinja';
 import { CorruptFileError, FileAccessError } from '@markbase/core';
 import { ChatTemplateError } from './chat-template-error.js';
-import { needsFoldedTools } from './fold-tool-messages.js';
+import { renderAsPython } from './python-interpreter.js';
+import { probeTemplate, type TemplateAbilities } from './template-abilities.js';
 
 /** The input of a template, with the names that Hugging Face templates use. */
 export interface TemplateInput {
@@ -30,7 +31,7 @@ export class ChatTemplate {
   readonly bosToken: string;
   readonly #eosToken: string;
   readonly #template: Template;
-  #needsFoldedTools: boolean | null = null;
+  #abilities: TemplateAbilities | null = null;
 
   /** Errors: ChatTemplateError when `source` is not valid Jinja. */
   constructor(source: string, options: { path?: string; bosToken?: string; eosToken?: string } = {}) {
@@ -41,17 +42,16 @@ export class ChatTemplate {
     this.#template = this.#guard(() => new Template(source));
   }
 
-  /** Renders the template. Errors: ChatTemplateError if it raises an exception or fails. */
+  /** Renders the template as Jinja2 does. Errors: ChatTemplateError if it raises an exception or fails. */
   render(input: TemplateInput): string {
-    return this.#guard(() =>
-      this.#template.render({ ...input, bos_token: this.bosToken, eos_token: this.#eosToken }),
-    );
+    const tokens = { bos_token: this.bosToken, eos_token: this.#eosToken };
+    return this.#guard(() => renderAsPython(this.#template, { ...input, ...tokens }));
   }
 
-  /** True if the template needs tool results inside the message that made the calls. */
-  get needsFoldedTools(): boolean {
-    this.#needsFoldedTools ??= needsFoldedTools(this);
-    return this.#needsFoldedTools;
+  /** What the template can render, found out by trying it. */
+  get abilities(): TemplateAbilities {
+    this.#abilities ??= probeTemplate(this);
+    return this.#abilities;
   }
 
   #guard<T>(action: () => T): T {

@@ -5,6 +5,7 @@ import type { Tokenizer } from '../tokenizer/index.js';
 import type { ChatMessage, ChatOptions, ToolDefinition } from './chat-message.js';
 import { ChatTemplate } from './chat-template.js';
 import { encodeChat, renderChat } from './encode-chat.js';
+import { parseExactJson } from './exact-json.js';
 
 let tokenizer: Tokenizer;
 beforeAll(async () => {
@@ -253,5 +254,131 @@ describe('templates', () => {
 
   it('report invalid Jinja when they are loaded', () => {
     expect(() => new ChatTemplate('{% if %}')).toThrow(expect.objectContaining({ code: 'CHAT_TEMPLATE' }));
+  });
+});
+
+/** The newest official templates close the turn after calls with text and their results, and open none. */
+const closing = new ChatTemplate(
+  `{{- bos_token -}}
+  {%- set ns = namespace(last='') -%}
+  {%- for message in messages -%}
+    {{- ('<|tool_response>' if message.role == 'tool' else '<|turn>' + message.role + '\\n') + message.content -}}
+    {%- for call in message.tool_calls or [] -%}{{- '<|tool_call>' + call.function.name + '<tool_call|>' -}}{%- endfor -%}
+    {{- '<turn|>\\n' -}}
+    {%- set ns.last = message.role -%}
+  {%- endfor -%}
+  {%- if add_generation_prompt and ns.last != 'tool' -%}{{- '<|turn>model\\n<|channel>thought\\n<channel|>' -}}{%- endif -%}`,
+);
+
+describe('the end of a prompt', () => {
+  const answered: ChatMessage[] = [...calling, { role: 'tool', toolCallId: 'call_1', content: '15 degrees' }];
+
+  it('is always a turn of the model', () => {
+    const text = rendered(closing, [
+      { role: 'user', content: 'x' },
+      { role: 'user', content: 'y' },
+    ]);
+    expect(text).toMatch(/y<turn\|>\n<\|turn>model\n<\|channel>thought\n<channel\|>$/);
+    const official = rendered(closing, answered);
+    expect(official).toMatch(/15 degrees<turn\|>\n<\|turn>model\n<\|channel>thought\n<channel\|>$/);
+    expect(rendered(closing, answered, { addGenerationPrompt: false })).toMatch(/15 degrees<turn\|>\n$/);
+  });
+
+  it('continues a message of the assistant, character by character', () => {
+    const messages: ChatMessage[] = [...hi, { role: 'assistant', content: 'Hello <turn|> wor' }];
+    expect(rendered(small, messages)).toBe('<bos><|turn>user\nHi<turn|>\n<|turn>model\nHello <turn|> wor');
+    expect(rendered(large, [...hi, { role: 'assistant', content: 'One, \n' }])).toBe(
+      '<bos><|turn>user\nHi<turn|>\n<|turn>model\n<|channel>thought\n<channel|>One, \n',
+    );
+    const { ids, isContinued } = encodeChat(tokenizer, small, messages);
+    expect(isContinued).toBe(true);
+    expect(ids.filter((id) => id === tokenizer.idOf('<turn|>'))).toHaveLength(1);
+    expect(rendered(small, [...hi, { role: 'assistant', content: '' }])).toBe(rendered(small, hi));
+    expect(rendered(small, messages, { addGenerationPrompt: false })).toMatch(/wor<turn\|>\n$/);
+  });
+
+  it('continues after a thought, inside of one, and after results', () => {
+    const thinking: ChatMessage = { role: 'assistant', reasoning: 'hm', content: 'So' };
+    expect(rendered(small, [...hi, thinking], { enableThinking: true })).toMatch(
+      /<\|turn>model\n<\|channel>thought\nhm\n<channel\|>So$/,
+    );
+    const open: ChatMessage[] = [...hi, { role: 'assistant', reasoning: 'hm', content: '' }];
+    expect(rendered(small, open, { enableThinking: true })).toMatch(/<\|channel>thought\nhm$/);
+    expect(encodeChat(tokenizer, small, open, { enableThinking: true }).isReasoningOpen).toBe(true);
+    expect(rendered(small, [...answered, thinking], { enableThinking: true })).toMatch(
+      /<tool_response\|><\|channel>thought\nhm\n<channel\|>So$/,
+    );
+    expect(rendered(small, [...answered, { role: 'assistant', content: 'So' }])).toMatch(
+      /<tool_response\|>So$/,
+    );
+  });
+
+  it('refuses to continue what it cannot', () => {
+    const refused = (messages: ChatMessage[], argument: string) =>
+      expect(() => renderChat(tokenizer, small, messages)).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT', argument }),
+      );
+    refused([{ role: 'assistant', content: 'x' }], 'messages[0]');
+    refused([...hi, { role: 'assistant', content: [{ type: 'image' }] }], 'messages[1].content[0]');
+  });
+});
+
+describe('what a template does not know', () => {
+  const plain = new ChatTemplate(
+    "{%- for message in messages if message.role != 'tool' -%}{{ message.role ~ ':' ~ message.content }}{%- endfor -%}",
+  );
+
+  it('is refused: tools, calls and results never vanish', () => {
+    const refused = (messages: ChatMessage[], argument: string, options?: ChatOptions) =>
+      expect(() => renderChat(tokenizer, plain, messages, options)).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT', argument }),
+      );
+    refused(hi, 'tools', { tools: [weather] });
+    refused(calling, 'messages[1].toolCalls');
+    expect(rendered(plain, hi)).toBe('<bos>user:Hi');
+  });
+
+  it('is written in another way where there is one: parts of a system message, and results that are objects', () => {
+    const strings = new ChatTemplate(
+      `{%- for message in messages -%}
+        {{- message.content | trim -}}
+        {%- for call in message.tool_calls or [] -%}{{- call.function.name -}}{%- endfor -%}
+      {%- endfor -%}`,
+    );
+    const parts = ['Be', 'brief.'].map((text) => ({ type: 'text' as const, text }));
+    expect(rendered(strings, [{ role: 'system', content: parts }, ...hi])).toBe('<bos>Be brief.Hi');
+    const result = {
+      role: 'tool' as const,
+      toolCallId: 'call_1',
+      content: { b: [null, 12345678901234567890n] },
+    };
+    expect(rendered(strings, [...calling, result])).toMatch(/\{"b":\[null,12345678901234567890\]\}$/);
+  });
+});
+
+describe('values', () => {
+  it('print null as Python does where the template has no word for it', () => {
+    const older = new ChatTemplate(
+      '{%- for call in messages[1].tool_calls -%}{{- call.function.name -}}{{- call.function.arguments.a -}}{%- endfor -%}{{- messages[0].nothing -}}',
+    );
+    const messages: ChatMessage[] = [
+      ...hi,
+      { role: 'assistant', toolCalls: [{ name: 'f', arguments: { a: null } }] },
+    ];
+    expect(rendered(older, messages)).toBe('<bos>fNone');
+  });
+
+  it('keep the digits of numbers in calls and results', () => {
+    const digits = '[12345678901234567890,1e400,1.0,9007199254740993]';
+    const messages: ChatMessage[] = [
+      hi[0]!,
+      { role: 'assistant', toolCalls: [{ id: 'a', name: 'f', arguments: `{"n":${digits}}` }] },
+      {
+        role: 'tool',
+        toolCallId: 'a',
+        content: parseExactJson(`{"n":${digits}}`) as Record<string, unknown>,
+      },
+    ];
+    expect(rendered(small, messages).split(`{n:${digits}}`)).toHaveLength(3);
   });
 });

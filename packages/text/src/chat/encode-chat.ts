@@ -2,9 +2,10 @@ import { InvalidArgumentError } from '@markbase/core';
 import type { Tokenizer } from '../tokenizer/index.js';
 import type { ChatMessage, ChatOptions, MediaKind } from './chat-message.js';
 import type { ChatTemplate } from './chat-template.js';
-import { foldToolMessages } from './fold-tool-messages.js';
+import { fitMessages } from './fit-messages.js';
 import { normalizeMessages } from './normalize-messages.js';
 import { normalizeTools } from './normalize-tools.js';
+import { openTurn } from './open-turn.js';
 import { TextMarker } from './text-marker.js';
 
 const MEDIA_KIND_OF_TEXT: ReadonlyMap<string, MediaKind> = new Map([
@@ -32,14 +33,18 @@ export interface EncodedChat {
   readonly media: MediaPlaceholder[];
   /** True if the prompt ends inside an open thought: the answer then begins with reasoning. */
   readonly isReasoningOpen: boolean;
+  /** True if the answer continues a final assistant message. */
+  readonly isContinued: boolean;
 }
 
 /**
  * Renders a conversation. Only the template can write control tokens: anything in a message, a name, an argument, a
  * tool result or a tool definition that looks like one is text. The prompt begins with exactly one `<bos>`.
  *
- * Errors: InvalidArgumentError for invalid messages or tools, and if the template drops media; ChatTemplateError when
- * the template refuses the conversation.
+ * With a generation prompt, the answer continues a final assistant message, exactly after its last character.
+ *
+ * Errors: InvalidArgumentError for invalid messages or tools, and if the template drops media, tools, tool calls or tool
+ * results; ChatTemplateError when the template refuses the conversation.
  */
 export function renderChat(
   tokenizer: Tokenizer,
@@ -49,17 +54,21 @@ export function renderChat(
 ): ChatSegment[] {
   const normalized = normalizeMessages(messages);
   const tools = normalizeTools(options.tools);
-  const conversation = template.needsFoldedTools
-    ? foldToolMessages(normalized.messages)
-    : normalized.messages;
-  const marker = new TextMarker([conversation, tools], tokenizer.specialFirstCharacters);
-  const rendered = template.render({
+  const { addGenerationPrompt = true, enableThinking = false, preserveThinking = false } = options;
+  const { conversation, continued } = fitMessages(normalized.messages, tools, {
+    abilities: template.abilities,
+    addGenerationPrompt,
+  });
+  const marker = new TextMarker([conversation, continued, tools], tokenizer.specialFirstCharacters);
+  const input = {
     messages: marker.apply(conversation),
     tools: marker.apply(tools),
-    add_generation_prompt: options.addGenerationPrompt ?? true,
-    enable_thinking: options.enableThinking ?? false,
-    preserve_thinking: options.preserveThinking ?? false,
-  });
+    add_generation_prompt: addGenerationPrompt,
+    enable_thinking: enableThinking,
+    preserve_thinking: preserveThinking,
+  };
+  const text = template.render(input);
+  const rendered = addGenerationPrompt ? openTurn(text, template, input, marker.apply(continued)) : text;
   const segments: ChatSegment[] = [];
   for (const { id, text } of tokenizer.splitSpecial(rendered)) {
     const plain = marker.remove(text);
@@ -91,7 +100,12 @@ export function encodeChat(
     if (segment.text === '<channel|>') isReasoningOpen = false;
     ids.push(segment.id);
   }
-  return { ids, media, isReasoningOpen };
+  return { ids, media, isReasoningOpen, isContinued: isContinued(messages, options) };
+}
+
+function isContinued(messages: readonly ChatMessage[], { addGenerationPrompt = true }: ChatOptions): boolean {
+  const last = messages.at(-1)!;
+  return addGenerationPrompt && last.role === 'assistant' && (last.content?.length ?? 0) !== 0;
 }
 
 function checkMedia(segments: readonly ChatSegment[], expected: readonly MediaKind[]): void {

@@ -5,7 +5,6 @@ import type { Tokenizer } from '../tokenizer/index.js';
 import type { ChatMessage } from './chat-message.js';
 import { ChatTemplate } from './chat-template.js';
 import { renderChat } from './encode-chat.js';
-import { needsFoldedTools } from './fold-tool-messages.js';
 
 /** Supports tool results only as `tool_responses` of the message that made the calls. */
 const native = new ChatTemplate(
@@ -43,9 +42,9 @@ const start =
 
 describe('templates without support for messages of role tool', () => {
   it('are recognised', () => {
-    expect(needsFoldedTools(native)).toBe(true);
-    expect(needsFoldedTools(testChatTemplate('small'))).toBe(false);
-    expect(needsFoldedTools(new ChatTemplate("{{ raise_exception('no') }}"))).toBe(false);
+    expect(native.abilities.needsFoldedTools).toBe(true);
+    expect(testChatTemplate('small').abilities.needsFoldedTools).toBe(false);
+    expect(new ChatTemplate("{{ raise_exception('no') }}").abilities.needsFoldedTools).toBe(false);
   });
 
   it('get the results inside the message that made the calls', () => {

@@ -18,6 +18,8 @@ export {
   type MediaPlaceholder,
   renderChat,
 } from './encode-chat.js';
+export { parseExactJson, stringifyExactJson } from './exact-json.js';
+export { ExactNumber } from './exact-number.js';
 export { type ResponseEvent, ResponseParser } from './response-parser.js';
 export { type StopMatch, StopMatcher } from './stop-matcher.js';
 export { formatToolCall, type ParsedToolCall, parseToolCall } from './tool-call-syntax.js';

@@ -38,11 +38,6 @@ describe('normalizeMessages', () => {
     ]);
   });
 
-  it('joins the parts of a system message', () => {
-    const content = ['Be', 'brief.'].map((text) => ({ type: 'text' as const, text }));
-    expect(normalizeMessages([{ role: 'system', content }]).messages[0]!.content).toBe('Be brief.');
-  });
-
   it('lists media in order and drops their data', () => {
     const { messages, media } = normalizeMessages([
       { role: 'user', content: [{ type: 'video', data: 1 }, { type: 'text', text: '' }, { type: 'image' }] },

@@ -1,15 +1,10 @@
 import { InvalidArgumentError } from '@markbase/core';
 import type { ChatMessage, ContentPart, MediaKind, ToolCall } from './chat-message.js';
+import { parseExactJson } from './exact-json.js';
+import { ExactNumber } from './exact-number.js';
 
 const ROLES = ['user', 'assistant', 'system', 'developer', 'tool'];
 const MEDIA_KINDS = ['image', 'audio', 'video'];
-
-/** Roles whose text parts are joined into one string, and the separator. */
-const SEPARATOR_OF_STRING_ROLES: ReadonlyMap<string, string> = new Map([
-  ['tool', ''],
-  ['system', ' '],
-  ['developer', ' '],
-]);
 
 /** A message as a template sees it, with the names that Hugging Face templates use. */
 export interface TemplateMessage {
@@ -85,10 +80,9 @@ function normalizeContent(
     media.push(part.type as MediaKind);
     return { type: part.type };
   });
-  // Older templates accept only a string here. Newer ones put a space between the parts of a system message.
-  const separator = SEPARATOR_OF_STRING_ROLES.get(message.role);
-  if (separator === undefined || parts.some((part) => part.type !== 'text')) return parts;
-  return parts.map((part) => part.text ?? '').join(separator);
+  // Older templates accept only a string here.
+  if (message.role !== 'tool' || parts.some((part) => part.type !== 'text')) return parts;
+  return parts.map((part) => part.text ?? '').join('');
 }
 
 function normalizeCall(call: ToolCall, where: string): Record<string, unknown> {
@@ -103,12 +97,17 @@ function parseArguments(value: unknown, where: string): Record<string, unknown> 
   let parsed: unknown = value ?? {};
   if (typeof parsed === 'string') {
     try {
-      parsed = parsed.trim() === '' ? {} : JSON.parse(parsed);
+      parsed = parsed.trim() === '' ? {} : parseExactJson(parsed);
     } catch (cause) {
       throw invalid(where, 'an object or the JSON text of one', value, cause);
     }
   }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+  if (
+    typeof parsed !== 'object' ||
+    parsed === null ||
+    Array.isArray(parsed) ||
+    parsed instanceof ExactNumber
+  ) {
     throw invalid(where, 'an object or the JSON text of one', value);
   }
   return parsed as Record<string, unknown>;

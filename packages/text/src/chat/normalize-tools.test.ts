@@ -24,9 +24,10 @@ describe('normalizeTools', () => {
     ).toEqual([
       {
         type: 'function',
-        function: { name: 'f', description: '', parameters: { type: 'object', properties: {} } },
+        function: { name: 'f', description: '' },
       },
     ]);
+    expect(parametersOf({})).toEqual({ type: 'object', properties: {} });
     expect(parametersOf({ properties: { a: {} }, required: null })).toEqual({
       type: 'object',
       properties: { a: { type: 'string' } },

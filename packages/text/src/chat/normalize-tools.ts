@@ -44,11 +44,11 @@ export function normalizeTools(tools: readonly ToolDefinition[] | null | undefin
     if (typeof (description ?? '') !== 'string') {
       throw invalid(`${where}.function.description`, 'a string', description);
     }
-    const normalized: Schema = {
-      name,
-      description: description ?? '',
-      parameters: objectSchema(parameters, `${where}.function.parameters`, budget),
-    };
+    const normalized: Schema = { name, description: description ?? '' };
+    // The template declares a tool without parameters in a shorter way.
+    if (parameters !== undefined && parameters !== null) {
+      normalized.parameters = objectSchema(parameters, `${where}.function.parameters`, budget);
+    }
     if (isObject(response))
       normalized.response = objectSchema(response, `${where}.function.response`, budget);
     return { type: 'function', function: normalized };
@@ -56,7 +56,6 @@ export function normalizeTools(tools: readonly ToolDefinition[] | null | undefin
 }
 
 function objectSchema(schema: unknown, where: string, budget: Budget): Schema {
-  if (schema === undefined || schema === null) return { type: 'object', properties: {} };
   if (!isObject(schema)) throw invalid(where, 'a JSON schema', schema);
   const normalized = new SchemaNormalizer(schema, where, budget).normalize(schema, []);
   const properties = isObject(normalized.properties) ? normalized.properties : {};

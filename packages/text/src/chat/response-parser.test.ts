@@ -97,6 +97,36 @@ describe('ResponseParser', () => {
     expect(parse(output)).toEqual([call('f', { a: { b: [1, { c: '}],{ "x"' }] }, d: true })]);
   });
 
+  it('tells the quote token from the same characters inside a string', () => {
+    const value = 'a<|"|>b 🏿';
+    const parser = new ResponseParser(tokenizer);
+    const special = (token: string) => parser.push(tokenizer.idOf(token)!);
+    const plain = (written: string) => [...tokenizer.encode(written)].flatMap((id) => parser.push(id));
+    special('<|tool_call>');
+    plain('call:f{a:');
+    special('<|"|>');
+    plain(value);
+    special('<|"|>');
+    plain('}');
+    expect(special('<tool_call|>')).toEqual([
+      {
+        type: 'tool-call',
+        name: 'f',
+        arguments: { a: value },
+        argumentsJson: JSON.stringify({ a: value }),
+        raw: `call:f{a:<|"|>${value}<|"|>}`,
+      },
+    ]);
+  });
+
+  it('says which calls could not be read', () => {
+    const parser = new ResponseParser(tokenizer);
+    const output = "<|tool_call>call:f{a:'x, b: y'}<tool_call|>";
+    const events = [...tokenizer.encode(output, { parseSpecial: true })].flatMap((id) => parser.push(id));
+    expect(events).toEqual([text("call:f{a:'x, b: y'}")]);
+    expect(parser.unreadableCalls).toEqual(["call:f{a:'x, b: y'}"]);
+  });
+
   it('reads a call inside an open thought', () => {
     expect(parse(`<|channel>thought\nhm ${weather}`)).toEqual([reasoning('hm'), parsedWeather]);
   });

@@ -1,10 +1,13 @@
 import { createTextDecoder, type Tokenizer, type TokenTextDecoder } from '../tokenizer/index.js';
 import { ReasoningText } from './reasoning-text.js';
-import { parseToolCall } from './tool-call-syntax.js';
-import { QUOTE } from './tool-value-reader.js';
+import { readToolCall } from './tool-call-syntax.js';
+import { QUOTE, QUOTE_MARK } from './tool-value-reader.js';
 
 /** Maximum length of a tool call; a longer one is reported as text. */
 const MAX_CALL_CHARACTERS = 1 << 20;
+
+/** Characters of an unreadable call that a warning shows. */
+const SHOWN_CALL_CHARACTERS = 80;
 
 /** A piece of the model's answer. */
 export type ResponseEvent =
@@ -14,6 +17,8 @@ export type ResponseEvent =
       readonly type: 'tool-call';
       readonly name: string;
       readonly arguments: Record<string, unknown>;
+      /** The arguments as JSON, with every digit that the model wrote. */
+      readonly argumentsJson: string;
       /** The call as the model wrote it. */
       readonly raw: string;
     };
@@ -37,6 +42,8 @@ const ACTIONS: readonly (readonly [string, Action])[] = [
  * text that only looks like one stays text. No output can make the parser throw or stall.
  */
 export class ResponseParser {
+  /** The first characters of each call that could not be read or was cut off, and so became text. */
+  readonly unreadableCalls: string[] = [];
   readonly #tokenizer: Tokenizer;
   readonly #actionOfId: ReadonlyMap<number, Action>;
   readonly #decoder: TokenTextDecoder;
@@ -61,9 +68,10 @@ export class ResponseParser {
     return this.#state === 'ended';
   }
 
-  /** True inside the thinking channel. */
-  get isReasoning(): boolean {
-    return this.#state === 'reasoning';
+  /** The part of the answer that the next text token belongs to. */
+  get part(): 'text' | 'reasoning' | 'tool-call' | 'control' {
+    if (this.#state === 'ended') return 'control';
+    return this.#state === 'call' ? 'tool-call' : this.#state;
   }
 
   /** Adds a token; returns the events that are certain by now. */
@@ -87,7 +95,7 @@ export class ResponseParser {
   #act(action: Action): ResponseEvent[] {
     switch (action) {
       case 'quote':
-        return this.#addText(this.#state === 'call' ? QUOTE : '"');
+        return this.#addText(this.#state === 'call' ? QUOTE_MARK : '"');
       case 'close-channel':
       case 'close-call': {
         // A closing token that does not match the state is ignored.
@@ -119,12 +127,26 @@ export class ResponseParser {
     this.#state = 'text';
     if (state === 'reasoning') return textEvents('reasoning', this.#reasoning.finish());
     if (state !== 'call') return [];
-    const raw = this.#call;
-    this.#call = '';
-    const call = parseToolCall(raw);
-    if (call === null || (call.isRepaired && !mayRepair)) return textEvents('text', raw);
+    const call = readToolCall(this.#call);
+    if (call === null || (call.isRepaired && !mayRepair)) return this.#giveUpCall();
+    const raw = this.#rawCall();
+    const { name, arguments: values, argumentsJson } = call;
     this.#isAfterCall = true;
-    return [{ type: 'tool-call', name: call.name, arguments: call.arguments, raw }];
+    return [{ type: 'tool-call', name, arguments: values, argumentsJson, raw }];
+  }
+
+  /** A call that cannot be read is text, and a warning. */
+  #giveUpCall(): ResponseEvent[] {
+    const raw = this.#rawCall();
+    this.unreadableCalls.push(raw.slice(0, SHOWN_CALL_CHARACTERS));
+    return textEvents('text', raw);
+  }
+
+  /** Takes the call out, as the model wrote it. */
+  #rawCall(): string {
+    const raw = this.#call.replaceAll(QUOTE_MARK, QUOTE);
+    this.#call = '';
+    return raw;
   }
 
   #addText(text: string): ResponseEvent[] {
@@ -133,10 +155,8 @@ export class ResponseParser {
     if (this.#state === 'call') {
       this.#call += text;
       if (this.#call.length <= MAX_CALL_CHARACTERS) return [];
-      const raw = this.#call;
-      this.#call = '';
       this.#state = 'text';
-      return textEvents('text', raw);
+      return this.#giveUpCall();
     }
     const shown = this.#isAfterCall ? text.trimStart() : text;
     if (shown !== '') this.#isAfterCall = false;

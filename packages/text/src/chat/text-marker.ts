@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '@markbase/core';
+import { ExactNumber } from './exact-number.js';
 
 /** Maximum nesting depth of arguments, results and schemas. */
 const MAX_DEPTH = 64;
@@ -43,7 +44,7 @@ export class TextMarker {
 /** Applies `change` to all strings and keys in a JSON value. Undefined fields are dropped. */
 export function mapTexts(value: unknown, change: (text: string) => string, depth = 0): unknown {
   if (typeof value === 'string') return change(value);
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value;
   if (depth > MAX_DEPTH) {
     throw new InvalidArgumentError({
       argument: 'messages or tools',

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SeededRandom } from '../../../../fixtures/seeded-random.js';
+import { parseExactJson } from './exact-json.js';
 import { formatToolCall, parseToolCall } from './tool-call-syntax.js';
 
 const q = '<|"|>';
@@ -62,6 +63,44 @@ describe('parseToolCall', () => {
     expect(parseToolCall(text)).toBeNull();
   });
 
+  it.each([
+    ['a string of another language', "call:f{a:'x, b: y'}"],
+    ['a string in backticks', 'call:f{a:`x`}'],
+    ['a name of another language', "call:f{'a':1}"],
+    ['a comma that may be part of a text', 'call:f{a:x, b:y}'],
+    ['a text that may end before a comma', 'call:f{a:x y,b:z}'],
+    ['a string that may have swallowed a member', `call:f{a:${q}x,b:1}`],
+    ['two values of one name', 'call:f{a:1,a:2}'],
+  ])('makes no call of %s', (_, text) => {
+    expect(parseToolCall(text)).toBeNull();
+  });
+
+  it.each(['xsi:type', 'a,b', 'a{b', '[0]', '', 'a b', '"', "'", '\u0000', '🏿', '__proto__', 'a:'])(
+    'reads the name %j, quoted',
+    (name) => {
+      const values = Object.fromEntries([[name, 1]]);
+      expect(parseToolCall(formatToolCall('f', values))?.arguments).toEqual(values);
+      expect(parseToolCall(`call:f{${q}${name}${q}:1}`)?.arguments).toEqual(values);
+    },
+  );
+
+  it('reads a name with colons before a string, as templates write it', () => {
+    expect(parseToolCall(`call:f{xsi:type:${q}a:b${q},b:{c:d:${q}${q}}}`)?.arguments).toEqual({
+      'xsi:type': 'a:b',
+      b: { 'c:d': '' },
+    });
+  });
+
+  it('keeps the digits of numbers', () => {
+    const numbers = '[12345678901234567890,-9007199254740993,1e400,1.0,-0.0,1e-7,2.50,3]';
+    const call = parseToolCall(`call:f{n:${numbers}}`)!;
+    expect(call.argumentsJson).toBe(`{"n":${numbers}}`);
+    expect(call.arguments).toEqual(JSON.parse(`{"n":${numbers}}`));
+    expect(formatToolCall('f', parseExactJson(call.argumentsJson) as object as Record<string, unknown>)).toBe(
+      `call:f{n:${numbers}}`,
+    );
+  });
+
   it('treats keys of any name as data', () => {
     const value = parseToolCall('call:f{__proto__:{x:1},constructor:2}')!.arguments;
     expect(Object.keys(value)).toEqual(['__proto__', 'constructor']);
@@ -110,6 +149,12 @@ describe('parseToolCall', () => {
 });
 
 describe('formatToolCall', () => {
+  it('refuses a text that would end too early', () => {
+    expect(() => formatToolCall('f', { a: `x${q}y` })).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', argument: 'arguments' }),
+    );
+  });
+
   it('sorts keys without regard to case, at every level', () => {
     const value = { b: { Z: 1, a: [true, null] }, A: 'x', c: undefined };
     expect(formatToolCall('f', value)).toBe(`call:f{A:${q}x${q},b:{a:[true,null],Z:1}}`);
@@ -128,7 +173,13 @@ describe('formatToolCall', () => {
     for (let round = 0; round < 2000; round++) {
       const callArguments = { first: value(0), second: value(0) };
       const call = parseToolCall(formatToolCall('tool', callArguments));
-      expect(call).toEqual({ name: 'tool', arguments: callArguments, isRepaired: false });
+      expect(call).toEqual({
+        name: 'tool',
+        arguments: callArguments,
+        argumentsJson: expect.any(String),
+        isRepaired: false,
+      });
+      expect(JSON.parse(call!.argumentsJson)).toEqual(callArguments);
     }
   });
 });

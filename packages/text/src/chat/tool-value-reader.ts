@@ -1,10 +1,19 @@
+import { readNumber } from './exact-number.js';
+
 /** Text of the token that delimits strings: everything between two of them is literal. */
 export const QUOTE = '<|"|>';
+
+/**
+ * Stands for that token while a call is read, so that a string may contain the same characters. It is not well-formed
+ * UTF-16, so no text contains it.
+ */
+export const QUOTE_MARK = '\0\udfff';
 
 /** Maximum nesting depth of values in a call. */
 const MAX_DEPTH = 64;
 
-const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+/** Quotes of other languages: a bare value that contains one is not what it seems. */
+const FOREIGN_QUOTE = /["'`\u2018-\u201f]/;
 
 const WORDS: ReadonlyMap<string, boolean | null> = new Map([
   ['true', true],
@@ -18,7 +27,10 @@ const WORDS: ReadonlyMap<string, boolean | null> = new Map([
 /** Thrown only inside the reader, for text that cannot be repaired. */
 class Unreadable {}
 
-/** Reads the arguments of a tool call in one pass over the text, with repairs. */
+/**
+ * Reads the arguments of a tool call in one pass over the text, with repairs if only one reading makes sense. Numbers
+ * keep their digits (ExactNumber).
+ */
 export class ToolValueReader {
   /** True if the text was not quite valid and had to be repaired. */
   isRepaired = false;
@@ -30,7 +42,7 @@ export class ToolValueReader {
   constructor(text: string, position: number) {
     this.#text = text;
     this.#position = position;
-    this.#quotes = new Finder(text, QUOTE);
+    this.#quotes = new Finder(text, QUOTE_MARK);
     this.#colons = new Finder(text, ':');
   }
 
@@ -54,6 +66,8 @@ export class ToolValueReader {
   #readObject(depth: number): Record<string, unknown> {
     const entries: [string, unknown][] = [];
     this.#readItems('}', depth, () => entries.push([this.#readKey(), this.#readValue(depth + 1)]));
+    // Two values of one name are ambiguous.
+    if (new Set(entries.map(([key]) => key)).size < entries.length) throw new Unreadable();
     // Not by assignment: a key may be named __proto__.
     return Object.fromEntries(entries);
   }
@@ -93,8 +107,10 @@ export class ToolValueReader {
     } else if (this.#text[this.#position] === '"') {
       key = this.#readJsonString();
     } else {
-      key = this.#take(/[^:,{}[\]]*/y).trim();
-      if (key === '') throw new Unreadable();
+      // A colon is part of a name where the next one stands before a string.
+      const withColons = this.#take(/[^,{}[\]\0]*(?=:\0\udfff)/y);
+      key = (withColons === '' ? this.#take(/[^:,{}[\]]*/y) : withColons).trim();
+      if (key === '' || FOREIGN_QUOTE.test(key)) throw new Unreadable();
     }
     this.#skipSpace();
     if (this.#text[this.#position] !== ':') throw new Unreadable();
@@ -114,14 +130,17 @@ export class ToolValueReader {
 
   /** A string between two quote tokens. If the second is missing, it extends to the closing brackets at the end. */
   #readQuoted(): string {
-    const begin = this.#position + QUOTE.length;
+    const begin = this.#position + QUOTE_MARK.length;
     const end = this.#quotes.next(begin);
     if (end === -1) {
       this.isRepaired = true;
       this.#position = this.#text.length;
-      return withoutClosing(this.#text, begin);
+      const rest = withoutClosing(this.#text, begin);
+      // Another member may follow, or be part of the string.
+      if (/,[^,]*:/.test(rest)) throw new Unreadable();
+      return rest;
     }
-    this.#position = end + QUOTE.length;
+    this.#position = end + QUOTE_MARK.length;
     return this.#text.slice(begin, end);
   }
 
@@ -149,14 +168,16 @@ export class ToolValueReader {
     const word = bare.trim();
     if (!lostOnlyFirst) {
       if (WORDS.has(word)) return WORDS.get(word);
-      if (NUMBER.test(word)) return Number(word);
+      const number = readNumber(word);
+      if (number !== null) return number;
     }
+    if (FOREIGN_QUOTE.test(bare)) throw new Unreadable();
     if (lostOnlyFirst || (quote !== -1 && this.#endsString(begin, quote))) {
       this.isRepaired = true;
-      this.#position = quote + QUOTE.length;
+      this.#position = quote + QUOTE_MARK.length;
       return this.#text.slice(begin, quote);
     }
-    if (word === '') throw new Unreadable();
+    if (word === '' || !this.#isPlainWord(word)) throw new Unreadable();
     this.isRepaired = true;
     return word;
   }
@@ -166,6 +187,12 @@ export class ToolValueReader {
     const colon = this.#colons.next(begin);
     const isBeforeNextKey = colon === -1 || colon > quote;
     return isBeforeNextKey && !':,[{'.includes(this.#text[quote - 1]!);
+  }
+
+  /** True for a bare string that ends where it seems to: a comma and a space after it may be part of it. */
+  #isPlainWord(word: string): boolean {
+    const isBeforeComma = this.#text[this.#position] === ',';
+    return !isBeforeComma || (!/\s/.test(word) && !/\s/.test(this.#text[this.#position + 1] ?? ''));
   }
 
   #isAtQuote(): boolean {

@@ -70,6 +70,8 @@ function bodyGrammar(text: Expression, calls: Expression | null, choiceOfTool: T
   return text === ANY_TEXT ? sequence(text, optional(calls)) : choice(text, calls);
 }
 
+const NO_PARAMETERS = { type: 'object', properties: {} };
+
 /** One or more tool calls in a row. */
 function callsGrammar(
   tokenizer: Tokenizer,
@@ -91,7 +93,7 @@ function callsGrammar(
     sequence(
       control(idOf(tokenizer, '<|tool_call>')),
       literal(`call:${name}`),
-      schemaGrammar(parameters as JsonSchema, dialect, { ignoresUnknown: true }),
+      schemaGrammar((parameters ?? NO_PARAMETERS) as JsonSchema, dialect, { ignoresUnknown: true }),
       control(idOf(tokenizer, '<tool_call|>')),
     ),
   );

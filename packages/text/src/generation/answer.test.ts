@@ -151,4 +151,29 @@ describe('Answer', () => {
     expect(tokens.map(({ text }) => text)).toEqual(['a', 'b', '<turn|>']);
     expect(tokens[0]).toMatchObject({ token: tokenizer.idOf('a'), logprob: -1, topLogprobs: [] });
   });
+
+  it('says what every token belongs to', () => {
+    const output =
+      '<|channel>thought\nhm<channel|>ok<|tool_call>call:f{a:<|"|>b<|"|>}<tool_call|><|tool_response>';
+    const { events } = answer(output, { logprobs: true });
+    const parts = new Map<string, string>();
+    for (const event of events) {
+      if (event.type === 'token') parts.set(event.part, (parts.get(event.part) ?? '') + event.text);
+    }
+    expect(Object.fromEntries(parts)).toEqual({
+      control: '<|channel><channel|><|tool_call><tool_call|><|tool_response>',
+      reasoning: 'thought\nhm',
+      text: 'ok',
+      'tool-call': 'call:f{a:<|"|>b<|"|>}',
+    });
+  });
+
+  it('warns of a call that cannot be read', () => {
+    const { events } = answer("<|tool_call>call:f{a:'x, b: y'}<tool_call|><turn|>");
+    expect(textOf(events)).toBe("call:f{a:'x, b: y'}");
+    expect(events.at(-1)).toMatchObject({
+      reason: 'stop',
+      warnings: [expect.stringContaining("call:f{a:'x")],
+    });
+  });
 });

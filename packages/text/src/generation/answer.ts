@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { InvalidArgumentError } from '@markbase/core';
 import { type ResponseEvent, ResponseParser, StopMatcher } from '../chat/index.js';
+import { QUOTE } from '../chat/tool-value-reader.js';
 import type { Choice } from '../engine/choice.js';
 import type { Language } from '../language.js';
-import type { FinishReason, GeneratedToken, GenerateEvent } from './events.js';
+import type { FinishReason, GeneratedToken, GenerateEvent, TokenPart } from './events.js';
 import type { TokenRun } from './token-run.js';
 
 /** What an answer needs to know beside its tokens. */
@@ -47,7 +48,10 @@ export class Answer {
   /** Takes a token that the run has accepted. After the last one the events end with `finish`. */
   push(choice: Choice): GenerateEvent[] {
     this.#firstTokenMs ??= performance.now() - this.#startMs;
-    const events: GenerateEvent[] = this.#reportsTokens ? [{ type: 'token', ...this.#token(choice) }] : [];
+    const part = this.#partOf(choice.token);
+    const events: GenerateEvent[] = this.#reportsTokens
+      ? [{ type: 'token', ...this.#token(choice, part) }]
+      : [];
     events.push(...this.#shown(this.#parse(choice.token)));
     const hasAllCalls = this.#isSingleCall && this.#hasToolCalls;
     if (this.#parser?.isEnded || this.#stops.stop !== null || hasAllCalls) this.run.stop();
@@ -57,13 +61,22 @@ export class Answer {
     return events;
   }
 
+  /** What a token belongs to that is about to be parsed. A quote token is part of a call, or text. */
+  #partOf(token: number): TokenPart {
+    if (!this.#parser || !this.#language) return 'text';
+    const { part } = this.#parser;
+    const { tokenizer } = this.#language;
+    const isControl = tokenizer.isSpecial(token) && token !== tokenizer.idOf(QUOTE);
+    return isControl ? 'control' : part;
+  }
+
   #parse(token: number): readonly ResponseEvent[] {
     // A stop token that a caller chose may be ordinary text; control tokens tell the parser how the turn ended.
     const isHidden = token === this.run.stopToken && !this.#language?.tokenizer.isSpecial(token);
     if (isHidden || !this.#parser) return [];
-    const wasReasoning = this.#parser.isReasoning;
+    const { part } = this.#parser;
     const events = this.#parser.push(token);
-    if (wasReasoning || this.#parser.isReasoning) this.#reasoningTokens++;
+    if ([part, this.#parser.part].includes('reasoning')) this.#reasoningTokens++;
     return events;
   }
 
@@ -101,6 +114,9 @@ export class Answer {
       },
       timings: { firstTokenMs: this.#firstTokenMs ?? 0, totalMs: performance.now() - this.#startMs },
       seed: run.settings.sampling.seed ?? 0,
+      warnings: (this.#parser?.unreadableCalls ?? []).map(
+        (call) => `a call of a tool could not be read, and is part of the text: ${call}`,
+      ),
     };
   }
 
@@ -109,9 +125,10 @@ export class Answer {
     return this.#hasToolCalls ? 'tool-calls' : 'stop';
   }
 
-  #token({ token, logprob, topLogprobs }: Choice): GeneratedToken {
+  #token({ token, logprob, topLogprobs }: Choice, part: TokenPart): GeneratedToken {
     const textOf = (id: number) => this.#language?.tokenizer.decode([id]) ?? '';
     return {
+      part,
       token,
       text: textOf(token),
       logprob,

@@ -25,12 +25,18 @@ export interface GeneratedToolCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
+  /** The arguments as JSON, with every digit that the model wrote; JavaScript rounds some of them in `arguments`. */
+  readonly argumentsJson: string;
   /** The call as the model wrote it. */
   readonly raw: string;
 }
 
+/** What a generated token belongs to; `control` is what separates the others and ends the answer. */
+export type TokenPart = 'text' | 'reasoning' | 'tool-call' | 'control';
+
 /** One generated token; its text may be part of a character, or none. */
 export interface GeneratedToken {
+  readonly part: TokenPart;
   readonly token: number;
   readonly text: string;
   /** Natural log-probability. */
@@ -52,6 +58,8 @@ export interface Finish {
   readonly timings: Timings;
   /** Gives the same answer again. */
   readonly seed: number;
+  /** What an application should know: calls of tools that could not be read, which are part of the text. */
+  readonly warnings: readonly string[];
 }
 
 /** What happens while an answer is generated. Text and reasoning arrive in whole characters. */
@@ -76,6 +84,8 @@ export interface GenerateResult {
   readonly usage: Usage;
   readonly timings: Timings;
   readonly seed: number;
+  /** See `Finish`. */
+  readonly warnings: readonly string[];
   /** Every token, with `logprobs`. */
   readonly logprobs?: readonly GeneratedToken[];
 }

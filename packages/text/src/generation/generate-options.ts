@@ -5,7 +5,10 @@ import type { TokenOptions } from './token-options.js';
 
 /** What to answer, and how. Either `messages` or `prompt` is given. */
 export interface GenerateOptions extends TokenOptions {
-  /** A conversation, rendered with the checkpoint's chat template. Media parts carry their soft tokens. */
+  /**
+   * A conversation, rendered with the checkpoint's chat template. Media parts carry their soft tokens. A message of the
+   * assistant at the end is the beginning of the answer, which continues it.
+   */
   readonly messages?: readonly ChatMessage[];
   /** Plain text to continue, in which nothing is a control token; or token ids, with soft tokens for placeholders. */
   readonly prompt?: string | readonly number[] | Prompt;

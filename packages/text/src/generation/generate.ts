@@ -71,7 +71,7 @@ export function resultOf(
   let reasoning = '';
   const toolCalls: GeneratedToolCall[] = [];
   const logprobs: GeneratedToken[] = [];
-  let finish: Finish | undefined;
+  let finish: ({ type: 'finish' } & Finish) | undefined;
   for (const event of events) {
     if (event.type === 'text') text += event.text;
     else if (event.type === 'reasoning') reasoning += event.text;
@@ -84,8 +84,8 @@ export function resultOf(
       toolCalls.push(call);
     }
   }
-  const { reason, stop, usage, timings, seed } = finish!;
-  const answer = { text, reasoning, toolCalls, tokens, finishReason: reason, stop, usage, timings, seed };
+  const { reason: finishReason, type: _, ...rest } = finish!;
+  const answer = { text, reasoning, toolCalls, tokens, finishReason, ...rest };
   return reportsTokens ? { ...answer, logprobs } : answer;
 }
 

@@ -1,7 +1,8 @@
 import { InvalidArgumentError } from '@markbase/core';
-import { encodeChat } from '../chat/index.js';
+import { type ChatMessage, encodeChat } from '../chat/index.js';
 import { checkInteger } from '../check.js';
 import { answerConstraint } from '../constraint/answer-constraint.js';
+import type { ResponseFormat } from '../constraint/answer-grammar.js';
 import { thinkingBudget } from '../constraint/thinking-budget.js';
 import type { Prompt, PromptRows } from '../engine/prompt.js';
 import type { Language } from '../language.js';
@@ -112,7 +113,9 @@ function encodePrompt(
       hint: 'Base models continue plain text: use `prompt`',
     });
   }
+  checkEnd(messages!);
   const encoded = encodeChat(tokenizer, template, messages!, chat);
+  if (encoded.isContinued) checkFreeText(chat.responseFormat);
   const { config } = checkpoint;
   // Drafters have no media tokens, but no text model is loaded from one.
   const expanded =
@@ -123,6 +126,29 @@ function encodePrompt(
     prompt: { ids: expanded.ids, media: expanded.media as Prompt['media'] },
     isReasoningOpen: encoded.isReasoningOpen,
   };
+}
+
+/** @throws InvalidArgumentError for calls at the end: their results are what has to come next, not an answer */
+function checkEnd(messages: readonly ChatMessage[]): void {
+  if (!Array.isArray(messages)) return;
+  const last = messages.at(-1);
+  if (last?.role !== 'assistant' || !last.toolCalls?.length) return;
+  throw new InvalidArgumentError({
+    argument: `messages[${messages.length - 1}].toolCalls`,
+    expected: 'a result of every call after it',
+    received: 'the end of the conversation',
+  });
+}
+
+/** @throws InvalidArgumentError for a format: it describes a whole answer, not the rest of one */
+function checkFreeText(format: ResponseFormat | undefined): void {
+  if (format === undefined || format === 'text') return;
+  throw new InvalidArgumentError({
+    argument: 'responseFormat',
+    expected: 'text, where the answer continues a message of the assistant',
+    received: format,
+    hint: 'Leave that message out, or the format',
+  });
 }
 
 function encodeText({ tokenizer, bosId }: Language, text: string): Prompt {

@@ -102,7 +102,7 @@ function answerOf(events: readonly GenerateEvent[]): ChatMessage {
     content: text,
     ...(reasoning !== '' && { reasoning }),
     ...(toolCalls.length > 0 && {
-      toolCalls: toolCalls.map(({ id, name, arguments: values }) => ({ id, name, arguments: values })),
+      toolCalls: toolCalls.map(({ id, name, argumentsJson }) => ({ id, name, arguments: argumentsJson })),
     }),
   };
 }

@@ -1,0 +1,102 @@
+import { InvalidArgumentError } from '@markbase/core';
+import { stringifyExactJson } from './exact-json.js';
+import { foldToolMessages } from './fold-tool-messages.js';
+import type { TemplateMessage } from './normalize-messages.js';
+import type { TemplateAbilities } from './template-abilities.js';
+
+/** The beginning of an answer that is there already. */
+export interface ContinuedAnswer {
+  readonly reasoning: string;
+  readonly text: string;
+}
+
+/** A conversation as one template takes it. */
+export interface FittedMessages {
+  readonly conversation: readonly TemplateMessage[];
+  /** What the message of the assistant at the end says, which is not part of `conversation` then. */
+  readonly continued: ContinuedAnswer | null;
+}
+
+/**
+ * Brings a conversation into the form that a template renders, and refuses what it would leave out.
+ *
+ * @throws InvalidArgumentError for tools, calls and results that the template does not know, and for a message of the
+ *   assistant at the end that cannot be continued
+ */
+export function fitMessages(
+  messages: readonly TemplateMessage[],
+  tools: readonly unknown[] | null,
+  { abilities, addGenerationPrompt }: { abilities: TemplateAbilities; addGenerationPrompt: boolean },
+): FittedMessages {
+  const { takesTools, takesCalls, takesResults } = abilities;
+  if (tools !== null && !takesTools) throw unknownToTemplate('tools', 'tools');
+  for (const [index, message] of messages.entries()) {
+    const where = `messages[${index}]`;
+    if (message.tool_calls !== undefined && !takesCalls)
+      throw unknownToTemplate(`${where}.toolCalls`, 'calls of tools');
+    if (message.role === 'tool' && !takesResults) throw unknownToTemplate(where, 'results of tools');
+  }
+  const continued = addGenerationPrompt ? continuedAnswer(messages) : null;
+  const rest = continued === null ? messages : messages.slice(0, -1);
+  const plain = abilities.takesSystemParts ? rest : rest.map(withSystemText);
+  return { conversation: withResults(plain, abilities), continued };
+}
+
+/** Puts results of tools where the template looks for them. The official ones take objects in the message of the calls alone. */
+function withResults(
+  messages: readonly TemplateMessage[],
+  { needsFoldedTools, takesResultObjects, takesFoldedObjects }: TemplateAbilities,
+): readonly TemplateMessage[] {
+  if (needsFoldedTools) return foldToolMessages(messages, { withAnswers: true });
+  if (takesResultObjects || !messages.some(hasObject)) return messages;
+  if (takesFoldedObjects) return foldToolMessages(messages, { withAnswers: false });
+  return messages.map((message) =>
+    hasObject(message) ? { ...message, content: stringifyExactJson(message.content) } : message,
+  );
+}
+
+function hasObject({ role, content }: TemplateMessage): boolean {
+  return role === 'tool' && typeof content === 'object' && !Array.isArray(content);
+}
+
+/** The message at the end, where it is one of the assistant without calls. */
+function continuedAnswer(messages: readonly TemplateMessage[]): ContinuedAnswer | null {
+  const last = messages.at(-1)!;
+  if (last.role !== 'assistant' || last.tool_calls !== undefined) return null;
+  const where = `messages[${messages.length - 1}]`;
+  if (messages.length === 1) {
+    throw new InvalidArgumentError({
+      argument: where,
+      expected: 'a message before the answer that is to be continued',
+      received: 'none',
+    });
+  }
+  const parts = typeof last.content === 'string' ? [{ type: 'text', text: last.content }] : last.content;
+  const texts = (parts as readonly { type: string; text?: string }[]).map(({ type, text }, index) => {
+    if (type === 'text') return text ?? '';
+    throw new InvalidArgumentError({
+      argument: `${where}.content[${index}]`,
+      expected: 'text in an answer that is to be continued',
+      received: type,
+    });
+  });
+  return { reasoning: (last.reasoning as string | undefined) ?? '', text: texts.join('') };
+}
+
+/** A system message whose parts are one text, for templates that take no parts. */
+function withSystemText(message: TemplateMessage): TemplateMessage {
+  const isSystem = message.role === 'system' || message.role === 'developer';
+  if (!isSystem || !Array.isArray(message.content)) return message;
+  const parts = message.content as readonly { type: string; text?: string }[];
+  if (parts.some(({ type }) => type !== 'text')) return message;
+  return { ...message, content: parts.map(({ text }) => text).join(' ') };
+}
+
+function unknownToTemplate(argument: string, what: string): Error {
+  return new InvalidArgumentError({
+    argument,
+    expected: `a chat template that knows ${what}`,
+    received: 'one that leaves them out',
+    hint: 'Use the template of a model that was trained with tools, or leave them out',
+  });
+}
