@@ -12,14 +12,18 @@ export function randomSource(seed: number): () => number {
 /** Normally distributed float32 numbers with standard deviation `scale`. */
 export function normalArray(seed: number, count: number, scale = 1): Float32Array {
   const next = randomSource(seed);
-  return Float32Array.from({ length: count }, () => {
+  const numbers = new Float32Array(count);
+  for (let i = 0; i < count; i++) {
     const radius = Math.sqrt(-2 * Math.log(1 - next()));
-    return scale * radius * Math.cos(2 * Math.PI * next());
-  });
+    numbers[i] = scale * radius * Math.cos(2 * Math.PI * next());
+  }
+  return numbers;
 }
 
 /** Whole numbers in [0, limit). */
 export function integerArray(seed: number, count: number, limit: number): Int32Array {
   const next = randomSource(seed);
-  return Int32Array.from({ length: count }, () => Math.floor(next() * limit));
+  const numbers = new Int32Array(count);
+  for (let i = 0; i < count; i++) numbers[i] = Math.floor(next() * limit);
+  return numbers;
 }

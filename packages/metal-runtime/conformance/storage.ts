@@ -45,22 +45,34 @@ export function encode(dtype: FloatType, values: ArrayLike<number>): Uint8Array 
 
 /** Numbers around 1, as norm gains are. */
 export function gain(seed: number, length: number, dtype: FloatType): StoredVector {
-  const values = Float64Array.from(normalArray(seed, length, 0.25), (x) => roundTo(dtype, 1 + x));
+  const values = once(() => rounded(dtype, normalArray(seed, length, 0.25), 1));
+  const bytes = once(() => encode(dtype, values()));
   return {
-    values,
-    upload: (device) => ({ length, dtype, data: device.upload(encode(dtype, values), 'gain') }),
+    get values() {
+      return values();
+    },
+    upload: (device) => ({ length, dtype, data: device.upload(bytes(), 'gain') }),
   };
 }
 
 /** A float matrix whose products with numbers around 1 are around 1. */
 export function plainMatrix(seed: number, rows: number, columns: number, dtype: FloatType): StoredMatrix {
-  const random = normalArray(seed, rows * columns, 1 / Math.sqrt(columns));
-  const values = Float64Array.from(random, (x) => roundTo(dtype, x));
-  const upload = <Out extends Axis, In extends Axis>(device: Device): Matrix<Out, In> => {
-    const weight = device.upload(encode(dtype, values), 'weight');
-    return { kind: 'plain', dtype, rows, columns, weight };
+  const values = once(() => rounded(dtype, normalArray(seed, rows * columns, 1 / Math.sqrt(columns))));
+  const bytes = once(() => encode(dtype, values()));
+  return {
+    rows,
+    columns,
+    get values() {
+      return values();
+    },
+    upload: (device) => ({
+      kind: 'plain',
+      dtype,
+      rows,
+      columns,
+      weight: device.upload(bytes(), 'weight'),
+    }),
   };
-  return { rows, columns, values, upload };
 }
 
 /** A quantised matrix whose products with numbers around 1 are around 1. */
@@ -71,41 +83,84 @@ export function affineMatrix(
   format: AffineFormat,
 ): StoredMatrix {
   const { bits, groupSize, scaleDtype } = format;
-  const codes = integerArray(seed, rows * columns, 2 ** bits);
-  const next = randomSource(seed + 1);
-  const groups = (rows * columns) / groupSize;
-  const highest = 2 ** bits - 1;
-  const scales = Float64Array.from({ length: groups }, () =>
-    roundTo(scaleDtype, (2 + 2 * next()) / (highest * Math.sqrt(columns))),
-  );
-  const biases = Float64Array.from(scales, (scale) => roundTo(scaleDtype, (-scale * highest) / 2));
-  const values = Float64Array.from(codes, (code, i) => {
-    const group = Math.floor(i / groupSize);
-    return code * scales[group]! + biases[group]!;
+  const parts = once(() => affineParts(seed, rows, columns, format));
+  const values = once(() => {
+    const { codes, scales, biases } = parts();
+    const all = new Float64Array(codes.length);
+    for (let i = 0; i < all.length; i++) {
+      const group = Math.floor(i / groupSize);
+      all[i] = codes[i]! * scales[group]! + biases[group]!;
+    }
+    return all;
   });
-  const upload = <Out extends Axis, In extends Axis>(device: Device): Matrix<Out, In> => ({
-    kind: 'affine',
+  const bytes = once(() => {
+    const { codes, scales, biases } = parts();
+    const [weight, ...factors] = [
+      packCodes(codes, bits),
+      encode(scaleDtype, scales),
+      encode(scaleDtype, biases),
+    ];
+    return { weight, scales: factors[0]!, biases: factors[1]! };
+  });
+  return {
     rows,
     columns,
-    bits,
-    groupSize,
-    scaleDtype,
-    weight: device.upload(packCodes(codes, bits), 'codes'),
-    scales: device.upload(encode(scaleDtype, scales), 'scales'),
-    biases: device.upload(encode(scaleDtype, biases), 'biases'),
-  });
-  return { rows, columns, values, upload };
+    get values() {
+      return values();
+    },
+    upload: (device) => ({
+      kind: 'affine',
+      rows,
+      columns,
+      bits,
+      groupSize,
+      scaleDtype,
+      weight: device.upload(bytes().weight, 'codes'),
+      scales: device.upload(bytes().scales, 'scales'),
+      biases: device.upload(bytes().biases, 'biases'),
+    }),
+  };
+}
+
+/** What an affine matrix consists of, each factor as its type can hold it. */
+function affineParts(seed: number, rows: number, columns: number, format: AffineFormat) {
+  const { bits, groupSize, scaleDtype } = format;
+  const next = randomSource(seed + 1);
+  const highest = 2 ** bits - 1;
+  const scales = new Float64Array((rows * columns) / groupSize);
+  for (let i = 0; i < scales.length; i++) {
+    scales[i] = roundTo(scaleDtype, (2 + 2 * next()) / (highest * Math.sqrt(columns)));
+  }
+  const biases = scales.map((scale) => roundTo(scaleDtype, (-scale * highest) / 2));
+  return { codes: integerArray(seed, rows * columns, 2 ** bits), scales, biases };
+}
+
+/** offset + x for each number, as a type can hold it. */
+function rounded(dtype: FloatType, numbers: Float32Array, offset = 0): Float64Array {
+  const values = new Float64Array(numbers.length);
+  for (let i = 0; i < values.length; i++) values[i] = roundTo(dtype, offset + numbers[i]!);
+  return values;
+}
+
+/** What `make` gives, made when it is first asked for: tables of cases are imported without their data. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }
 
 /** Element i in bits i·bits … of a little-endian stream. Rows are whole words, so one stream serves all. */
 function packCodes(codes: Int32Array, bits: number): Uint8Array {
   const bytes = new Uint8Array((codes.length * bits) / 8);
-  codes.forEach((code, i) => {
-    for (let bit = 0; bit < bits; bit++) {
-      const at = i * bits + bit;
-      bytes[at >>> 3]! |= ((code >>> bit) & 1) << (at & 7);
-    }
-  });
+  for (let i = 0; i < codes.length; i++) {
+    const at = i * bits;
+    // A code lies in one byte, or across two.
+    const shifted = codes[i]! << (at & 7);
+    bytes[at >>> 3]! |= shifted;
+    if (shifted > 255) bytes[(at >>> 3) + 1]! |= shifted >>> 8;
+  }
   return bytes;
 }
 
