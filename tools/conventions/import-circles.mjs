@@ -10,8 +10,6 @@ const CONFIG = 'tools/conventions/circles.biome.json';
  */
 const EXEMPT = [
   'packages/metal-runtime/',
-  'packages/text/src/chat/',
-  'packages/text/src/tokenizer/',
   'apps/playground/src/playground-api/',
 ];
 

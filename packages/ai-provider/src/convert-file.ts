@@ -1,19 +1,19 @@
 import { type LanguageModelV3FilePart, UnsupportedFunctionalityError } from '@ai-sdk/provider';
 import type { ContentPart, MediaEncoder } from '@markbase/text';
 
-/** What files are encoded with. */
+/** Options of `convertFile`. */
 export interface FileOptions {
   readonly encoder: MediaEncoder | undefined;
-  /** Most soft tokens of an image. */
+  /** Maximum number of soft tokens of an image. */
   readonly budget?: number;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Turns a file of a prompt into message parts with soft tokens; a long sound becomes several. The AI SDK has downloaded
- * addresses by then.
+ * Turns a file of a prompt into message parts with soft tokens; a long sound becomes several. The AI SDK has already
+ * downloaded URLs.
  *
- * @throws UnsupportedFunctionalityError for kinds of files that the model does not take
+ * @throws UnsupportedFunctionalityError for file types that the model does not support
  */
 export async function convertFile(
   part: LanguageModelV3FilePart,
@@ -39,12 +39,12 @@ export async function convertFile(
   }
   throw new UnsupportedFunctionalityError({
     functionality: `file part of type ${mediaType}`,
-    message: `This model takes no files of type ${mediaType}: give the provider a media encoder for them`,
+    message: `This model does not support files of type ${mediaType}: pass a media encoder for them to the provider`,
   });
 }
 
 function bytesOf({ data, mediaType }: LanguageModelV3FilePart): Uint8Array {
   if (data instanceof Uint8Array) return data;
   if (typeof data === 'string') return Buffer.from(data, 'base64');
-  throw new UnsupportedFunctionalityError({ functionality: `file part of type ${mediaType} as an address` });
+  throw new UnsupportedFunctionalityError({ functionality: `file part of type ${mediaType} as a URL` });
 }

@@ -10,9 +10,9 @@ import { convertFile, type FileOptions } from './convert-file.js';
 type AssistantMessage = Extract<LanguageModelV3Message, { role: 'assistant' }>;
 
 /**
- * The conversation as the engine takes it; files are encoded on the way.
+ * Converts the conversation for the engine, encoding files on the way.
  *
- * @throws UnsupportedFunctionalityError for parts that the model does not take
+ * @throws UnsupportedFunctionalityError for parts that the model does not support
  */
 export async function convertPrompt(
   prompt: LanguageModelV3Prompt,
@@ -73,7 +73,7 @@ function toolMessage({ toolCallId, output }: LanguageModelV3ToolResultPart): Cha
   return { role: 'tool', toolCallId, content: resultOf(output) };
 }
 
-/** The result of a tool: an object where it is one, which models read best. */
+/** The result of a tool, as an object if possible: models read objects best. */
 function resultOf(output: LanguageModelV3ToolResultPart['output']): string | Record<string, unknown> {
   switch (output.type) {
     case 'text':
@@ -89,7 +89,7 @@ function resultOf(output: LanguageModelV3ToolResultPart['output']): string | Rec
       return output.value
         .map((part) => {
           if (part.type === 'text') return part.text;
-          throw new UnsupportedFunctionalityError({ functionality: `${part.type} in the result of a tool` });
+          throw new UnsupportedFunctionalityError({ functionality: `${part.type} in a tool result` });
         })
         .join('');
   }

@@ -2,13 +2,13 @@ import type { LanguageModelV3CallOptions, SharedV3Warning } from '@ai-sdk/provid
 import type { GenerateOptions, JsonSchema, ToolDefinition } from '@markbase/text';
 import { engineOptions, type MarkbaseOptions } from './provider-options.js';
 
-/** Settings of a call as the engine takes them, and what it does not take. */
+/** A call's settings as engine options, and warnings about unsupported ones. */
 export interface ConvertedSettings {
   readonly options: Partial<GenerateOptions>;
   readonly warnings: SharedV3Warning[];
 }
 
-/** Converts everything but the prompt. What is left out stays what the checkpoint recommends. */
+/** Converts everything but the prompt. Omitted settings keep the checkpoint's recommended values. */
 export function convertSettings(call: LanguageModelV3CallOptions, own: MarkbaseOptions): ConvertedSettings {
   const warnings: SharedV3Warning[] = [];
   const tools: ToolDefinition[] = [];
@@ -29,7 +29,11 @@ export function convertSettings(call: LanguageModelV3CallOptions, own: MarkbaseO
   if (
     Object.values(call.headers ?? {}).some((value) => value !== undefined && !/^ai(?:-sdk)?\//.test(value))
   ) {
-    warnings.push({ type: 'unsupported', feature: 'headers', details: 'Nothing is sent anywhere' });
+    warnings.push({
+      type: 'unsupported',
+      feature: 'headers',
+      details: 'No request is sent: the model runs in this process',
+    });
   }
   const options = {
     maxTokens: call.maxOutputTokens,

@@ -5,11 +5,10 @@ import { type LoadedModel, MarkbaseLanguageModel } from './markbase-language-mod
 
 /** Options of `createMarkbase`. */
 export interface MarkbaseProviderSettings {
-  /** Models that are loaded already, by the names that `markbase(name)` takes. They stay the caller's to dispose. */
+  /** Loaded models, by the names that `markbase(name)` accepts. The caller disposes them. */
   readonly models?: Readonly<Record<string, TextModel | LoadedModel>>;
   /**
-   * Loads a model of another name, once, when it is first asked for; default: none. What it loads is the caller's to
-   * dispose.
+   * Loads a model with any other name, once, on first use; default: none. The caller disposes the models that it loads.
    */
   readonly load?: (modelId: string) => Promise<TextModel | LoadedModel>;
 }
@@ -21,9 +20,9 @@ export interface MarkbaseProvider extends ProviderV3 {
 }
 
 /**
- * A provider over models of this process.
+ * Creates a provider for models in this process.
  *
- * @throws NoSuchModelError (by `languageModel`) for a name that it neither has nor can load
+ * @throws NoSuchModelError (from `languageModel`) for a name that it neither has nor can load
  */
 export function createMarkbase({ models = {}, load }: MarkbaseProviderSettings = {}): MarkbaseProvider {
   const loading = new Map<string, Promise<LoadedModel>>();
@@ -32,7 +31,7 @@ export function createMarkbase({ models = {}, load }: MarkbaseProviderSettings =
     if (known) return known;
     const started = load!(modelId).then(asLoaded);
     loading.set(modelId, started);
-    // A failure, such as a folder that is not there yet, must not stick to the provider.
+    // Do not keep a failure: a missing folder may appear later.
     started.catch(() => loading.delete(modelId));
     return started;
   };
@@ -54,7 +53,9 @@ export function createMarkbase({ models = {}, load }: MarkbaseProviderSettings =
   });
 }
 
-/** A provider whose names are folders of checkpoints: they are loaded onto the best device when first asked for, and stay. */
+/**
+ * A provider with folders of checkpoints as names: they are loaded onto the best device on first use, and stay loaded.
+ */
 export const markbase: MarkbaseProvider = /* @__PURE__ */ createMarkbase({
   load: async (directory) =>
     loadTextModel(directory, await openDevice({ kind: 'auto' }), { maxSequences: 4 }),

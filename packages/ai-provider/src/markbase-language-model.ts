@@ -13,22 +13,22 @@ import { convertSettings } from './convert-settings.js';
 import { markbaseOptions } from './provider-options.js';
 import { finishReasonOf, metadataOf, StreamParts, usageOf } from './stream-parts.js';
 
-/** A loaded model, and what encodes its media. */
+/** A loaded model and its media encoders. */
 export interface LoadedModel {
   readonly model: TextModel;
-  /** Encoders of images, sounds and videos; without one, such files are refused. */
+  /** Encoders of images, sounds and videos. Files without an encoder are refused. */
   readonly media?: MediaEncoder;
 }
 
 /**
- * A model of this process as a language model of the AI SDK (specification V3). Calls at the same time share the steps of the
- * engine; common beginnings of prompts are computed once.
+ * A model in this process as a language model of the AI SDK (specification V3). Concurrent calls share the engine's
+ * steps; common prompt prefixes are computed once.
  */
 export class MarkbaseLanguageModel implements LanguageModelV3 {
   readonly specificationVersion = 'v3';
   readonly provider = 'markbase';
   readonly modelId: string;
-  /** None: the AI SDK fetches files itself. */
+  /** None: the AI SDK downloads files itself. */
   readonly supportedUrls = {};
   readonly #load: () => Promise<LoadedModel>;
 
@@ -37,7 +37,7 @@ export class MarkbaseLanguageModel implements LanguageModelV3 {
     this.#load = load;
   }
 
-  /** Gives a whole answer. Errors are those of `openAnswer`; the signal's reason when aborted. */
+  /** Returns a complete answer. Errors: those of `openAnswer`; the signal's reason when aborted. */
   async doGenerate(call: LanguageModelV3CallOptions): Promise<LanguageModelV3GenerateResult> {
     const { answer, warnings } = await this.#open(call, call.abortSignal);
     const content: LanguageModelV3Content[] = [];
@@ -64,11 +64,11 @@ export class MarkbaseLanguageModel implements LanguageModelV3 {
     };
   }
 
-  /** Streams an answer. What is wrong with the request is thrown; what fails later is an error part. */
+  /** Streams an answer. Errors in the request are thrown; later ones become an error part. */
   async doStream(call: LanguageModelV3CallOptions): Promise<LanguageModelV3StreamResult> {
     const { abortSignal } = call;
     const control = new AbortController();
-    // Not `AbortSignal.any`: Node keeps every composite signal that somebody has ever listened to.
+    // Not `AbortSignal.any`: Node never releases a composite signal that has had a listener.
     const follow = () => control.abort(abortSignal?.reason);
     if (abortSignal?.aborted) follow();
     abortSignal?.addEventListener('abort', follow, { once: true });
@@ -79,7 +79,7 @@ export class MarkbaseLanguageModel implements LanguageModelV3 {
       start(controller) {
         controller.enqueue({ type: 'stream-start', warnings });
         controller.enqueue({ type: 'response-metadata', timestamp: new Date(), modelId });
-        // Not one part per pull: the engine's next step must not wait for the reader of this one.
+        // Not one part per pull: the engine's next step must not wait until this one has been read.
         void pump(answer, controller, () => hasLeft).finally(() =>
           abortSignal?.removeEventListener('abort', follow),
         );
@@ -119,7 +119,7 @@ async function pump(
     for await (const event of answer.events()) for (const part of parts.push(event)) controller.enqueue(part);
     controller.close();
   } catch (error) {
-    // Nobody reads what a cancelled stream would say.
+    // Nobody reads the error of a cancelled stream.
     if (hasLeft()) return;
     controller.enqueue({ type: 'error', error });
     controller.close();

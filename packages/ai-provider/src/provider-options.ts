@@ -1,17 +1,17 @@
 import { InvalidArgumentError } from '@markbase/core';
 import type { GenerateOptions } from '@markbase/text';
 
-/** What `providerOptions.markbase` takes, beside the settings that the AI SDK knows. */
+/** Options in `providerOptions.markbase`, in addition to the AI SDK's settings. */
 export interface MarkbaseOptions {
   /** Lets the model think before it answers; default false. */
   readonly thinking?: boolean;
-  /** Most tokens of its thoughts. */
+  /** Maximum number of thinking tokens. */
   readonly maxThinkingTokens?: number;
-  /** Most soft tokens of an image: 70, 140, 280, 560 or 1120. */
+  /** Maximum number of soft tokens of an image: 70, 140, 280, 560 or 1120. */
   readonly imageBudget?: number;
   readonly minP?: number;
   readonly repetitionPenalty?: number;
-  /** False ends an answer behind its first call of a tool. */
+  /** If false, an answer ends after its first tool call. */
   readonly parallelToolCalls?: boolean;
 }
 
@@ -24,7 +24,7 @@ const TYPES: Readonly<Record<keyof MarkbaseOptions, 'boolean' | 'number'>> = {
   parallelToolCalls: 'boolean',
 };
 
-/** Checks `providerOptions.markbase`. @throws InvalidArgumentError for names and types that are unknown */
+/** Checks `providerOptions.markbase`. @throws InvalidArgumentError for unknown names and wrong types */
 export function markbaseOptions(given: Readonly<Record<string, unknown>> = {}): MarkbaseOptions {
   for (const [name, value] of Object.entries(given)) {
     const type = TYPES[name as keyof MarkbaseOptions];
@@ -38,7 +38,7 @@ export function markbaseOptions(given: Readonly<Record<string, unknown>> = {}): 
   return given;
 }
 
-/** The engine's options that these stand for. */
+/** The corresponding engine options. */
 export function engineOptions(options: MarkbaseOptions): Partial<GenerateOptions> {
   const { thinking, imageBudget: _, ...rest } = options;
   return { ...rest, ...(thinking !== undefined && { enableThinking: thinking }) };

@@ -5,12 +5,12 @@ import type {
 } from '@ai-sdk/provider';
 import type { Finish, GenerateEvent } from '@markbase/text';
 
-/** Turns the events of the engine into the parts of a stream: text and reasoning in blocks, each with an id. */
+/** Turns the engine's events into the parts of a stream: text and reasoning in blocks with ids. */
 export class StreamParts {
   #open: { readonly kind: 'text' | 'reasoning'; readonly id: string } | null = null;
   #blocks = 0;
 
-  /** The parts that an event makes. */
+  /** The parts for an event. */
   push(event: GenerateEvent): LanguageModelV3StreamPart[] {
     switch (event.type) {
       case 'token':
@@ -59,7 +59,7 @@ export class StreamParts {
   }
 }
 
-/** What an answer cost. */
+/** Token usage of an answer. */
 export function usageOf({ usage }: Pick<Finish, 'usage'>): LanguageModelV3Usage {
   const { promptTokens, cachedTokens, completionTokens, reasoningTokens } = usage;
   return {
@@ -85,7 +85,7 @@ export function finishReasonOf({
   return { unified: reason, raw: stop === null ? reason : `stop: ${stop}` };
 }
 
-/** What the AI SDK has no place for. */
+/** Results that the AI SDK has no fields for. */
 export function metadataOf({ seed, timings }: Pick<Finish, 'seed' | 'timings'>): {
   markbase: { seed: number; firstTokenMs: number; totalMs: number };
 } {

@@ -11,7 +11,7 @@ let textModel: TextModel;
 let markbase: MarkbaseProvider;
 const encoded: { kind: string; bytes: number; budget: number | undefined }[] = [];
 
-/** Soft tokens that say nothing: what counts is that they arrive. */
+/** Soft tokens without meaning: only their arrival is tested. */
 const media: MediaEncoder = {
   encodeImage: async (bytes, { budget }) => softTokens('image', bytes, budget),
   encodeAudio: async (bytes) => [softTokens('audio', bytes), softTokens('audio', bytes)],
@@ -53,7 +53,7 @@ describe('text', () => {
     expect((await streamed.usage).inputTokenDetails.cacheReadTokens).toBeGreaterThan(0);
   });
 
-  it('gives reasoning apart, and counts it', async () => {
+  it('separates reasoning, and counts it', async () => {
     const { text, reasoningText, usage } = await generateText({
       model: markbase('demo'),
       prompt: 'Solve 57 + 62.',
@@ -80,7 +80,7 @@ describe('text', () => {
     ]);
   });
 
-  it('obeys limits, stop sequences and seeds', async () => {
+  it('respects limits, stop sequences and seeds', async () => {
     const model = markbase('demo');
     const cut = await generateText({ model, prompt: 'Tell me a story about a seal.', maxOutputTokens: 5 });
     expect([cut.finishReason, cut.usage.outputTokens]).toEqual(['length', 5]);
@@ -96,7 +96,7 @@ describe('text', () => {
     expect((await sample()).text).toBe((await sample()).text);
   });
 
-  it('stops when aborted, and when the reader leaves', async () => {
+  it('stops when aborted, and when the reader stops', async () => {
     const controller = new AbortController();
     const stream = streamText({
       model: markbase('demo'),
@@ -137,7 +137,7 @@ describe('tools', () => {
     }
   });
 
-  it('can be made to call a tool', async () => {
+  it('can be forced to call a tool', async () => {
     const { toolCalls } = await generateText({
       model: markbase('demo'),
       prompt: 'I am Tessa.',
@@ -156,7 +156,7 @@ describe('objects', () => {
     tags: z.array(z.enum(['a', 'b'])),
   });
 
-  it('gives objects of a schema, whole, streamed, and beside text', async () => {
+  it('generates objects with a schema: complete, streamed, and together with text', async () => {
     const common = { model: markbase('demo'), prompt: 'I am Tessa.', temperature: 0, maxOutputTokens: 200 };
     const { object } = await generateObject({ ...common, schema });
     expect(schema.parse(object)).toEqual(object);
@@ -199,7 +199,7 @@ describe('files and refusals', () => {
     ]);
   });
 
-  it('says what it does not take', async () => {
+  it('reports unsupported input', async () => {
     const image = [{ role: 'user' as const, content: [{ type: 'image' as const, image: Uint8Array.of(1) }] }];
     await expect(generateText({ model: markbase('demo'), messages: image })).rejects.toMatchObject({
       name: 'AI_UnsupportedFunctionalityError',

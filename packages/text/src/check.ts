@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '@markbase/core';
 
-/** @throws InvalidArgumentError unless `value` is a whole number from `min` to `max`. */
+/** @throws InvalidArgumentError unless `value` is an integer from `min` to `max` */
 export function checkInteger(
   argument: string,
   value: number,

@@ -3,24 +3,24 @@ import type { Checkpoint } from '@markbase/loader';
 import { type ChatTemplate, loadChatTemplate } from './chat/index.js';
 import { loadTokenizer, type Tokenizer } from './tokenizer/index.js';
 
-/** What turns text into tokens and conversations into prompts. */
+/** Turns text into tokens and conversations into prompts. */
 export interface Language {
   readonly tokenizer: Tokenizer;
-  /** null = a base model, which is not made for conversations. */
+  /** null for base models, which are not made for conversations. */
   readonly template: ChatTemplate | null;
-  /** Tokens that end a turn, whatever the checkpoint's configuration says (docs/gemma4.md section 8.6). */
+  /** Tokens that end a turn, independent of the checkpoint's configuration (docs/gemma4.md section 8.6). */
   readonly endOfTurnIds: readonly number[];
-  /** Token that precedes plain text; null = none. */
+  /** Token that precedes plain text, or null. */
   readonly bosId: number | null;
 }
 
-/** What a model writes when it ends its turn, or when it waits for the result of a tool. */
+/** Tokens that a model writes to end its turn or to wait for the result of a tool. */
 const END_OF_TURN = ['<turn|>', '<|tool_response>'];
 
 /**
  * Loads the tokenizer and the chat template of a checkpoint.
  *
- * @throws InvalidArgumentError when the checkpoint has no tokenizer.json; FileAccessError, CorruptFileError and the like
+ * @throws InvalidArgumentError if the checkpoint has no tokenizer.json; FileAccessError and CorruptFileError
  */
 export async function loadLanguage(
   checkpoint: Checkpoint,

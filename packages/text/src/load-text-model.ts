@@ -5,10 +5,10 @@ import { loadLanguage } from './language.js';
 import { TextModel } from './text-model.js';
 
 /**
- * Opens a checkpoint folder and loads its decoder, its tokenizer and its chat template, the latter beside the weights.
+ * Opens a checkpoint folder and loads its decoder and, at the same time, its tokenizer and chat template.
  *
  * @param directory folder with config.json and safetensors files
- * @throws what `openCheckpoint`, `TextModel.load` and `loadLanguage` throw; the signal's reason when aborted
+ * @throws the errors of `openCheckpoint`, `TextModel.load` and `loadLanguage`; the signal's reason when aborted
  */
 export async function loadTextModel(
   directory: string,
@@ -19,7 +19,7 @@ export async function loadTextModel(
   const checkpoint = await openCheckpoint(directory, { ...(signal && { signal }) });
   const language =
     checkpoint.files.tokenizer === null ? undefined : loadLanguage(checkpoint, { ...(signal && { signal }) });
-  // Its error is thrown below; when the weights fail first, theirs is the one that counts.
+  // Its error is thrown below, unless loading the weights fails first.
   language?.catch(() => {});
   const model = await TextModel.load(checkpoint, device, { ...options, ...(language && { language }) });
   try {

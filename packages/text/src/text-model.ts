@@ -42,21 +42,21 @@ import type { Decoder } from './model/layer.js';
 import { uploadRopeFrequencies } from './model/rope-frequencies.js';
 import { loadDecoder } from './model/weights.js';
 
-/** Shorter beginnings are computed as fast as they are copied. */
+/** Computing a shorter prefix is as fast as copying it. */
 const SMALLEST_COPY_TOKENS = 16;
 
 /**
- * A Gemma 4 decoder on a device: token ids in, token ids out. Holds the weights, the caches of `maxSequences` sequences,
- * and the recorded programs. Steps of several callers take turns.
+ * A Gemma 4 decoder on a device: token ids in, token ids out. Holds the weights, the caches of `maxSequences`
+ * sequences, and the recorded programs. Concurrent callers share its steps.
  */
 export class TextModel {
   readonly checkpoint: Checkpoint;
   readonly device: Device;
   readonly config: DecoderConfig;
   readonly settings: TextModelSettings;
-  /** Weights and caches, for code that records programs of its own. */
+  /** Weights and caches, for code that records its own programs. */
   readonly decoder: Decoder;
-  /** Bytes that the caches of one sequence take when all of its positions are written. */
+  /** Size of one sequence's caches in bytes once all of its positions are written. */
   readonly sequenceBytes: number;
   readonly #pool: SequencePool;
   readonly #programs: Programs;
@@ -111,10 +111,10 @@ export class TextModel {
   }
 
   /**
-   * Maps the weights of a checkpoint and allocates caches; nothing runs yet.
+   * Maps the weights of a checkpoint and allocates caches; nothing is computed yet.
    *
    * @throws UnsupportedModelError for drafters, and for mixtures of experts without `options.feedForward`
-   * @throws WeightMapError when tensors are missing, wrong or superfluous
+   * @throws WeightMapError for missing, invalid or unused tensors
    * @throws InvalidArgumentError for options out of range
    */
   static async load(
@@ -152,14 +152,14 @@ export class TextModel {
   }
 
   /**
-   * The checkpoint's tokenizer and chat template, loaded when first asked for.
+   * The checkpoint's tokenizer and chat template, loaded on first use.
    *
-   * @throws InvalidArgumentError when the checkpoint has no tokenizer.json
+   * @throws InvalidArgumentError if the checkpoint has no tokenizer.json
    */
   async language(): Promise<Language> {
     this.#check('language');
     this.#language ??= loadLanguage(this.checkpoint).catch((error) => {
-      // A failure, such as a file that is not there yet, must not stick to the model.
+      // Do not keep a failure: a missing file may appear later.
       this.#language = null;
       throw error;
     });
@@ -167,10 +167,10 @@ export class TextModel {
   }
 
   /**
-   * What a step was lowered to: its commands, the weight bytes that it reads, and the launches that it has on a GPU when its
-   * last position is `positions` - 1.
+   * What a step was lowered to: its commands, the weight bytes that it reads, and its launches on a GPU when its last
+   * position is `positions` - 1.
    *
-   * @param rows sequences of a decode step, or tokens of a prefill step that ends one prompt
+   * @param rows number of sequences in a decode step, or of tokens in a prefill step that ends one prompt
    */
   plan(
     rows = 1,
@@ -186,12 +186,12 @@ export class TextModel {
     return { ...program.plan, dispatches: program.planStep({ rows, outputs, positions }) };
   }
 
-  /** Sequences that can be had without waiting. */
+  /** Number of sequences available without waiting. */
   get idleSequences(): number {
     return this.#pool.idleCount;
   }
 
-  /** Counters of what was computed, and what the caches hold; for displays and metrics. */
+  /** Counts of what was computed and what the caches hold; for displays and metrics. */
   get activity(): ModelActivity {
     return this.#counts.with(this.#pool);
   }
@@ -200,8 +200,8 @@ export class TextModel {
    * Checks a prompt and lays it out by position.
    *
    * @param begin position of its first token
-   * @throws ContextLengthError when it does not leave room for one more token
-   * @throws InvalidArgumentError for ids out of range, and for media that do not fit the placeholders
+   * @throws ContextLengthError if it leaves no room for another token
+   * @throws InvalidArgumentError for ids out of range, and if media and placeholders do not match
    */
   layOut(prompt: Prompt, begin = 0): PromptRows {
     this.#check('layOut');
@@ -213,10 +213,10 @@ export class TextModel {
   }
 
   /**
-   * Takes sequences, waiting in line until as many are free.
+   * Takes sequences; waits in line until enough are free.
    *
-   * @param prompts one entry per sequence: a prompt whose computed prefix may be re-used, from this sequence or copied from
-   *   another one, or null for an empty sequence
+   * @param prompts one entry per sequence: a prompt whose computed prefix may be reused, from this sequence or copied
+   *   from another one, or null for an empty sequence
    */
   async acquire(prompts: readonly (PromptRows | null)[], signal?: AbortSignal): Promise<Sequence[]> {
     this.#check('acquire');
@@ -238,15 +238,15 @@ export class TextModel {
     return sequence!;
   }
 
-  /** Gives sequences back; what they hold may be re-used by a later prompt. */
+  /** Releases sequences; later prompts may reuse their contents. */
   release(sequences: readonly Sequence[]): void {
     this.#pool.release(sequences);
   }
 
   /**
-   * Computes prompts, several of them in one step where they fit, also with those of other callers. Gives the choice of the
-   * token after each prompt.
-   * A step that fails or is aborted leaves the sequences at the end of the last step that succeeded.
+   * Computes prompts, several of them in one step if they fit, also together with those of other callers. Returns the
+   * choice of the token after each prompt. If a step fails or is aborted, the sequences stay at the end of the last
+   * successful step.
    */
   async prefill(jobs: readonly PrefillJob[], options: PrefillOptions = {}): Promise<Choice[]> {
     this.#check('prefill');
@@ -258,22 +258,22 @@ export class TextModel {
   }
 
   /**
-   * Adds one token to each of several sequences, and chooses the next one of each. Rows of other callers that wait at the
-   * same time run in the same step.
+   * Adds one token to each of several sequences and samples the next one of each. Rows of other callers that are
+   * waiting at the same time run in the same step.
    *
-   * @throws ContextLengthError when a sequence is full; InvalidArgumentError for tokens and parameters out of range, and for
-   *   a sequence that has two rows
+   * @throws ContextLengthError if a sequence is full; InvalidArgumentError for tokens and parameters out of range, and
+   *   for two rows of the same sequence
    */
   async decode(rows: readonly DecodeRow[], options: StepOptions = {}): Promise<Choice[]> {
     this.#check('decode');
     const { contextTokens, maxSequences } = this.settings;
     checkInteger('rows.length', rows.length, 1, maxSequences);
-    // Checked here, before the rows of other callers join: theirs must not fail for these.
+    // Checked before the rows join those of other callers, which must not fail because of these.
     if (new Set(rows.map(({ sequence }) => sequence)).size < rows.length) {
       throw new InvalidArgumentError({
         argument: 'rows',
-        expected: 'one row of each sequence',
-        received: 'two of the same',
+        expected: 'one row per sequence',
+        received: 'two rows of the same sequence',
       });
     }
     for (const { sequence, token, sampling } of rows) {
@@ -286,8 +286,8 @@ export class TextModel {
   }
 
   /**
-   * Runs all rows of a prompt, every one an output, and reads what `names` say: `hidden.i` or `logits`. For
-   * verification; the caches are filled as in a prefill.
+   * Runs all rows of a prompt with every row as an output, and reads the outputs in `names`: `hidden.i` or `logits`.
+   * For verification; the caches are filled as in a prefill.
    */
   async observe(
     { sequence, rows }: PrefillJob,
@@ -304,7 +304,7 @@ export class TextModel {
     return result.outputs;
   }
 
-  /** Runs a step of a program that was recorded on this model's decoder, in turn with the model's own steps. */
+  /** Runs a step of a program recorded on this model's decoder, in turn with the model's own steps. */
   runStep(
     program: Program,
     step: StepInput,
@@ -344,12 +344,12 @@ export class TextModel {
     });
   }
 
-  /** Copies the beginning of a prompt from the sequence that holds most of it, where that saves computation. */
+  /** Copies the prefix of a prompt from the sequence that holds most of it, if that saves computation. */
   async #share(prompt: PromptRows, sequence: Sequence, signal: AbortSignal | undefined): Promise<void> {
     const isWorthIt = (length: number) => length - sequence.length >= SMALLEST_COPY_TOKENS;
     if (!isWorthIt(this.#pool.longestPrefix(prompt, sequence)?.length ?? 0)) return;
     await this.#lock.run(async () => {
-      // While it waited for its turn, the other sequence may have been overwritten.
+      // While this call waited for its turn, the other sequence may have been overwritten.
       const found = this.#pool.longestPrefix(prompt, sequence);
       if (!found || !isWorthIt(found.length)) return;
       const { source, length } = found;

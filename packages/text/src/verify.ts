@@ -25,22 +25,22 @@ import { verifyLayers, verifyText } from './verify/text-sections.js';
 export interface VerifyOptions {
   /** Default 'high'. */
   readonly precision?: 'high' | 'fast';
-  /** Feed-forward block of models with experts. Without it such a checkpoint is skipped. */
+  /** Feed-forward block for models with experts. Without it, such checkpoints are skipped. */
   readonly feedForward?: FeedForwardFactory<Checkpoint>;
-  /** Encoders of media. Without one, the decoder alone is checked, on the reference's soft tokens. */
+  /** Media encoders. Without them, only the decoder is checked, with the reference's soft tokens. */
   readonly encoders?: { readonly image?: VerifyEncoder; readonly audio?: VerifyEncoder };
   readonly fusions?: false | { readonly without: readonly string[] };
   readonly signal?: AbortSignal;
 }
 
 /**
- * Compares a checkpoint with the reference outputs beside it (`expected.safetensors`).
+ * Compares a checkpoint with the reference outputs next to it (`expected.safetensors`).
  *
- * In `high`, hidden states, logits and greedy steps must be within 1e-4 relative rms, greedy tokens equal, and the logits
- * the same to the last bit however a prompt is cut or batched. In `fast` every layer is judged alone (3e-2, median over
- * positions), and whole-model figures are only reported; NaN and infinity always fail.
+ * In `high`, hidden states, logits and greedy steps must be within 1e-4 relative rms, greedy tokens must be equal, and
+ * the logits must be the same bits however a prompt is split or batched. In `fast`, each layer is judged on its own
+ * (3e-2, median over positions) and figures of the whole model are only reported. NaN and infinity always fail.
  *
- * @param source folder of a checkpoint, or a checkpoint
+ * @param source a checkpoint folder or an open checkpoint
  */
 export async function verifyCheckpoint(
   source: string | Checkpoint,

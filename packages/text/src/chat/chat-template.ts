@@ -4,15 +4,7 @@ import { CorruptFileError, FileAccessError } from '@markbase/core';
 import { ChatTemplateError } from './chat-template-error.js';
 import { renderAsPython } from './python-interpreter.js';
 import { probeTemplate, type TemplateAbilities } from './template-abilities.js';
-
-/** The input of a template, with the names that Hugging Face templates use. */
-export interface TemplateInput {
-  readonly messages: readonly unknown[];
-  readonly tools: readonly unknown[] | null;
-  readonly add_generation_prompt: boolean;
-  readonly enable_thinking: boolean;
-  readonly preserve_thinking: boolean;
-}
+import type { TemplateInput } from './template-input.js';
 
 /** Files of a checkpoint that may contain a chat template; null if a file does not exist. */
 export interface ChatTemplateFiles {

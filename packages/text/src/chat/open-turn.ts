@@ -1,5 +1,6 @@
-import type { ChatTemplate, TemplateInput } from './chat-template.js';
+import type { ChatTemplate } from './chat-template.js';
 import type { ContinuedAnswer } from './fit-messages.js';
+import type { TemplateInput } from './template-input.js';
 
 const QUESTION = { role: 'user', content: 'question' };
 const END_OF_TURN = /<turn\|>\s*$/;

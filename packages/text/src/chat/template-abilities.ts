@@ -1,19 +1,19 @@
-import type { ChatTemplate } from './chat-template.js';
 import { foldToolMessages } from './fold-tool-messages.js';
 import type { TemplateMessage } from './normalize-messages.js';
+import type { TemplateInput } from './template-input.js';
 
 /** What a template can render. */
 export interface TemplateAbilities {
-  /** Results of tools have to be part of the message that made the calls: a turn of their own is what no model knows. */
+  /** Tool results must be part of the message that made the calls, because models do not know a separate turn for them. */
   readonly needsFoldedTools: boolean;
-  /** Definitions, calls and results of tools are part of the prompt. */
+  /** Definitions, calls and results of tools appear in the prompt. */
   readonly takesTools: boolean;
   readonly takesCalls: boolean;
   readonly takesResults: boolean;
-  /** Results may be objects: in messages of their own, and in the message that made the calls. */
+  /** Results may be objects: in separate messages, and in the message that made the calls. */
   readonly takesResultObjects: boolean;
   readonly takesFoldedObjects: boolean;
-  /** System messages may have parts; older templates take nothing but a string. */
+  /** System messages may have parts; older templates only accept a string. */
   readonly takesSystemParts: boolean;
 }
 
@@ -31,8 +31,8 @@ const TOOL = {
 };
 const SYSTEM = { role: 'system', content: [{ type: 'text', text: 'probepart' }] };
 
-/** Tries a template. One that refuses an attempt is given the usual form, so that its own words reach the caller. */
-export function probeTemplate(template: ChatTemplate): TemplateAbilities {
+/** Tries a template. If it refuses an attempt, it gets the standard form, so that its own error reaches the caller. */
+export function probeTemplate(template: { render(input: TemplateInput): string }): TemplateAbilities {
   const attempt = (messages: readonly TemplateMessage[], tools: readonly unknown[] | null = null) => {
     try {
       return template.render({
@@ -59,7 +59,7 @@ export function probeTemplate(template: ChatTemplate): TemplateAbilities {
     takesResults: shows(calls, 'proberesult'),
     takesResultObjects: attempt([QUESTION, CALLS, OBJECT])?.includes('probevalue') ?? false,
     takesFoldedObjects: attempt(fold([QUESTION, CALLS, OBJECT]))?.includes('probevalue') ?? false,
-    // A list that is printed as such shows its quotes.
+    // A list printed as a Python value shows quotes.
     takesSystemParts: system !== null && /(?<!['"])probepart(?!['"])/.test(system),
   };
 }

@@ -1,18 +1,18 @@
 import type { StepResult } from '@markbase/metal-runtime';
 import { LOGITS_OUTPUT } from '../model/decoder.js';
 
-/** The token that a step chose for one sequence. */
+/** The token that a step sampled for one sequence. */
 export interface Choice {
   readonly token: number;
   /** Natural log-probability. */
   readonly logprob: number;
-  /** Best first; as many as `topLogprobs` asked for. */
+  /** The likeliest tokens, best first; as many as `topLogprobs` requested. */
   readonly topLogprobs: readonly { readonly token: number; readonly logprob: number }[];
-  /** [V], when asked for: soft-capped, before penalties. */
+  /** [V], if requested: soft-capped, before penalties. */
   readonly logits?: Float32Array;
 }
 
-/** The choice of output row `index` of a step, with its logits where they were read. */
+/** The sampled token of output row `index` of a step, with its logits if they were read. */
 export function choiceOf(result: StepResult, index: number, vocabularySize: number): Choice {
   const logits = result.outputs[LOGITS_OUTPUT]?.subarray(
     index * vocabularySize,

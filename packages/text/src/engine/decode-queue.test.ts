@@ -6,7 +6,7 @@ import { StepLock } from './step-lock.js';
 const LIMITS = { contextTokens: 100, smallestCapacityTokens: 100, windowTokens: 8 };
 const row = (slot: number): DecodeRow => ({ sequence: new Sequence(slot, LIMITS), token: slot });
 
-/** A queue whose steps only note which rows ran together, and answer with token + 100. */
+/** A queue with steps that only record which rows ran together, and answer with token + 100. */
 function queueOf(maxRows: number, busy: number, fail?: Error) {
   const steps: number[][] = [];
   const lock = new StepLock();
@@ -24,7 +24,7 @@ function queueOf(maxRows: number, busy: number, fail?: Error) {
 }
 
 describe('DecodeQueue', () => {
-  it('runs the rows of callers that keep coming back in common steps', async () => {
+  it('combines the rows of callers that keep coming back into shared steps', async () => {
     const { queue, steps } = queueOf(8, 3);
     const caller = async (slot: number) => {
       for (let count = 0; count < 4; count++) {
@@ -54,7 +54,7 @@ describe('DecodeQueue', () => {
     ]);
   });
 
-  it('waits for one turn, however many rows wait', async () => {
+  it('waits for one turn, regardless of how many rows are waiting', async () => {
     const { queue, steps, lock } = queueOf(2, 0);
     let open: () => void = () => {};
     const held = lock.run(() => new Promise<void>((resolve) => (open = resolve)));
@@ -67,7 +67,7 @@ describe('DecodeQueue', () => {
     expect(run).toHaveBeenCalledTimes(3);
   });
 
-  it('takes no row of a caller that was aborted while it waited', async () => {
+  it('drops the rows of a caller that aborts while waiting', async () => {
     const { queue, steps, lock } = queueOf(8, 2);
     let open: () => void = () => {};
     const held = lock.run(() => new Promise<void>((resolve) => (open = resolve)));
@@ -83,7 +83,7 @@ describe('DecodeQueue', () => {
     expect(steps).toEqual([[1]]);
   });
 
-  it('gives an error of the step to all of its callers, and goes on', async () => {
+  it('reports an error in a step to all of its callers, and continues', async () => {
     const error = new RangeError('broken');
     const { queue, steps } = queueOf(8, 2, error);
     const results = await Promise.allSettled([queue.decode([row(0)], {}), queue.decode([row(1)], {})]);

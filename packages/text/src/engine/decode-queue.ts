@@ -4,26 +4,26 @@ import type { Choice } from './choice.js';
 import type { Sequence } from './sequence.js';
 import type { StepLock } from './step-lock.js';
 
-/** One row of a decode step: a token to add to its sequence, and how the next one is chosen. */
+/** One row of a decode step: a token to add to its sequence, and how the next one is sampled. */
 export interface DecodeRow {
   readonly sequence: Sequence;
   readonly token: number;
   readonly sampling?: SamplingParams;
 }
 
-/** How a step is run and read. */
+/** Options of a single step. */
 export interface StepOptions {
   readonly signal?: AbortSignal;
   /** Reads the logits back to the host. */
   readonly withLogits?: boolean;
 }
 
-/** What a queue needs of its model. */
+/** What the queue needs from its model. */
 export interface DecodeQueueHost {
   readonly lock: StepLock;
-  /** Most rows of a step. */
+  /** Maximum number of rows in a step. */
   readonly maxRows: number;
-  /** Sequences that are in use now, and may ask for a row soon. */
+  /** Number of sequences in use, which may soon submit a row. */
   busySequences(): number;
   /** Runs one step; the lock is held. */
   step(rows: readonly DecodeRow[], options: StepOptions): Promise<Choice[]>;
@@ -36,8 +36,8 @@ interface Request extends StepOptions {
 }
 
 /**
- * Puts the rows of independent callers into common decode steps: what waits when the device becomes free runs together, so
- * that several conversations read the weights once.
+ * Combines the rows of independent callers into shared decode steps: all rows that are waiting when the device becomes
+ * free run together, so that several conversations read the weights once.
  */
 export class DecodeQueue {
   readonly #host: DecodeQueueHost;
@@ -48,7 +48,7 @@ export class DecodeQueue {
     this.#host = host;
   }
 
-  /** Runs rows in the next step that has room for them; gives their choices in order. */
+  /** Runs rows in the next step that has room for them; returns their choices in order. */
   decode(rows: readonly DecodeRow[], options: StepOptions): Promise<Choice[]> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ rows, ...options, resolve, reject });
@@ -56,7 +56,7 @@ export class DecodeQueue {
     });
   }
 
-  /** One flush for all that wait: one for each would pile up while prompts have every other turn. */
+  /** One flush for all waiting requests; one flush each would pile up while prompts take every other turn. */
   #schedule(): void {
     if (this.#isScheduled || this.#waiting.length === 0) return;
     this.#isScheduled = true;
@@ -64,7 +64,7 @@ export class DecodeQueue {
   }
 
   async #flush(): Promise<void> {
-    // Callers that the last step has just answered come back within a turn of the event loop.
+    // Callers that the last step has just answered submit their next row within one turn of the event loop.
     if (this.#host.busySequences() > this.#waitingRows()) await setImmediate();
     const batch = this.#take();
     this.#isScheduled = false;

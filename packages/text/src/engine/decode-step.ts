@@ -9,14 +9,14 @@ export interface StepSpan {
   readonly rows: Pick<PromptRows, 'keys' | 'visibleEnd' | 'begin'>;
   readonly begin: number;
   readonly end: number;
-  /** What is added is what a prompt of the same tokens would compute, to the last bit; default true. */
+  /** True if the step computes the same bits as a prompt with these tokens would; default true. */
   readonly isExact?: boolean;
 }
 
 /**
  * The step that adds one token to each of several sequences.
  *
- * @param isExact tokens and prompts have the same kernels
+ * @param isExact decoding uses the same kernels as prefill
  */
 export function decodeStep(
   rows: readonly DecodeRow[],

@@ -1,15 +1,15 @@
 import type { SequencePool } from './sequence-pool.js';
 
-/** What a model has done since it was loaded, and what it holds now. */
+/** What a model has computed since it was loaded, and what it holds now. */
 export interface ModelActivity {
-  /** Prompt tokens that were computed; those from the caches are not among them. */
+  /** Prompt tokens that were computed, without those found in the caches. */
   readonly prefillTokens: number;
   readonly decodeSteps: number;
-  /** Rows of all decode steps: divided by the steps, the mean batch. */
+  /** Rows of all decode steps; divided by the steps, this is the mean batch size. */
   readonly decodedTokens: number;
-  /** Sequences that are in use. */
+  /** Number of sequences in use. */
   readonly busySequences: number;
-  /** Positions that the caches of all sequences hold. */
+  /** Number of positions in the caches of all sequences. */
   readonly heldTokens: number;
 }
 
@@ -19,13 +19,13 @@ export class StepCounts {
   decodeSteps = 0;
   decodedTokens = 0;
 
-  /** Counts a decode step of so many rows. */
+  /** Counts a decode step with this many rows. */
   addDecode(rows: number): void {
     this.decodeSteps += 1;
     this.decodedTokens += rows;
   }
 
-  /** The counts, with what the sequences of a model are doing now. */
+  /** The counts together with the current state of a model's sequences. */
   with({ busyCount, heldTokens }: Pick<SequencePool, 'busyCount' | 'heldTokens'>): ModelActivity {
     const { prefillTokens, decodeSteps, decodedTokens } = this;
     return { prefillTokens, decodeSteps, decodedTokens, busySequences: busyCount, heldTokens };

@@ -20,7 +20,7 @@ function jobOf(slot: number, count: number): PrefillJob {
   return { sequence: new Sequence(slot, LIMITS), rows };
 }
 
-/** A queue with steps of four rows that notes how many rows of which sequence each had; it answers with the slot. */
+/** A queue with steps of four rows that records how many rows each sequence had in them; it answers with the slot. */
 function queueOf(fails: (step: number) => boolean = () => false) {
   const steps: [number, number][][] = [];
   const queue = new PrefillQueue({
@@ -43,7 +43,7 @@ function queueOf(fails: (step: number) => boolean = () => false) {
 }
 
 describe('PrefillQueue', () => {
-  it('puts short prompts of several callers into one step', async () => {
+  it('combines short prompts of several callers into one step', async () => {
     const { queue, steps } = queueOf();
     const first = queue.prefill([jobOf(9, 1)], {});
     const answers = await Promise.all([
@@ -55,7 +55,7 @@ describe('PrefillQueue', () => {
     expect(steps.length).toBeLessThanOrEqual(2);
   });
 
-  it('lets long prompts take turns, so that a short one does not wait for all of them', async () => {
+  it('lets long prompts take turns, so that a short one does not have to wait for them', async () => {
     const { queue, steps } = queueOf();
     const ended: number[] = [];
     const ask = (slot: number, count: number) =>
@@ -66,7 +66,7 @@ describe('PrefillQueue', () => {
     expect(steps.flat().reduce((sum, [, rows]) => sum + rows, 0)).toBe(43);
   });
 
-  it('gives the choices of a caller in its order, and reports progress', async () => {
+  it('returns the choices of a caller in its order, and reports progress', async () => {
     const { queue } = queueOf();
     const onProgress = vi.fn();
     const choices = await queue.prefill([jobOf(3, 6), jobOf(4, 1)], { onProgress, chunkTokens: 3 });
@@ -74,7 +74,7 @@ describe('PrefillQueue', () => {
     expect(onProgress.mock.calls.map(([progress]) => progress.doneTokens)).toEqual([3, 6, 7]);
   });
 
-  it('ends those of a step that fails, and goes on with the others', async () => {
+  it('ends the prompts of a failing step, and continues with the others', async () => {
     const { queue } = queueOf((step) => step === 1);
     const results = await Promise.allSettled([
       queue.prefill([jobOf(0, 9)], {}),
@@ -83,7 +83,7 @@ describe('PrefillQueue', () => {
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
   });
 
-  it('drops the prompts of a caller that aborts, and no others', async () => {
+  it('drops only the prompts of a caller that aborts', async () => {
     const { queue } = queueOf();
     const controller = new AbortController();
     const aborted = queue.prefill([jobOf(0, 40)], {

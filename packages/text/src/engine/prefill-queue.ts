@@ -5,18 +5,18 @@ import type { StepLock } from './step-lock.js';
 
 /** Options of a prefill. */
 export interface PrefillOptions extends StepOptions {
-  /** Rows of a step; default and at most the model's `prefillChunk`. */
+  /** Maximum number of rows in a step; default and upper limit: the model's `prefillChunk`. */
   readonly chunkTokens?: number;
-  /** Called after every step with the rows computed so far and in all. */
+  /** Called after every step with the number of rows computed so far and in total. */
   readonly onProgress?: (progress: { readonly doneTokens: number; readonly totalTokens: number }) => void;
 }
 
-/** What a queue needs of its model. */
+/** What the queue needs from its model. */
 export interface PrefillQueueHost {
   readonly lock: StepLock;
-  /** Most rows of a step. */
+  /** Maximum number of rows in a step. */
   readonly chunkTokens: number;
-  /** Runs one step; gives the choices of the parts that end their prompts. The lock is held. */
+  /** Runs one step; returns the choices of the parts that end their prompts. The lock is held. */
   step(parts: readonly PrefillPart[], options: StepOptions): Promise<Choice[]>;
 }
 
@@ -30,8 +30,8 @@ interface Request {
 }
 
 /**
- * Puts the prompts of independent callers into common steps: short ones share a step, and long ones take turns piece by
- * piece, so that none of them waits for all of another.
+ * Combines the prompts of independent callers into shared steps. Short prompts share a step and long ones take turns
+ * piece by piece, so that none has to wait until another is complete.
  */
 export class PrefillQueue {
   readonly #host: PrefillQueueHost;
@@ -42,7 +42,7 @@ export class PrefillQueue {
     this.#host = host;
   }
 
-  /** Computes jobs to their ends; gives the choice of the token after each. */
+  /** Computes all jobs; returns the choice of the token after each prompt. */
   prefill(jobs: readonly PrefillJob[], options: PrefillOptions): Promise<Choice[]> {
     return new Promise((resolve, reject) => {
       const totalTokens = remainingTokens(jobs);
@@ -64,7 +64,7 @@ export class PrefillQueue {
     this.#schedule();
   }
 
-  /** Drops requests that were aborted; the first of the others goes to the end of the line for the next step. */
+  /** Drops aborted requests. The first of the others moves to the end of the queue for the next step. */
   #take(): Request[] {
     const batch: Request[] = [];
     for (const request of this.#requests) {
@@ -105,7 +105,7 @@ export class PrefillQueue {
       options.onProgress?.({ doneTokens: totalTokens - remainingTokens(jobs), totalTokens });
       options.signal?.throwIfAborted();
     } catch (error) {
-      // A listener that fails, or an abort, ends its own prompts only.
+      // A failing listener or an abort ends only the prompts of its own request.
       this.#end(request, () => request.reject(error));
       return;
     }

@@ -26,7 +26,7 @@ function job(
 
 const causal = (length: number) => Array.from({ length }, (_, index) => index);
 
-/** Sizes of all steps of some jobs, as [begin, end) per job. */
+/** The sizes of all steps of some jobs, as [begin, end) per job. */
 function plan(jobs: PrefillJob[], maxRows: number): [number, number][][] {
   const steps: [number, number][][] = [];
   for (let parts = nextParts(jobs, maxRows); parts.length > 0; parts = nextParts(jobs, maxRows)) {
@@ -59,17 +59,17 @@ describe('nextParts', () => {
   });
 
   it('does not split an image whose rows see each other', () => {
-    // Positions 3 .. 6 are one image.
+    // Positions 3 to 6 are an image.
     expect(plan([job(0, [0, 1, 2, 6, 6, 6, 6, 7])], 5)).toEqual([[[0, 3]], [[3, 8]]]);
   });
 
-  it('gives an image that is larger than a chunk a step of its own', () => {
+  it('runs an image that is larger than a chunk in its own step', () => {
     expect(plan([job(0, [0, 4, 4, 4, 4, 5])], 3)).toEqual([[[0, 1]], [[1, 5]], [[5, 6]]]);
   });
 });
 
 describe('prefillStep', () => {
-  it('puts rows of several sequences side by side, with outputs where prompts end', () => {
+  it('combines rows of several sequences, with outputs where prompts end', () => {
     const jobs = [job(0, causal(2)), job(1, causal(5))];
     const step = prefillStep(nextParts(jobs, 4), 2);
     expect([...step.tokens]).toEqual([0, 1, 10, 11]);
@@ -80,7 +80,7 @@ describe('prefillStep', () => {
     expect(step.softIndex).toBeUndefined();
   });
 
-  it('numbers the soft tokens of the step from 0', () => {
+  it('numbers the soft tokens of a step from 0', () => {
     const soft = [null, Float32Array.of(1, 2), Float32Array.of(3, 4), null];
     const job0 = job(0, causal(4), soft);
     job0.sequence.push(0, 0);

@@ -4,12 +4,12 @@ import { SOFT_TOKENS_INPUT } from '../model/decoder.js';
 import type { PromptRows } from './prompt.js';
 import type { Sequence } from './sequence.js';
 
-/** A prompt on its way into a sequence. */
+/** A prompt that is being computed into a sequence. */
 export interface PrefillJob {
   readonly sequence: Sequence;
-  /** Rows from the sequence's length on are computed; earlier ones must be what the sequence holds. */
+  /** Rows from the sequence's length on are computed; earlier ones must match what the sequence holds. */
   readonly rows: PromptRows;
-  /** How the token after the prompt is chosen; default: greedy. */
+  /** How the token after the prompt is sampled; default: greedily. */
   readonly sampling?: SamplingParams;
 }
 
@@ -21,8 +21,8 @@ export interface PrefillPart {
 }
 
 /**
- * Chooses the rows of the next step: as many as `maxRows`, of the first unfinished jobs. An image whose rows see each other
- * is not split; when it alone is larger than `maxRows`, it makes a step of its own.
+ * Selects the rows of the next step: up to `maxRows`, from the first unfinished jobs. An image whose rows see each
+ * other is not split; if a single image is larger than `maxRows`, it gets a step of its own.
  */
 export function nextParts(jobs: readonly PrefillJob[], maxRows: number): PrefillPart[] {
   const parts: PrefillPart[] = [];
@@ -47,7 +47,7 @@ function partEnd(rows: PromptRows, begin: number, room: number, isFirst: boolean
   return rows.visibleEnd[begin - rows.begin]! + 1;
 }
 
-/** @throws InvalidArgumentError for a job whose rows do not continue its sequence */
+/** @throws InvalidArgumentError if the rows of a job do not continue its sequence */
 export function checkJob({ rows, sequence }: PrefillJob): void {
   if (rows.begin <= sequence.length && sequence.length < rows.end) return;
   throw new InvalidArgumentError({
@@ -57,7 +57,7 @@ export function checkJob({ rows, sequence }: PrefillJob): void {
   });
 }
 
-/** The step that computes `parts`. Parts that end their prompt have one output row each. */
+/** The step that computes `parts`. Each part that ends its prompt has one output row. */
 export function prefillStep(parts: readonly PrefillPart[], width: number): TokenStep {
   const slices = parts.map(({ job, begin, end }) => {
     const { rows, sequence } = job;

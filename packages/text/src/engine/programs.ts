@@ -2,29 +2,29 @@ import type { Device, Program, Value } from '@markbase/metal-runtime';
 import { LOGITS_OUTPUT, recordDecoder } from '../model/decoder.js';
 import type { Decoder } from '../model/layer.js';
 
-/** Name of the output of `Programs.observed` that holds the stream after `index` layers. */
+/** Name of the output of `Programs.observed` with the residual stream after `index` layers. */
 export function hiddenOutput(index: number): string {
   return `hidden.${index}`;
 }
 
-/** Name of the input of `Programs.copy`: the slot that each row is copied from. */
+/** Name of the input of `Programs.copy` with the slot that each row is copied from. */
 export const COPY_SOURCE_INPUT = 'source';
 
-/** What all programs of a model have in common. */
+/** Settings that all programs of a model share. */
 export interface ProgramSettings {
   readonly device: Device;
   readonly decoder: Decoder;
   readonly precision: 'high' | 'fast';
   readonly checkFinite: boolean;
   readonly fusions?: false | { without: readonly string[] };
-  /** Ids that are never chosen. */
+  /** Ids that are never sampled. */
   readonly suppressed: readonly number[];
   readonly maxSequences: number;
   /** Rows of a prefill step. */
   readonly prefillChunk: number;
 }
 
-/** The recorded programs of a model, each recorded when it is first needed. */
+/** The recorded programs of a model; each is recorded on first use. */
 export class Programs {
   readonly #settings: ProgramSettings;
   readonly #recorded = new Map<string, Program>();
@@ -33,7 +33,7 @@ export class Programs {
     this.#settings = settings;
   }
 
-  /** Fills caches, and gives logits and a token for the last rows of prompts. */
+  /** Fills the caches; outputs logits and a token for the last row of each prompt. */
   prefill(rows: number, hasSoftTokens: boolean): Program {
     const { prefillChunk, maxSequences } = this.#settings;
     const maxRows = rows <= prefillChunk ? prefillChunk : powerOfTwo(rows);
@@ -46,7 +46,7 @@ export class Programs {
     });
   }
 
-  /** One token of each of `width` sequences. */
+  /** One token for each of `width` sequences. */
   decode(width: number): Program {
     const maxRows = Math.min(powerOfTwo(width), this.#settings.maxSequences);
     return this.#record(`decode ${maxRows}`, {
@@ -58,7 +58,7 @@ export class Programs {
     });
   }
 
-  /** Copies what the caches of one slot hold at each row's position to the row's slot. */
+  /** Copies the cache contents of one slot, at each row's position, to the row's slot. */
   copy(): Program {
     const { device, decoder, precision, prefillChunk: maxRows } = this.#settings;
     return this.#once('copy', (label) =>
@@ -70,7 +70,7 @@ export class Programs {
     );
   }
 
-  /** Every row is an output, and the stream after every layer can be read: for verification. */
+  /** Every row is an output, and the residual stream after every layer can be read; for verification. */
   observed(rows: number, hasSoftTokens: boolean): Program {
     const maxRows = powerOfTwo(rows);
     return this.#record(`observed ${maxRows}${hasSoftTokens ? ' with soft tokens' : ''}`, {
@@ -95,7 +95,10 @@ export class Programs {
       rowsOfInterest: 'last' | 'all';
       maxSoftTokens: number;
       isObserved?: boolean;
-      /** An answer is the same at any load: prompts and tokens each have kernels of their own, whatever else runs. */
+      /**
+       * Selects kernels for prompts or for tokens, regardless of load, so that an answer never depends on what else
+       * runs.
+       */
       rowCount?: 'few' | 'many';
     },
   ): Program {
@@ -109,7 +112,7 @@ export class Programs {
     return this.#once(label, () =>
       device.record(options, (ops) => {
         const observe = (index: number, h: Value<'T', 'D'>) => {
-          // The reference's last hidden state is the one behind the final norm.
+          // The reference's last hidden state is the one after the final norm.
           const isLast = index === decoder.layers.length;
           const stream = isLast ? ops.rmsNorm(h, decoder.finalNorm, { eps: decoder.normEps }) : h;
           ops.output(hiddenOutput(index), stream);

@@ -31,14 +31,14 @@ function soft(kind: SoftTokens['kind'], rows: number, contentKey = 'a'): SoftTok
 }
 
 describe('promptRows', () => {
-  it('lays plain tokens out causally', () => {
+  it('lays out plain tokens causally', () => {
     const rows = promptRows(CONFIG, { ids: [5, 6, 7] }, LIMITS, 10);
     expect(rows).toMatchObject({ begin: 10, end: 13, keys: [5, 6, 7], soft: [null, null, null] });
     expect([...rows.visibleEnd]).toEqual([10, 11, 12]);
     expect([...rows.layerTokens]).toEqual([5, 6, 7]);
   });
 
-  it('lets the rows of an image see each other, and those of audio not', () => {
+  it('lets the rows of an image see each other, but not those of audio', () => {
     const prompt = {
       ids: [5, IMAGE, IMAGE, IMAGE, 6, AUDIO, AUDIO],
       media: [
@@ -53,7 +53,7 @@ describe('promptRows', () => {
     expect(rows.soft[2]).toEqual(Float32Array.of(2, 3));
   });
 
-  it('joins images that touch, as the reference does', () => {
+  it('joins adjacent images, as the reference does', () => {
     const media = [
       { begin: 1, softTokens: soft('image', 2, 'a') },
       { begin: 3, softTokens: soft('video', 2, 'b') },
@@ -62,7 +62,7 @@ describe('promptRows', () => {
     expect([...rows.visibleEnd]).toEqual([0, 4, 4, 4, 4]);
   });
 
-  it('keeps images causal where the configuration says so', () => {
+  it('keeps images causal if the configuration says so', () => {
     const config = { ...CONFIG, isBidirectionalInImages: false };
     const media = [{ begin: 0, softTokens: soft('image', 2) }];
     const rows = promptRows(config, { ids: [IMAGE, IMAGE], media }, LIMITS);
@@ -71,7 +71,7 @@ describe('promptRows', () => {
 
   it.each([
     ['an empty prompt', { ids: [] }],
-    ['an id outside of the vocabulary', { ids: [5, 100] }],
+    ['an id outside the vocabulary', { ids: [5, 100] }],
     ['a negative id', { ids: [-1] }],
     ['a fraction', { ids: [1.5] }],
     ['a placeholder without soft tokens', { ids: [IMAGE] }],
@@ -86,7 +86,7 @@ describe('promptRows', () => {
       { ids: [IMAGE], media: [{ begin: 0, softTokens: { ...soft('image', 1), width: 3 } }] },
     ],
     [
-      'an image that no step can hold',
+      'an image that does not fit in a step',
       { ids: new Array(5).fill(IMAGE), media: [{ begin: 0, softTokens: soft('image', 5) }] },
     ],
   ])('refuses %s', (_, prompt) => {

@@ -2,10 +2,10 @@ import { InvalidArgumentError } from '@markbase/core';
 import type { SoftTokens } from '@markbase/metal-runtime';
 import type { DecoderConfig } from '../model/config.js';
 
-/** Token ids, and what the placeholders among them stand for. */
+/** Token ids, and the media that the placeholders among them stand for. */
 export interface Prompt {
   readonly ids: ArrayLike<number>;
-  /** Spans of placeholders, in any order; every placeholder of `ids` must be covered. */
+  /** Spans of placeholders in any order. They must cover all placeholders in `ids`. */
   readonly media?: readonly MediaSpan[];
 }
 
@@ -15,38 +15,41 @@ export interface MediaSpan {
   readonly softTokens: SoftTokens;
 }
 
-/** Identifies what a position holds: a token id, or a row of some content. Equal keys at equal positions: equal caches. */
+/**
+ * Identifies what a position holds: a token id, or a row of some content. Equal keys at equal positions have equal
+ * cache entries.
+ */
 export type PositionKey = number | string;
 
-/** A prompt, laid out by position. Arrays are indexed by position - begin. */
+/** A prompt laid out by position. Arrays are indexed by position - begin. */
 export interface PromptRows {
-  /** 'exact': of what the caches hold, only rows that give the same bits as computing them again are re-used. */
+  /** 'exact': reuses only those rows of the caches that are bit for bit what computing them again would yield. */
   readonly reuse?: 'exact';
   /** Position of the first row in its sequence. */
   readonly begin: number;
   /** Position after the last row. */
   readonly end: number;
   readonly tokens: Int32Array;
-  /** Ids for the per-layer embedding: placeholders read the pad token (docs/gemma4.md section 2.3). */
+  /** Ids for the per-layer embedding; placeholders use the pad token (docs/gemma4.md section 2.3). */
   readonly layerTokens: Int32Array;
   /** Last position that a row sees in sliding layers: the end of its image, or itself (docs/gemma4.md section 2.8). */
   readonly visibleEnd: Int32Array;
   readonly keys: readonly PositionKey[];
-  /** The soft token of each row; null = an ordinary token. */
+  /** The soft token of each row; null for ordinary tokens. */
   readonly soft: readonly (Float32Array | null)[];
 }
 
 /** Limits that a prompt is checked against. */
 export interface PromptLimits {
-  /** Most rows of one step; an image whose rows see each other must fit. */
+  /** Maximum number of rows in a step; an image whose rows see each other must fit. */
   readonly maxStepTokens: number;
 }
 
 /**
- * Lays a prompt out by position.
+ * Lays out a prompt by position.
  *
  * @param begin position of the first token in its sequence
- * @throws InvalidArgumentError for ids outside the vocabulary, and for placeholders and media that do not match
+ * @throws InvalidArgumentError for ids outside the vocabulary, and if placeholders and media do not match
  */
 export function promptRows(
   config: DecoderConfig,
@@ -66,7 +69,7 @@ export function promptRows(
         argument: 'prompt.media',
         expected: 'soft tokens for every placeholder',
         received: `none for the placeholder ${id} at ${index}`,
-        hint: 'Expand each placeholder to as many ids as its medium has soft tokens, and pass them',
+        hint: 'Repeat each placeholder once per soft token of its medium, and pass the soft tokens in media',
       });
     }
   }
@@ -105,7 +108,7 @@ function placeMedia(
   if (width !== config.hiddenWidth) fail(`rows of width ${config.hiddenWidth}`, width);
   if (values.length !== rows * width) fail(`${rows * width} values`, values.length);
   if (!Number.isInteger(begin) || begin < 0 || begin + rows > tokens.length) {
-    fail(`a span inside the ${tokens.length} tokens of the prompt`, `${rows} rows at ${begin}`);
+    fail(`a span within the ${tokens.length} tokens of the prompt`, `${rows} rows at ${begin}`);
   }
   for (let row = 0; row < rows; row++) {
     const index = begin + row;
@@ -117,7 +120,7 @@ function placeMedia(
   }
 }
 
-/** Each maximal run of image or video placeholders sees itself to its end; everything else is causal. */
+/** Each maximal run of image or video placeholders sees itself up to its end; everything else is causal. */
 function visibleEnds(
   config: DecoderConfig,
   tokens: Int32Array,
@@ -138,7 +141,7 @@ function visibleEnds(
     if (runEnd - index >= limits.maxStepTokens) {
       throw new InvalidArgumentError({
         argument: 'prompt.media',
-        expected: `images of at most ${limits.maxStepTokens} soft tokens, apart from each other`,
+        expected: `at most ${limits.maxStepTokens} image or video placeholders in a row`,
         received: `a run of more than ${limits.maxStepTokens} placeholders`,
         hint: 'Load the model with a larger prefillChunk',
       });

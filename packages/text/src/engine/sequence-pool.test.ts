@@ -25,7 +25,7 @@ function fill(sequence: Sequence, keys: number[]): void {
 }
 
 describe('SequencePool', () => {
-  it('serves those who wait in the order in which they came', async () => {
+  it('serves waiting callers in the order in which they came', async () => {
     const pool = new SequencePool(2, LIMITS);
     const [a, b] = await pool.acquire([null, null]);
     const order: string[] = [];
@@ -41,7 +41,7 @@ describe('SequencePool', () => {
     expect(order).toEqual(['both', 'single']);
   });
 
-  it('lets go of a waiter that was aborted, and serves the next', async () => {
+  it('drops an aborted caller, and serves the next', async () => {
     const pool = new SequencePool(1, LIMITS);
     const held = await pool.acquire([null]);
     const controller = new AbortController();
@@ -53,13 +53,13 @@ describe('SequencePool', () => {
     expect(await next).toHaveLength(1);
   });
 
-  it('refuses more sequences than it has, and signals that are aborted already', async () => {
+  it('refuses more sequences than it has, and signals that are already aborted', async () => {
     const pool = new SequencePool(1, LIMITS);
     await expect(pool.acquire([null, null])).rejects.toThrow(/at most 1/);
     await expect(pool.acquire([null], AbortSignal.abort('gone'))).rejects.toBe('gone');
   });
 
-  it('hands out the sequence that holds most of a prompt, and truncates it', async () => {
+  it('hands out the sequence that holds most of a prompt, truncated', async () => {
     const pool = new SequencePool(3, LIMITS);
     const [a, b, c] = await pool.acquire([null, null, null]);
     fill(a!, [1, 2, 3, 4]);
@@ -73,7 +73,7 @@ describe('SequencePool', () => {
     expect(partly!.length).toBe(3);
   });
 
-  it('does not give a conversation away for a short beginning while another sequence is empty', async () => {
+  it('does not sacrifice a conversation for a short prefix while another sequence is empty', async () => {
     const pool = new SequencePool(2, LIMITS);
     const [a, b] = await pool.acquire([null, null]);
     fill(a!, [1, 2, 3, 4, 5, 6]);
@@ -86,7 +86,7 @@ describe('SequencePool', () => {
     expect(last!.length).toBe(2);
   });
 
-  it('empties a sequence that is taken without a prompt', async () => {
+  it('empties a sequence that is requested without a prompt', async () => {
     const pool = new SequencePool(1, LIMITS);
     const [a] = await pool.acquire([null]);
     fill(a!, [1, 2]);

@@ -8,14 +8,14 @@ interface Waiter {
 }
 
 /**
- * The sequences of a model. Who finds none free waits in line; what a sequence holds stays until it is handed out again.
- * More sequences than may be in use at once remember more prompts.
+ * The sequences of a model. Callers that find none free wait in line. A released sequence keeps its contents until it
+ * is handed out again, so having more sequences than may be in use at once means that more prompts are remembered.
  */
 export class SequencePool {
-  /** Most sequences in use at once. */
+  /** Maximum number of sequences in use at once. */
   readonly size: number;
   readonly #all: readonly Sequence[];
-  /** Free sequences, the one that was free for longest first. */
+  /** Free sequences; the one that has been free longest comes first. */
   readonly #idle: Sequence[];
   readonly #waiters: Waiter[] = [];
 
@@ -25,26 +25,26 @@ export class SequencePool {
     this.#idle = [...this.#all];
   }
 
-  /** Sequences that can be had without waiting. */
+  /** Number of sequences available without waiting. */
   get idleCount(): number {
     return this.#waiters.length > 0 ? 0 : this.#freeCount;
   }
 
-  /** Sequences that are handed out. */
+  /** Number of sequences in use. */
   get busyCount(): number {
     return this.#all.length - this.#idle.length;
   }
 
-  /** Positions that all sequences hold, in use or not. */
+  /** Positions held by all sequences, in use or not. */
   get heldTokens(): number {
     return this.#all.reduce((sum, { length }) => sum + length, 0);
   }
 
   /**
-   * Takes one sequence per entry, all at once, first come first served.
+   * Takes one sequence per entry, all at once, first come, first served.
    *
-   * @param prompts a prompt whose prefix may be re-used: the free sequence that holds most of it is truncated to that
-   *   prefix; null gives an empty sequence
+   * @param prompts a prompt whose prefix may be reused: the free sequence that holds most of it is truncated to that
+   *   prefix; null requests an empty sequence
    * @throws InvalidArgumentError for more entries than the pool has sequences; the signal's reason when aborted
    */
   async acquire(prompts: readonly (PromptRows | null)[], signal?: AbortSignal): Promise<Sequence[]> {
@@ -76,13 +76,16 @@ export class SequencePool {
     });
   }
 
-  /** Gives sequences back; they keep what they hold. */
+  /** Releases sequences; they keep their contents. */
   release(sequences: readonly Sequence[]): void {
     this.#idle.push(...sequences);
     this.#serve();
   }
 
-  /** The sequence, in use or not, that holds most of a prompt beside `own`; null when none holds more than `own` does. */
+  /**
+   * The sequence, in use or not, that holds the longest prefix of a prompt, if it is longer than what `own` holds; else
+   * null.
+   */
   longestPrefix(rows: PromptRows, own: Sequence): { source: Sequence; length: number } | null {
     let best = { source: own, length: own.length };
     for (const source of this.#all) {
@@ -121,7 +124,7 @@ export class SequencePool {
     }));
     const best = candidates.reduce((a, b) => (b.length > a.length ? b : a));
     const empty = candidates.find(({ sequence }) => sequence.length === 0);
-    // A short common beginning, such as a system prompt, is not worth the rest of another conversation.
+    // A short common prefix, such as a system prompt, does not justify discarding the rest of another conversation.
     const isWorthIt = best.length * 2 > best.sequence.length;
     if (best.length > 0 && (isWorthIt || !empty)) return best;
     return empty ?? candidates[0]!;

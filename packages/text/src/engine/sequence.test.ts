@@ -28,14 +28,14 @@ function filled(keys: (number | string)[], visibleEnd?: number[]): Sequence {
 const range = (length: number) => Array.from({ length }, (_, index) => index + 1);
 
 describe('Sequence', () => {
-  it('re-uses the longest common prefix and leaves one token to compute', () => {
+  it('reuses the longest common prefix and leaves one token to compute', () => {
     expect(filled([1, 2, 3]).reusablePrefix(rowsOf([1, 2, 9, 9]))).toBe(2);
     expect(filled([1, 2, 3]).reusablePrefix(rowsOf([1, 2, 3, 4]))).toBe(3);
     expect(filled([1, 2, 3]).reusablePrefix(rowsOf([1, 2, 3]))).toBe(2);
     expect(filled([1, 2, 3]).reusablePrefix(rowsOf([7, 2, 3]))).toBe(0);
   });
 
-  it('re-uses exactly what prompts computed, up to the first row that they did not', () => {
+  it('reuses only rows that prompts computed, up to the first other row', () => {
     const exact = { reuse: 'exact' as const };
     const sequence = filled([1, 2, 3]);
     sequence.push(4, 3, false);
@@ -52,33 +52,33 @@ describe('Sequence', () => {
     expect(sequence.reusablePrefix({ ...rows, ...exact })).toBe(4);
   });
 
-  it('tells images with the same placeholders apart', () => {
+  it('distinguishes images with the same placeholders', () => {
     const first = filled([1, 'image:a:0', 'image:a:1', 2]);
     expect(first.reusablePrefix(rowsOf([1, 'image:b:0', 'image:b:1', 2]))).toBe(1);
     expect(first.reusablePrefix(rowsOf([1, 'image:a:0', 'image:a:1', 2, 3]))).toBe(4);
   });
 
-  it('never ends a prefix inside of an image whose rows see each other', () => {
+  it('never ends a prefix inside an image whose rows see each other', () => {
     const ends = [0, 3, 3, 3, 4];
     const old = filled([1, 'a:0', 'a:1', 'b:0', 2], ends);
     expect(old.reusablePrefix(rowsOf([1, 'a:0', 'a:1', 'c:0', 2], ends))).toBe(1);
-    // The same rows, but here the image ends earlier: its rows saw less.
+    // The same rows, but here the image ends earlier, so its rows saw less.
     expect(old.reusablePrefix(rowsOf([1, 'a:0', 'a:1', 7, 2], [0, 2, 2, 3, 4]))).toBe(1);
-    // The last row is computed anyway, so an image at the end is computed whole.
+    // The last row is computed in any case, so an image at the end is computed as a whole.
     expect(old.reusablePrefix(rowsOf([1, 'a:0', 'a:1', 'b:0'], [0, 3, 3, 3]))).toBe(1);
   });
 
   it('refuses a prefix whose window was overwritten', () => {
-    // 20 positions written, 12 kept: 8 .. 19. A token at n sees n - 7 .. n.
+    // 20 positions written, 12 kept: 8 to 19. A token at n sees n - 7 to n.
     const sequence = filled(range(20));
     expect(sequence.reusablePrefix(rowsOf([...range(15), 99]))).toBe(15);
     expect(sequence.reusablePrefix(rowsOf([...range(14), 99]))).toBe(0);
-    expect(() => sequence.truncate(14)).toThrow(/predecessors/);
+    expect(() => sequence.truncate(14)).toThrow(/whose previous 7 positions/);
     sequence.truncate(15);
     expect(sequence.length).toBe(15);
   });
 
-  it('remembers what a failed step may have overwritten', () => {
+  it('remembers that a failed step may have overwritten positions', () => {
     const sequence = filled(range(12));
     sequence.markWritten(20);
     expect(sequence.length).toBe(12);

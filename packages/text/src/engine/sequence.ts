@@ -1,26 +1,26 @@
 import { InvalidArgumentError } from '@markbase/core';
 import type { PositionKey, PromptRows } from './prompt.js';
 
-/** What a sequence needs to know about the caches. */
+/** Properties of the caches that a sequence depends on. */
 export interface SequenceLimits {
-  /** Most positions of a sequence. */
+  /** Maximum number of positions in a sequence. */
   readonly contextTokens: number;
-  /** Positions that the smallest cache holds; older ones are overwritten. */
+  /** Number of positions in the smallest cache; older ones are overwritten. */
   readonly smallestCapacityTokens: number;
-  /** Keys that a query of a sliding layer sees, itself included. */
+  /** Number of keys that a query of a sliding layer sees, including its own. */
   readonly windowTokens: number;
 }
 
-/** One slot of the caches: which positions it holds, and what they stand for. */
+/** One slot of the caches: the positions it holds, and what they stand for. */
 export class Sequence {
   /** Number of the slot. */
   readonly slot: number;
   readonly #limits: SequenceLimits;
   readonly #keys: PositionKey[] = [];
   readonly #visibleEnds: number[] = [];
-  /** Position after the last one that was written since the sequence was empty, valid or not. */
+  /** Position after the last one written since the sequence was empty, whether that write succeeded or not. */
   #writtenEnd = 0;
-  /** Positions before it hold what a prompt of the same tokens would compute, to the last bit. */
+  /** Positions before this one hold bit for bit what a prompt with the same tokens would compute. */
   #exactEnd = 0;
 
   constructor(slot: number, limits: SequenceLimits) {
@@ -28,14 +28,14 @@ export class Sequence {
     this.#limits = limits;
   }
 
-  /** Positions whose keys and values are in the caches; the next token goes to this position. */
+  /** Number of positions whose keys and values are in the caches; the next token goes to this position. */
   get length(): number {
     return this.#keys.length;
   }
 
   /**
-   * How much of a prompt needs no computation: its longest prefix that the caches hold. At least the last token is left
-   * to compute, an image whose rows see each other is never split, and 0 comes back when sliding layers have already
+   * How much of a prompt needs no computation: its longest prefix that the caches hold. At least the last token remains
+   * to be computed, and an image whose rows see each other is never split. Returns 0 if sliding layers have already
    * overwritten what the first new token must see.
    *
    * @param rows a prompt from position 0
@@ -57,15 +57,15 @@ export class Sequence {
   }
 
   /**
-   * Forgets everything from position `length` on.
+   * Drops everything from position `length` on.
    *
-   * @throws InvalidArgumentError when sliding layers no longer hold the positions before it
+   * @throws InvalidArgumentError if sliding layers no longer hold the positions before it
    */
   truncate(length: number): void {
     if (!Number.isInteger(length) || length < 0 || length > this.length || !this.#isIntact(length)) {
       throw new InvalidArgumentError({
         argument: 'length',
-        expected: `0, or a position of which the sliding layers still hold ${this.#limits.windowTokens - 1} predecessors`,
+        expected: `0, or a position whose previous ${this.#limits.windowTokens - 1} positions the sliding layers still hold`,
         received: length,
         hint: 'Truncate to 0 and prefill again',
       });
@@ -76,7 +76,7 @@ export class Sequence {
     if (length === 0) this.#writtenEnd = 0;
   }
 
-  /** Takes over what the first `length` positions of `source` hold, once their keys and values have been copied. */
+  /** Takes over the first `length` positions of `source` after their keys and values have been copied. */
   adopt(source: Sequence, length: number): void {
     this.#keys.splice(0, Number.POSITIVE_INFINITY, ...source.#keys.slice(0, length));
     this.#visibleEnds.splice(0, Number.POSITIVE_INFINITY, ...source.#visibleEnds.slice(0, length));
@@ -84,15 +84,15 @@ export class Sequence {
     this.#exactEnd = Math.min(source.#exactEnd, length);
   }
 
-  /** Notes that a step is about to write positions up to `end`, whether it succeeds or not. */
+  /** Records that a step is about to write positions up to `end`, whether it succeeds or not. */
   markWritten(end: number): void {
     this.#writtenEnd = Math.max(this.#writtenEnd, end);
   }
 
   /**
-   * Adds the position that a step has just filled.
+   * Adds the position that a step has just written.
    *
-   * @param isExact the step computes what a prompt of the same tokens would
+   * @param isExact the step computed the same bits as a prompt with these tokens would
    */
   push(key: PositionKey, visibleEnd: number, isExact = true): void {
     if (isExact && this.#exactEnd === this.length) this.#exactEnd++;
@@ -100,7 +100,7 @@ export class Sequence {
     this.#visibleEnds.push(visibleEnd);
   }
 
-  /** True when all positions that a token at `length` sees in a sliding layer are still there. */
+  /** True if the caches still hold all positions that a token at `length` sees in a sliding layer. */
   #isIntact(length: number): boolean {
     const { smallestCapacityTokens, windowTokens } = this.#limits;
     const oldest = Math.max(0, this.#writtenEnd - smallestCapacityTokens);

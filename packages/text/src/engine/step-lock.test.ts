@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { StepLock } from './step-lock.js';
 
 describe('StepLock', () => {
-  it('runs one task at a time, and lets prompts and tokens take turns', async () => {
+  it('runs one task at a time, and alternates prompts and tokens', async () => {
     const lock = new StepLock();
     const order: string[] = [];
     let running = 0;
@@ -22,7 +22,7 @@ describe('StepLock', () => {
     expect(order).toEqual(['p1', 'd1', 'p2', 'd2', 'p3']);
   });
 
-  it('goes on after a task that fails, at once or later', async () => {
+  it('continues after a task that fails, synchronously or later', async () => {
     const lock = new StepLock();
     const failed = lock.run(() => Promise.reject(new RangeError('no')));
     const next = lock.run(async () => 7);

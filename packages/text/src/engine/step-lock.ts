@@ -1,16 +1,16 @@
-/** What a step is for. */
+/** The purpose of a step. */
 export type StepKind = 'prompt' | 'decode';
 
 /**
- * Lets the steps of a model run one after the other. While both kinds wait they take turns, so that a running answer waits
- * for one piece of other prompts at most between two of its tokens; within a kind, first come is first served.
+ * Runs the steps of a model one after the other. While both kinds are waiting they alternate, so that between two
+ * tokens a running answer waits for at most one piece of other prompts. Within a kind: first come, first served.
  */
 export class StepLock {
   readonly #waiting: Record<StepKind, (() => Promise<void>)[]> = { prompt: [], decode: [] };
   #last: StepKind = 'prompt';
   #isBusy = false;
 
-  /** Runs `task` when its turn comes; a task that fails does not hold up the others. */
+  /** Runs `task` when its turn comes; a failing task does not hold up the others. */
   run<Result>(task: () => Promise<Result>, kind: StepKind = 'prompt'): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting[kind].push(() => task().then(resolve, reject));

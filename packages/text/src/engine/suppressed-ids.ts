@@ -1,7 +1,9 @@
 import type { Checkpoint } from '@markbase/loader';
 import type { DecoderConfig } from '../model/config.js';
 
-/** Placeholders and their delimiters have trained rows in the tied head, but are no text (docs/gemma4.md section 8.6). */
+/**
+ * Placeholders and their delimiters have trained rows in the tied head, but are not text (docs/gemma4.md section 8.6).
+ */
 export function suppressedIds({ placeholders }: DecoderConfig, { generation }: Checkpoint): number[] {
   const { image, video, audio, delimiters } = placeholders;
   const ids = [image, video, audio, ...delimiters, ...generation.suppressTokenIds];

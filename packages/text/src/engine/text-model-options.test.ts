@@ -7,7 +7,7 @@ const CPU = { kind: 'cpu', totalMemoryBytes: 128e9 } as const;
 const CONFIG = { maxPositions: 131072, isBidirectionalInImages: false } as DecoderConfig;
 
 describe('checkedSettings', () => {
-  it('has defaults that fit on a small machine', () => {
+  it('has defaults that suit a small machine', () => {
     expect(checkedSettings(CONFIG, {}, CPU)).toEqual({
       precision: 'fast',
       contextTokens: 8192,
@@ -31,7 +31,7 @@ describe('checkedSettings', () => {
     expect(chunkOn('metal', 128e9)).toBe(512);
   });
 
-  it('leaves room for the largest image where its rows see each other', () => {
+  it('leaves room for the largest image if its rows see each other', () => {
     const config = { ...CONFIG, isBidirectionalInImages: true };
     expect(checkedSettings(config, {}, CPU).maxStepTokens).toBe(1120);
     expect(checkedSettings(config, { contextTokens: 700 }, CPU).maxStepTokens).toBe(700);

@@ -7,37 +7,37 @@ import type { DecoderConfig } from '../model/config.js';
 
 /** Options of `TextModel.load`. */
 export interface TextModelOptions extends UploadProgressOptions {
-  /** 'high': float32 everywhere. 'fast', the default: reduced precision where the device gains from it. */
+  /** 'high': float32 everywhere. 'fast' (default): reduced precision where the device benefits from it. */
   readonly precision?: 'high' | 'fast';
-  /** Most tokens of a prompt and its answer; default: what the model was trained for, but at most 8192. */
+  /** Maximum number of tokens in a prompt and its answer; default: the model's trained length, but at most 8192. */
   readonly contextTokens?: number;
-  /** Sequences that run at once; default 1. Caches grow with it. */
+  /** Sequences that run at once; default 1. The caches grow accordingly. */
   readonly maxSequences?: number;
   /**
-   * Sequences beyond `maxSequences` that remember prompts, so that requests with a common beginning compute it once; default
-   * 0. Each takes the caches of one sequence; see `TextModel.sequenceBytes`.
+   * Sequences beyond `maxSequences` that remember prompts, so that a common prefix of several requests is computed
+   * once; default 0. Each takes as much cache memory as one sequence; see `TextModel.sequenceBytes`.
    */
   readonly rememberedSequences?: number;
-  /** Prompt tokens of one step; default 512, and 2048 on NVIDIA GPUs with at least 64 GB. */
+  /** Prompt tokens per step; default 512, or 2048 on NVIDIA GPUs with at least 64 GB. */
   readonly prefillChunk?: number;
-  /** Feed-forward block of models with experts; see @markbase/moe. */
+  /** Feed-forward block for models with experts; see @markbase/moe. */
   readonly feedForward?: FeedForwardFactory<Checkpoint>;
-  /** Looks for NaN and infinity after every operation; a step then fails with NonFiniteError. Slow. */
+  /** Checks for NaN and infinity after every operation; a step then fails with NonFiniteError. Slow. */
   readonly checkFinite?: boolean;
-  /** Fusions that the recorder leaves out, false for all; for tests and measurements. */
+  /** Fusions to disable, or false to disable all; for tests and measurements. */
   readonly fusions?: false | { readonly without: readonly string[] };
-  /** Tokenizer and chat template on their way; default: loaded when first needed. */
+  /** Tokenizer and chat template that are already being loaded; default: loaded on first use. */
   readonly language?: Promise<Language>;
 }
 
-/** Options of a model after defaults and checks. */
+/** Options of a model with defaults filled in, checked. */
 export interface TextModelSettings {
   readonly precision: 'high' | 'fast';
   readonly contextTokens: number;
   readonly maxSequences: number;
   readonly rememberedSequences: number;
   readonly prefillChunk: number;
-  /** Most rows of one sequence in a step: a chunk, or an image whose rows see each other. */
+  /** Maximum number of rows of one sequence in a step: a chunk, or an image whose rows see each other. */
   readonly maxStepTokens: number;
   readonly checkFinite: boolean;
   readonly fusions?: false | { without: readonly string[] };
@@ -45,13 +45,13 @@ export interface TextModelSettings {
 
 const DEFAULT_CONTEXT_TOKENS = 8192;
 const DEFAULT_PREFILL_CHUNK = 512;
-/** On GPUs whose multiprocessors fewer rows do not fill, and whose memory has room for the caches and buffers of a longer step. */
+/** For GPUs that fewer rows do not fully occupy, with enough memory for the caches and buffers of a longer step. */
 const LARGE_PREFILL_CHUNK = 2048;
 const LARGE_MEMORY_BYTES = 64e9;
-/** The largest budget of soft tokens for one image (docs/gemma4.md section 3.1). */
+/** The largest soft-token budget of an image (docs/gemma4.md section 3.1). */
 const LARGEST_IMAGE_TOKENS = 1120;
 
-/** Completes and checks the options of a model on a device. @throws InvalidArgumentError */
+/** Fills in defaults and checks the options of a model on a device. @throws InvalidArgumentError */
 export function checkedSettings(
   config: DecoderConfig,
   options: TextModelOptions,

@@ -25,7 +25,7 @@ const PROMPT: PromptRows = {
   soft: [null, null],
 };
 
-/** Feeds the text, in which control tokens count, token by token, as a model would write it. */
+/** Feeds the text token by token, as a model would write it; control tokens are recognised. */
 function answer(
   text: string | number[],
   options: Partial<AnswerOptions> = {},
@@ -65,7 +65,7 @@ const finishOf = (events: GenerateEvent[]) => {
 };
 
 describe('Answer', () => {
-  it('ends at the end of the turn, which is no text', () => {
+  it('ends at the end-of-turn token, which is not text', () => {
     const { events } = answer('the weather<turn|>');
     expect(textOf(events)).toBe('the weather');
     expect(finishOf(events)).toMatchObject({
@@ -76,7 +76,7 @@ describe('Answer', () => {
     });
   });
 
-  it('gives whole characters only, and one replacement for a broken one', () => {
+  it('emits whole characters only, and a replacement for an invalid one', () => {
     const { events } = answer('né 🙂<turn|>');
     const pieces = events.flatMap((event) => (event.type === 'text' ? [event.text] : []));
     expect(pieces.join('')).toBe('né 🙂');
@@ -94,11 +94,11 @@ describe('Answer', () => {
     expect(run.tokens.length).toBe(tokenizer.encode('one two th').length);
   });
 
-  it('shows what only looked like the beginning of a stop string', () => {
+  it('shows text that only looked like the start of a stop string', () => {
     expect(textOf(answer('one two<turn|>', { stop: ['two three'] }).events)).toBe('one two');
   });
 
-  it('separates reasoning, in which stop strings do not count', () => {
+  it('separates reasoning, in which stop strings have no effect', () => {
     const { events } = answer('<|channel>thought\nstop here\n<channel|>go on<turn|>', { stop: ['here'] });
     expect(textOf(events, 'reasoning')).toBe('stop here');
     expect(textOf(events)).toBe('go on');
@@ -108,7 +108,7 @@ describe('Answer', () => {
     );
   });
 
-  it('reports tool calls with ids of their own, and finishes with tool-calls', () => {
+  it('reports tool calls with unique ids, and finishes with tool-calls', () => {
     const call = '<|tool_call>call:get_weather{city:<|"|>Paris<|"|>,days:2}<tool_call|>';
     const { events } = answer(`${call}${call}<|tool_response>`);
     const calls = events.flatMap((event) => (event.type === 'tool-call' ? [event] : []));
@@ -120,7 +120,7 @@ describe('Answer', () => {
     expect(finishOf(events)).toMatchObject({ reason: 'tool-calls' });
   });
 
-  it('ends behind the first call when only one is wanted', () => {
+  it('ends after the first call if only one is allowed', () => {
     const calls = '<|tool_call>call:a{}<tool_call|><|tool_call>call:b{}<tool_call|><|tool_response>';
     const names = (options: Partial<AnswerOptions>) =>
       answer(calls, options).events.flatMap((event) =>
@@ -130,7 +130,7 @@ describe('Answer', () => {
     expect(names({ parallelToolCalls: false })).toEqual(['a', 'finish']);
   });
 
-  it('counts the tokens of thoughts, delimiters included', () => {
+  it('counts reasoning tokens, including delimiters', () => {
     const { events, run } = answer('<|channel>thought\nhm<channel|>Yes<turn|>');
     const { usage } = events.at(-1) as { usage: { reasoningTokens: number; completionTokens: number } };
     expect(usage.completionTokens).toBe(run.tokens.length);
@@ -145,7 +145,7 @@ describe('Answer', () => {
     expect(finishOf(short.events)).toMatchObject({ reason: 'length', usage: { completionTokens: 2 } });
   });
 
-  it('reports every token with its text when asked', () => {
+  it('reports every token with its text on request', () => {
     const { events } = answer('ab<turn|>', { logprobs: true });
     const tokens = events.flatMap((event) => (event.type === 'token' ? [event] : []));
     expect(tokens.map(({ text }) => text)).toEqual(['a', 'b', '<turn|>']);

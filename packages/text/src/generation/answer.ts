@@ -7,18 +7,18 @@ import type { Language } from '../language.js';
 import type { FinishReason, GeneratedToken, GenerateEvent, TokenPart } from './events.js';
 import type { TokenRun } from './token-run.js';
 
-/** What an answer needs to know beside its tokens. */
+/** Options of `Answer`, besides its tokens. */
 export interface AnswerOptions {
   readonly stop?: readonly string[];
   readonly logprobs?: boolean;
   readonly parallelToolCalls?: boolean;
-  /** The prompt ends inside of an open thought. */
+  /** The prompt ends inside an open thought. */
   readonly isReasoningOpen: boolean;
-  /** `performance.now()` of the call. */
+  /** `performance.now()` at the time of the call. */
   readonly startMs: number;
 }
 
-/** Reads the tokens of one run: gives events, and stops the run at stop strings and at the end of the turn. */
+/** Turns the tokens of a run into events, and stops the run at stop strings and at the end of the turn. */
 export class Answer {
   readonly run: TokenRun;
   readonly #language: Language | null;
@@ -45,7 +45,7 @@ export class Answer {
     this.#startMs = options.startMs;
   }
 
-  /** Takes a token that the run has accepted. After the last one the events end with `finish`. */
+  /** Takes a token that the run has accepted. The events after the last token end with `finish`. */
   push(choice: Choice): GenerateEvent[] {
     this.#firstTokenMs ??= performance.now() - this.#startMs;
     const part = this.#partOf(choice.token);
@@ -71,7 +71,7 @@ export class Answer {
   }
 
   #parse(token: number): readonly ResponseEvent[] {
-    // A stop token that a caller chose may be ordinary text; control tokens tell the parser how the turn ended.
+    // A stop token that the caller chose may be ordinary text. Control tokens tell the parser how the turn ended.
     const isHidden = token === this.run.stopToken && !this.#language?.tokenizer.isSpecial(token);
     if (isHidden || !this.#parser) return [];
     const { part } = this.#parser;
@@ -80,7 +80,7 @@ export class Answer {
     return events;
   }
 
-  /** Applies stop strings to text, and gives calls their ids. Nothing follows a stop string. */
+  /** Applies stop strings to text and assigns ids to calls. Nothing follows a stop string. */
   #shown(parsed: readonly ResponseEvent[]): GenerateEvent[] {
     const events: GenerateEvent[] = [];
     for (const event of parsed) {

@@ -1,27 +1,27 @@
 /** Why an answer ended. */
 export type FinishReason = 'stop' | 'length' | 'tool-calls';
 
-/** Tokens that an answer cost. */
+/** Token counts of an answer. */
 export interface Usage {
   readonly promptTokens: number;
-  /** Generated tokens, the stop token included. */
+  /** Generated tokens, including the stop token. */
   readonly completionTokens: number;
-  /** Generated tokens of the thinking channel, its delimiters included; part of `completionTokens`. */
+  /** Generated tokens of the thinking channel, including its delimiters; part of `completionTokens`. */
   readonly reasoningTokens: number;
-  /** Prompt tokens that were in the caches already; part of `promptTokens`. */
+  /** Prompt tokens found in the caches; part of `promptTokens`. */
   readonly cachedTokens: number;
 }
 
-/** How long an answer took, measured from the call. */
+/** Duration of an answer, measured from the call. */
 export interface Timings {
-  /** Until the first token, waiting in line included. */
+  /** Time to the first token, including the time spent waiting. */
   readonly firstTokenMs: number;
   readonly totalMs: number;
 }
 
-/** A call of a tool that the model made. */
+/** A tool call made by the model. */
 export interface GeneratedToolCall {
-  /** Connects the tool's result with this call. */
+  /** Links the tool's result to this call. */
   readonly id: string;
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
@@ -31,17 +31,17 @@ export interface GeneratedToolCall {
   readonly raw: string;
 }
 
-/** What a generated token belongs to; `control` is what separates the others and ends the answer. */
+/** What a generated token belongs to; `control` tokens separate the other parts and end the answer. */
 export type TokenPart = 'text' | 'reasoning' | 'tool-call' | 'control';
 
-/** One generated token; its text may be part of a character, or none. */
+/** One generated token. Its text may be part of a character, or empty. */
 export interface GeneratedToken {
   readonly part: TokenPart;
   readonly token: number;
   readonly text: string;
   /** Natural log-probability. */
   readonly logprob: number;
-  /** Best first. */
+  /** The likeliest tokens, best first. */
   readonly topLogprobs: readonly {
     readonly token: number;
     readonly text: string;
@@ -49,20 +49,20 @@ export interface GeneratedToken {
   }[];
 }
 
-/** How an answer ended and what it cost. */
+/** How an answer ended, and its cost. */
 export interface Finish {
   readonly reason: FinishReason;
   /** The stop string that ended the answer, if one did. */
   readonly stop: string | null;
   readonly usage: Usage;
   readonly timings: Timings;
-  /** Gives the same answer again. */
+  /** Seed that reproduces the answer. */
   readonly seed: number;
   /** What an application should know: calls of tools that could not be read, which are part of the text. */
   readonly warnings: readonly string[];
 }
 
-/** What happens while an answer is generated. Text and reasoning arrive in whole characters. */
+/** An event during generation. Text and reasoning arrive in whole characters. */
 export type GenerateEvent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'reasoning'; readonly text: string }
@@ -71,12 +71,12 @@ export type GenerateEvent =
   | ({ readonly type: 'token' } & GeneratedToken)
   | ({ readonly type: 'finish' } & Finish);
 
-/** A whole answer. */
+/** A complete answer. */
 export interface GenerateResult {
   readonly text: string;
   readonly reasoning: string;
   readonly toolCalls: readonly GeneratedToolCall[];
-  /** Ids of the answer, the stop token included. */
+  /** Ids of the answer, including the stop token. */
   readonly tokens: readonly number[];
   readonly finishReason: FinishReason;
   /** The stop string that ended the answer, if one did. */
@@ -86,6 +86,6 @@ export interface GenerateResult {
   readonly seed: number;
   /** See `Finish`. */
   readonly warnings: readonly string[];
-  /** Every token, with `logprobs`. */
+  /** Every token; only with `logprobs`. */
   readonly logprobs?: readonly GeneratedToken[];
 }

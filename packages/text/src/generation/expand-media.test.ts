@@ -36,7 +36,7 @@ function expand(content: ChatMessage['content']) {
 }
 
 describe('expandMedia', () => {
-  it('puts as many placeholders as soft tokens between their delimiters', () => {
+  it('writes one placeholder per soft token, between delimiters', () => {
     const image = soft('image', 3);
     const { ids, media } = expand([
       { type: 'image', softTokens: image },
@@ -54,7 +54,7 @@ describe('expandMedia', () => {
     }
   });
 
-  it('writes a video as frames with their times', () => {
+  it('writes a video as frames with their timestamps', () => {
     const frames = [0, 61.9].map((timestampSeconds) => ({ timestampSeconds, softTokens: soft('video', 2) }));
     const { ids, media } = expand([{ type: 'video', frames }]);
     expect(tokenizer.decode(Array.from(ids))).toContain(
@@ -75,7 +75,7 @@ describe('expandMedia', () => {
 
   it.each([
     ['an image without soft tokens', { type: 'image' }],
-    ['no soft tokens but null', { type: 'image', softTokens: null }],
+    ['null instead of soft tokens', { type: 'image', softTokens: null }],
     ['soft tokens of another kind', { type: 'audio', softTokens: soft('image', 1) }],
     ['a video without frames', { type: 'video', frames: [] }],
   ] as const)('refuses %s', (_, part) => {

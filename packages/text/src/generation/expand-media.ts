@@ -5,23 +5,23 @@ import type { ChatMessage, EncodedChat, MediaPart } from '../chat/index.js';
 import type { MediaSpan, Prompt } from '../engine/prompt.js';
 import type { Tokenizer } from '../tokenizer/index.js';
 
-/** An image or a sound as a message part: what its tower made of it. */
+/** An image or a sound as a message part, with the output of its tower. */
 export interface SoftTokensPart extends MediaPart {
   readonly type: 'image' | 'audio';
   readonly softTokens: SoftTokens;
 }
 
-/** A video as a message part: its frames, each with its time. */
+/** A video as a message part: frames with their timestamps. */
 export interface VideoPart extends MediaPart {
   readonly type: 'video';
   readonly frames: readonly { readonly timestampSeconds: number; readonly softTokens: SoftTokens }[];
 }
 
 /**
- * Replaces the one placeholder of every medium by as many as it has soft tokens, between its delimiters; a video becomes
- * a line of frames with their times (docs/gemma4.md sections 3.5 and 3.6).
+ * Replaces the single placeholder of every medium with one placeholder per soft token, between delimiters. A video
+ * becomes a series of frames with their timestamps (docs/gemma4.md sections 3.5 and 3.6).
  *
- * @throws InvalidArgumentError for parts without soft tokens and for media that the model has no tokens for
+ * @throws InvalidArgumentError for parts without soft tokens, and for media that the model has no tokens for
  */
 export function expandMedia(
   encoded: EncodedChat,
@@ -37,7 +37,7 @@ export function expandMedia(
       argument: 'messages',
       expected: `media for the ${encoded.media.length} placeholders that the chat template renders`,
       received: `${parts.length} media`,
-      hint: 'The template leaves media of some roles out: put them into a user message',
+      hint: 'The template drops media of some roles: put them into a user message',
     });
   }
   const expander = new MediaExpander(tokenizer, tokens);
@@ -84,7 +84,7 @@ class MediaExpander {
         argument: `medium ${index} of the messages`,
         expected: kind === 'video' ? 'frames with their soft tokens' : `soft tokens of kind ${kind}`,
         received: softTokens?.kind,
-        hint: 'Run the medium through its tower first',
+        hint: 'Encode the medium first',
       });
     }
     const { beginAudio, endAudio, beginImage, endImage } = this.#tokens;
@@ -104,7 +104,7 @@ class MediaExpander {
   }
 }
 
-/** MM:SS, both cut off. */
+/** MM:SS, both rounded down. */
 function minutesAndSeconds(seconds: number): string {
   const two = (value: number) => String(Math.floor(value)).padStart(2, '0');
   return `${two(seconds / 60)}:${two(seconds % 60)}`;

@@ -3,7 +3,7 @@ import type { ResponseFormat, ToolChoice } from '../constraint/answer-grammar.js
 import type { Prompt } from '../engine/prompt.js';
 import type { TokenOptions } from './token-options.js';
 
-/** What to answer, and how. Either `messages` or `prompt` is given. */
+/** What to answer and how. Exactly one of `messages` and `prompt` must be given. */
 export interface GenerateOptions extends TokenOptions {
   /**
    * A conversation, rendered with the checkpoint's chat template. Media parts carry their soft tokens. A message of the
@@ -15,21 +15,21 @@ export interface GenerateOptions extends TokenOptions {
   /** Tools that the model may call. */
   readonly tools?: readonly ToolDefinition[] | null;
   /**
-   * Holds the text of the answer to a format, token by token: a JSON object, or JSON that a schema describes. The answer is
-   * then valid in any case, also when `maxTokens` ends it.
+   * Constrains the text of the answer, token by token, to a JSON object or to JSON that satisfies a schema. The answer
+   * is always valid, even if `maxTokens` ends it.
    */
   readonly responseFormat?: ResponseFormat;
-  /** Whether the model may, must not or must call tools, or which one; default 'auto'. */
+  /** Whether the model may, must not or must call a tool, or the tool that it must call; default 'auto'. */
   readonly toolChoice?: ToolChoice;
-  /** Whether one answer may call several tools; default true. False ends the answer behind its first call. */
+  /** Whether an answer may call several tools; default true. If false, the answer ends after its first call. */
   readonly parallelToolCalls?: boolean;
   /** Lets the model think before it answers; default false. */
   readonly enableThinking?: boolean;
-  /** Most tokens of the thinking channel; a thought that reaches it is ended there. Default: no limit of its own. */
+  /** Maximum number of tokens in the thinking channel; thinking ends there. Default: no separate limit. */
   readonly maxThinkingTokens?: number;
   /** Keeps the reasoning of older messages with tool calls in the prompt; default false. */
   readonly preserveThinking?: boolean;
-  /** Strings that end the answer; they are not part of it. Reasoning is not searched. */
+  /** Strings that end the answer, without being part of it. They have no effect in reasoning. */
   readonly stop?: readonly string[];
   /** Reports every token with its log-probability. */
   readonly logprobs?: boolean;

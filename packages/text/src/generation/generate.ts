@@ -13,10 +13,10 @@ export interface BatchEvent {
 }
 
 /**
- * Answers one prompt; gives events as they happen and ends with `finish`. Leaving the loop early stops the generation.
+ * Answers one prompt; yields events as they happen and ends with `finish`. Leaving the loop early stops the generation.
  *
- * @throws InvalidArgumentError for options out of range; ContextLengthError for a prompt that does not fit (nothing is
- *   ever cut); the signal's reason when aborted, in prefill and in decode
+ * @throws InvalidArgumentError for options out of range; ContextLengthError for a prompt that does not fit (prompts are
+ *   never truncated); the signal's reason when aborted, during prefill or decode
  */
 export async function* stream(
   model: TextModel,
@@ -25,7 +25,7 @@ export async function* stream(
   for await (const { event } of streamBatch(model, [options], options)) yield event;
 }
 
-/** Answers one prompt; gives the whole answer. Errors are those of `stream`. */
+/** Answers one prompt; returns the complete answer. Errors: those of `stream`. */
 export async function generate(model: TextModel, options: GenerateOptions): Promise<GenerateResult> {
   const [result] = await generateBatch(model, [options], options);
   return result!;
@@ -33,9 +33,9 @@ export async function generate(model: TextModel, options: GenerateOptions): Prom
 
 /**
  * Answers several prompts at once: they share the steps of one program, up to `maxSequences` at a time. Greedy answers
- * are those that each prompt gets alone; in `high` to the last bit.
+ * are the same as each prompt would get alone; in `high`, bit for bit.
  *
- * @param options.signal ends all of them; signals of single requests are not looked at
+ * @param options.signal aborts all answers; the signals of single requests are ignored
  */
 export async function* streamBatch(
   model: TextModel,
@@ -46,7 +46,7 @@ export async function* streamBatch(
   yield* events(model, answers, options);
 }
 
-/** Answers several prompts at once; gives the whole answers, in the order of the requests. See `streamBatch`. */
+/** Answers several prompts at once; returns the complete answers in the order of the requests. See `streamBatch`. */
 export async function generateBatch(
   model: TextModel,
   requests: readonly GenerateOptions[],
@@ -61,7 +61,7 @@ export async function generateBatch(
   });
 }
 
-/** Puts the events of one answer together. */
+/** Assembles the events of an answer into a result. */
 export function resultOf(
   events: readonly GenerateEvent[],
   tokens: readonly number[],

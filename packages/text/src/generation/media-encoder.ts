@@ -1,27 +1,27 @@
 import type { SoftTokens } from '@markbase/metal-runtime';
 import type { VideoPart } from './expand-media.js';
 
-/** How an image is encoded. */
+/** Options for encoding an image. */
 export interface ImageEncoding {
-  /** Most soft tokens: 70, 140, 280, 560 or 1120; default: what the checkpoint says. */
+  /** Maximum number of soft tokens: 70, 140, 280, 560 or 1120; default: the checkpoint's. */
   readonly budget?: number;
   readonly signal?: AbortSignal;
 }
 
-/** How a sound is encoded. */
+/** Options for encoding a sound. */
 export interface AudioEncoding {
-  /** Container that the caller names, such as 'wav' or 'mp3'; the bytes have the last word. */
+  /** Container format that the caller names, such as 'wav' or 'mp3'; the bytes take precedence. */
   readonly format?: string;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Turns media into soft tokens, for servers and providers that are given files. A kind that the model does not take is
- * left out; @markbase/vision and @markbase/audio do the work.
+ * Turns media files into soft tokens, for servers and providers. Kinds that the model does not support are undefined.
+ * Implement it with @markbase/vision and @markbase/audio.
  */
 export interface MediaEncoder {
   encodeImage?(bytes: Uint8Array, options: ImageEncoding): Promise<SoftTokens>;
-  /** One entry per piece of a sound that is too long for one. */
+  /** Returns one entry per piece; a long sound is split into several. */
   encodeAudio?(bytes: Uint8Array, options: AudioEncoding): Promise<readonly SoftTokens[]>;
   encodeVideo?(bytes: Uint8Array, options: ImageEncoding): Promise<VideoPart['frames']>;
 }

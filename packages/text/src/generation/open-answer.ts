@@ -4,19 +4,19 @@ import type { GenerateOptions } from './generate-options.js';
 import { prepareAnswer } from './prepare.js';
 import { runTokens } from './run-tokens.js';
 
-/** A request that was checked and turned into tokens, but whose answer has not begun. */
+/** A request that has been checked and tokenised, but not started. */
 export interface OpenAnswer {
-  /** Tokens of the prompt, those of media included. */
+  /** Number of tokens in the prompt, media included. */
   readonly promptTokens: number;
-  /** Runs the answer, as `stream` does; to be called once. */
+  /** Runs the answer like `stream`. Call it once. */
   events(): AsyncGenerator<GenerateEvent, void, void>;
 }
 
 /**
- * Checks a request before anything runs, so that a server can refuse it while it still may say so. `stream` does both.
+ * Checks a request before anything runs, so that a server can still refuse it with a status. `stream` checks and runs.
  *
  * @throws InvalidArgumentError for options out of range; ContextLengthError for a prompt that does not fit;
- *   ChatTemplateError when the template refuses the conversation
+ *   ChatTemplateError if the template refuses the conversation
  */
 export async function openAnswer(model: TextModel, options: GenerateOptions): Promise<OpenAnswer> {
   const answer = await prepareAnswer(model, options);

@@ -15,10 +15,10 @@ import { type TokenSettings, tokenSettings } from './token-options.js';
 import { TokenRun } from './token-run.js';
 
 /**
- * Turns the options of one answer into a run of tokens and what reads them.
+ * Turns the options of an answer into a run of tokens and the object that reads them.
  *
  * @throws InvalidArgumentError for options out of range; ContextLengthError for a prompt that does not fit;
- *   ChatTemplateError when the template refuses the conversation
+ *   ChatTemplateError if the template refuses the conversation
  */
 export async function prepareAnswer(model: TextModel, options: GenerateOptions): Promise<Answer> {
   const startMs = performance.now();
@@ -34,7 +34,7 @@ export async function prepareAnswer(model: TextModel, options: GenerateOptions):
   return new Answer(run, language, { ...options, isReasoningOpen, startMs });
 }
 
-/** What the answer is held to; null = nothing. */
+/** The constraint for the answer, or null. */
 async function constraintOf(
   model: TextModel,
   language: Language | null,
@@ -61,7 +61,7 @@ async function constraintOf(
   );
 }
 
-/** Adds the limit on thinking, where one is set and the vocabulary can think. */
+/** Adds the thinking limit, if one is set and the vocabulary has a thinking channel. */
 function withThinkingBudget(
   format: TokenConstraint | null,
   { config: { vocabularySize } }: TextModel,
@@ -77,7 +77,7 @@ function withThinkingBudget(
   return thinkingBudget({ maxTokens, openId, closeId, isOpen, vocabularySize }, format);
 }
 
-/** The tokenizer is needed for text in or out; a checkpoint without one takes and gives ids. */
+/** Text in or out needs the tokenizer; without one, a checkpoint only works with ids. */
 async function languageOf(model: TextModel, options: GenerateOptions): Promise<Language | null> {
   const needsText = typeof options.prompt === 'string' || options.messages !== undefined;
   if (!needsText && model.checkpoint.files.tokenizer === null && !options.stop?.length) return null;
@@ -117,7 +117,7 @@ function encodePrompt(
   const encoded = encodeChat(tokenizer, template, messages!, chat);
   if (encoded.isContinued) checkFreeText(chat.responseFormat);
   const { config } = checkpoint;
-  // Drafters have no media tokens, but no text model is loaded from one.
+  // Drafters have no media tokens, but they are never loaded as text models.
   const expanded =
     config.family === 'gemma4_assistant'
       ? encoded

@@ -9,7 +9,7 @@ export interface RunChoice {
   readonly choice: Choice;
 }
 
-/** Options that hold for all runs together. */
+/** Options that apply to all runs. */
 export interface RunTokensOptions {
   readonly signal?: AbortSignal;
   readonly onPrefill?: (progress: { readonly doneTokens: number; readonly totalTokens: number }) => void;
@@ -22,11 +22,11 @@ interface ActiveRun {
 }
 
 /**
- * Generates several answers at once: their prompts share prefill steps, their tokens decode steps. A run that finds no
- * free sequence starts when another one ends. Every run has accepted a choice before it is handed out, and may be stopped
- * by the receiver.
+ * Generates several answers at once: prompts share prefill steps, tokens share decode steps. A run without a free
+ * sequence starts when another one ends. A run accepts each choice before it is yielded, and the receiver may then stop
+ * the run.
  *
- * @throws the signal's reason when aborted, in prefill or decode; DeviceError and the like
+ * @throws the signal's reason when aborted, during prefill or decode; errors of the device, such as DeviceError
  */
 export async function* runTokens(
   model: TextModel,
@@ -47,7 +47,7 @@ export async function* runTokens(
   try {
     while (waiting.length > 0 || active.length > 0) {
       const room = Math.min(waiting.length, model.settings.maxSequences - active.length, model.idleSequences);
-      // With nothing of its own in progress, it waits in line for a sequence.
+      // If none of its own runs is active, it waits for a sequence.
       const starting = waiting.splice(0, active.length === 0 ? Math.max(room, 1) : room);
       if (starting.length > 0) {
         const started = await start(model, starting, held, options);

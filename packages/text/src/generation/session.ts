@@ -5,9 +5,9 @@ import type { GenerateEvent, GenerateResult } from './events.js';
 import { resultOf, stream } from './generate.js';
 import type { GenerateOptions } from './generate-options.js';
 
-/** Options of all turns of a session; each turn can override them. */
+/** Options for all turns of a session; each turn can override them. */
 export type SessionOptions = Omit<GenerateOptions, 'messages' | 'prompt' | 'reusePrefix'> & {
-  /** Conversation so far, such as a system message. */
+  /** The conversation so far, such as a system message. */
   readonly messages?: readonly ChatMessage[];
 };
 
@@ -15,9 +15,9 @@ export type SessionOptions = Omit<GenerateOptions, 'messages' | 'prompt' | 'reus
 export type TurnOptions = Omit<SessionOptions, 'messages'>;
 
 /**
- * A conversation. Every turn starts from what the caches still hold of the turns before: the longest common prefix, by
- * tokens and by the content of media. When another conversation took the caches meanwhile, or sliding layers no longer
- * hold what the prefix needs, the turn is computed in full; the answer is the same.
+ * A conversation. Every turn reuses what the caches still hold of earlier turns: the longest common prefix, compared by
+ * tokens and media content. If another conversation has taken over the caches, or sliding layers no longer hold what
+ * the prefix needs, the turn is computed in full; the answer is the same.
  */
 export class Session {
   readonly model: TextModel;
@@ -38,11 +38,11 @@ export class Session {
   }
 
   /**
-   * Adds messages and streams the answer, which becomes part of the conversation with its `finish` event. A turn that is
-   * aborted, left early or fails leaves the conversation as it was.
+   * Adds messages and streams the answer. Both become part of the conversation with the `finish` event: a turn that
+   * fails, is aborted or is left early does not change the conversation.
    *
-   * @param input what the user says, or messages such as the results of tools
-   * @throws InvalidArgumentError while another turn is being answered, and what `stream` throws
+   * @param input what the user says, or messages such as tool results
+   * @throws InvalidArgumentError while another turn is running, and the errors of `stream`
    */
   async *stream(
     input: string | readonly ChatMessage[],
@@ -52,8 +52,8 @@ export class Session {
       throw new InvalidArgumentError({
         argument: 'session',
         expected: 'one turn at a time',
-        received: 'a turn while another one is being answered',
-        hint: 'Read the answer to its end, or leave its loop, first',
+        received: 'a second turn while one is running',
+        hint: 'First read the running answer to its end, or leave its loop',
       });
     }
     this.#isAnswering = true;
@@ -64,7 +64,7 @@ export class Session {
     }
   }
 
-  /** Adds messages and gives the whole answer. See `stream`. */
+  /** Adds messages and returns the complete answer. See `stream`. */
   async generate(input: string | readonly ChatMessage[], options: TurnOptions = {}): Promise<GenerateResult> {
     const events: GenerateEvent[] = [];
     const reportsTokens = options.logprobs ?? this.#options.logprobs ?? false;

@@ -4,33 +4,33 @@ import type { TextModel } from '../text-model.js';
 import type { TokenConstraint } from './token-constraint.js';
 
 /**
- * How tokens are chosen. What is left out comes from the checkpoint's generation_config.json, else it is off; the default
- * seed is a random one.
+ * How tokens are sampled. Omitted options come from the checkpoint's generation_config.json, or else are off; the
+ * default seed is random.
  */
 export type SamplingOptions = Omit<SamplingParams, 'draw' | 'topLogprobs' | 'history' | 'allowed'>;
 
-/** What ends an answer and what is reported about it. */
+/** When an answer ends, and what is reported about it. */
 export interface TokenOptions extends SamplingOptions {
-  /** Most tokens of the answer; default: as many as the context holds. */
+  /** Maximum number of tokens in the answer; default: as many as fit the context. */
   readonly maxTokens?: number;
-  /** Tokens that end the answer, besides the checkpoint's own. */
+  /** Further tokens that end the answer, besides the checkpoint's own. */
   readonly stopTokenIds?: readonly number[];
-  /** Alternatives that are reported with every token, 0 to 20. */
+  /** Number of alternatives reported with every token, 0 to 20. */
   readonly topLogprobs?: number;
   /**
-   * Starts from what earlier prompts left in the caches, as far as it is the same. Default: no, so that a prompt gives the
-   * same answer whatever ran before, also with reduced precision; sessions do. 'exact' keeps that promise too: it leaves out
-   * what was computed token by token with reduced precision, that is the answers.
+   * Reuses what earlier prompts left in the caches, as far as it is identical. Default: false, so that an answer does
+   * not depend on what ran before, even with reduced precision; sessions set it. 'exact' keeps that guarantee too: it
+   * does not reuse answers, which reduced precision computes with other kernels than prompts.
    */
   readonly reusePrefix?: boolean | 'exact';
-  /** Says before every token which ones may follow. Belongs to this answer alone. */
+  /** Determines the allowed tokens before each token. Use a separate object for each answer. */
   readonly constraint?: TokenConstraint;
   /** Called while the prompt is computed. */
   readonly onPrefill?: (progress: { readonly doneTokens: number; readonly totalTokens: number }) => void;
   readonly signal?: AbortSignal;
 }
 
-/** Options after defaults and checks. */
+/** Options with defaults filled in, checked. */
 export interface TokenSettings {
   readonly sampling: SamplingParams;
   readonly hasPenalty: boolean;
@@ -41,7 +41,7 @@ export interface TokenSettings {
 }
 
 /**
- * Completes and checks the options of one answer.
+ * Fills in defaults and checks the options of one answer.
  *
  * @throws InvalidArgumentError for values out of range
  */

@@ -23,7 +23,7 @@ const MODEL = { settings: { contextTokens: 100 } } as never;
 const choice = (token: number) => ({ token, logprob: 0, topLogprobs: [] });
 
 describe('TokenRun', () => {
-  it('counts draws and what was generated', () => {
+  it('counts draws and generated tokens', () => {
     const run = new TokenRun(MODEL, PROMPT, SETTINGS);
     expect(run.sampling).toMatchObject({ seed: 9, draw: 0 });
     expect(run.sampling.history).toEqual(
@@ -45,12 +45,12 @@ describe('TokenRun', () => {
     expect(run.finish).toBeNull();
   });
 
-  it('keeps no history when nothing is penalised', () => {
+  it('does not keep a history without penalties', () => {
     const run = new TokenRun(MODEL, PROMPT, { ...SETTINGS, hasPenalty: false });
     expect(run.sampling.history).toBeUndefined();
   });
 
-  it('asks its constraint before every token, and tells it what was chosen', () => {
+  it('asks its constraint before every token, and passes it the sampled token', () => {
     const seen: number[] = [];
     const constraint = {
       allowed: () => (seen.length === 0 ? Int32Array.of(4) : null),
@@ -63,7 +63,7 @@ describe('TokenRun', () => {
     expect(seen).toEqual([2]);
   });
 
-  it('ends at a stop token, at the limit, and where the context ends', () => {
+  it('ends at a stop token, at the limit, and at the end of the context', () => {
     const stopped = new TokenRun(MODEL, PROMPT, SETTINGS);
     stopped.accept(choice(1));
     expect(stopped).toMatchObject({ finish: 'stop', stopToken: 1 });

@@ -4,16 +4,16 @@ import type { PromptRows } from '../engine/prompt.js';
 import type { TextModel } from '../text-model.js';
 import type { TokenSettings } from './token-options.js';
 
-/** Why an answer of tokens ended: at a stop token or a caller's stop, or because there was no more room. */
+/** Why a run ended: at a stop token or stopped by the caller, or because it reached its maximum length. */
 export type TokenFinish = 'stop' | 'length';
 
-/** The state of one answer: what was generated, and what the next token is chosen by. */
+/** The state of one answer: the generated tokens, and how the next one is sampled. */
 export class TokenRun {
   readonly prompt: PromptRows;
   readonly settings: TokenSettings;
-  /** All tokens of the answer, the stop token included. */
+  /** All tokens of the answer, including the stop token. */
   readonly tokens: number[] = [];
-  /** Prompt tokens that came from the caches. */
+  /** Prompt tokens found in the caches. */
   cachedTokens = 0;
   /** The stop token that ended the answer, if one did. */
   stopToken: number | null = null;
@@ -28,12 +28,12 @@ export class TokenRun {
     this.#history = settings.hasPenalty ? new Map(Array.from(prompt.tokens, (id) => [id, 0])) : null;
   }
 
-  /** Null while the answer goes on. */
+  /** Null while the answer continues. */
   get finish(): TokenFinish | null {
     return this.#finish;
   }
 
-  /** How the next token is chosen. */
+  /** How the next token is sampled. */
   get sampling(): SamplingParams {
     const draw = this.tokens.length;
     const allowed = this.settings.constraint?.allowed(this.#maxTokens - draw) ?? null;
@@ -45,7 +45,7 @@ export class TokenRun {
     };
   }
 
-  /** Takes the token that was chosen; `finish` then says whether it was the last. */
+  /** Takes the sampled token; `finish` then says whether it was the last. */
   accept({ token }: Choice): void {
     this.tokens.push(token);
     this.settings.constraint?.accept(token);
@@ -58,7 +58,7 @@ export class TokenRun {
     }
   }
 
-  /** Ends the answer after the tokens it has. */
+  /** Ends the answer after its current tokens. */
   stop(): void {
     this.#finish ??= 'stop';
   }

@@ -2,11 +2,11 @@ import type { Ops, RowAxis, Value } from '@markbase/metal-runtime';
 import type { AttentionWeights, KeyValueWeights } from './layer.js';
 
 /**
- * Self-attention of one layer, `[R, D]` → `[R, D]`: q = rope(norm(x Wq)), k = rope(norm(x Wk)), v = norm(x Wv), softmax(q
- * kᵀ) v Wo with scale 1 (docs/gemma4.md section 2.5). A layer that shares a cache has no k and v of its own.
+ * Self-attention of one layer, `[R, D]` → `[R, D]`: q = rope(norm(x Wq)), k = rope(norm(x Wk)), v = norm(x Wv),
+ * softmax(q kᵀ) v Wo with scale 1 (docs/gemma4.md section 2.5). A layer that shares a cache computes no k and v.
  *
- * @param x normed input of the layer
- * @param rope cosines and sines of the layer's kind
+ * @param x normalised input of the layer
+ * @param rope cosines and sines for the layer's kind
  */
 export function attention<R extends RowAxis>(
   ops: Ops,
@@ -20,8 +20,8 @@ export function attention<R extends RowAxis>(
 }
 
 /**
- * Self-attention of the output rows only, `[T, D]` → `[N, D]`: keys and values of all rows enter the cache, but only the
- * output rows look at it. For the last layer that has a cache: nothing after it needs the other rows.
+ * Self-attention of the output rows only, `[T, D]` → `[N, D]`: the keys and values of all rows are cached, but only the
+ * output rows attend. For the last layer with a cache, because nothing after it needs the other rows.
  */
 export function attentionOfOutputs(
   ops: Ops,
@@ -34,7 +34,7 @@ export function attentionOfOutputs(
   return attend(ops, weights, query, ropes.outputs);
 }
 
-/** Adds the keys and values of the rows `x` [R, D] to the layer's cache. */
+/** Appends the keys and values of the rows `x` [R, D] to the layer's cache. */
 export function appendKeyValue<R extends RowAxis>(
   ops: Ops,
   { cache, normEps: eps }: AttentionWeights,

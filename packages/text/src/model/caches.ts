@@ -2,38 +2,38 @@ import type { LayerConfig } from '@markbase/loader';
 import type { Device, DeviceBuffer, KvCache } from '@markbase/metal-runtime';
 import type { DecoderConfig } from './config.js';
 
-/** Sizes that caches are made for. */
+/** Sizes that determine the caches. */
 export interface CacheSizes {
-  /** Most positions of a sequence. */
+  /** Maximum number of positions in a sequence. */
   readonly contextTokens: number;
-  /** Sequences that are held at once. */
+  /** Number of sequences held at once. */
   readonly slotCount: number;
-  /** Most rows of one sequence that a single step adds. */
+  /** Maximum number of rows that a single step adds to one sequence. */
   readonly maxStepTokens: number;
   readonly dtype: 'F32' | 'BF16';
 }
 
 /** The caches of a decoder, one per layer that owns one. */
 export interface Caches {
-  /** Cache that layer `index` reads: its own or that of the layer it shares. */
+  /** The cache that layer `index` reads: its own, or that of the layer whose cache it shares. */
   ofLayer(index: number): KvCache;
-  /** Positions that a slot holds in its smallest cache. */
+  /** Number of positions per slot in the smallest cache. */
   readonly smallestCapacityTokens: number;
-  /** Bytes of one slot in all caches, when every position is written. */
+  /** Size of one slot in all caches in bytes, once every position is written. */
   readonly slotBytes: number;
   dispose(): void;
 }
 
 /**
- * Positions that a layer's cache must hold. A sliding layer needs the window's W - 1 past keys beside all rows of a step,
- * since the first row of a step still sees them (docs/gemma4.md section 2.10).
+ * Number of positions that a layer's cache must hold. A sliding layer needs the W - 1 past keys of the window in
+ * addition to all rows of a step, because the first row of the step still sees them (docs/gemma4.md section 2.10).
  */
 export function capacityTokens(layer: LayerConfig, windowTokens: number, sizes: CacheSizes): number {
   if (layer.kind === 'full') return sizes.contextTokens;
   return Math.min(sizes.contextTokens, windowTokens - 1 + sizes.maxStepTokens);
 }
 
-/** Allocates the caches; the CPU backs memory only where a sequence writes. */
+/** Allocates the caches. On the CPU, memory is only committed where a sequence writes. */
 export function allocateCaches(device: Device, config: DecoderConfig, sizes: CacheSizes): Caches {
   const owned = new Map<number, KvCache>();
   const buffers: DeviceBuffer[] = [];

@@ -1,7 +1,7 @@
 import { InvalidConfigError, UnsupportedModelError } from '@markbase/core';
 import type { Checkpoint, LayerConfig } from '@markbase/loader';
 
-/** What the decoder graph needs to know about a checkpoint; sizes are named after their axes. */
+/** The properties of a checkpoint that the decoder graph depends on; sizes are named after their axes. */
 export interface DecoderConfig {
   readonly modelType: string;
   /** D */
@@ -11,46 +11,46 @@ export interface DecoderConfig {
   /** V */
   readonly vocabularySize: number;
   readonly normEps: number;
-  /** Keys that a query of a sliding layer sees, itself included. */
+  /** Number of keys that a query of a sliding layer sees, including its own. */
   readonly windowTokens: number;
-  /** c of logits = c · tanh(logits / c); null = none. */
+  /** c of logits = c · tanh(logits / c); null = no soft cap. */
   readonly logitCap: number | null;
-  /** P and the rows of the per-layer table; null = no per-layer embeddings. */
+  /** P and the number of rows in the per-layer table; null = no per-layer embeddings. */
   readonly perLayer: { readonly width: number; readonly vocabularySize: number } | null;
   readonly layers: readonly LayerConfig[];
-  /** Index of the last layer that writes keys and values; what follows reads them only. */
+  /** Index of the last layer that writes keys and values; later layers only read them. */
   readonly lastCachingLayer: number;
-  /** Rows of an image see each other in sliding layers. */
+  /** True if the rows of an image see each other in sliding layers. */
   readonly isBidirectionalInImages: boolean;
-  /** Position embeddings were trained up to here. */
+  /** Number of positions that the model was trained for. */
   readonly maxPositions: number;
   readonly hasExperts: boolean;
-  /** Takes the place of placeholder ids in the per-layer lookup. */
+  /** Replaces placeholder ids in the per-layer lookup. */
   readonly padTokenId: number;
   readonly placeholders: PlaceholderIds;
 }
 
-/** Ids of the tokens that soft tokens stand for, and of their delimiters; null = the model has none. */
+/** Ids of the placeholders for soft tokens, and of their delimiters; null if the model lacks them. */
 export interface PlaceholderIds {
   readonly image: number | null;
   readonly video: number | null;
   readonly audio: number | null;
-  /** Delimiters of images and audio: never generated. */
+  /** Delimiters of images and audio; never generated. */
   readonly delimiters: readonly number[];
 }
 
 /**
- * Reads what the graph needs from a checkpoint's configuration, and checks what the graph relies on.
+ * Reads the properties that the graph depends on from a checkpoint's configuration, and checks them.
  *
- * @throws UnsupportedModelError for a checkpoint that holds no complete decoder with a tied head.
- * @throws InvalidConfigError when sizes or cache sources of layers contradict each other.
+ * @throws UnsupportedModelError for a checkpoint without a complete decoder with a tied head
+ * @throws InvalidConfigError if the sizes or cache sources of layers contradict each other
  */
 export function decoderConfig(checkpoint: Pick<Checkpoint, 'config' | 'directory'>): DecoderConfig {
   const { config } = checkpoint;
   if (config.family === 'gemma4_assistant') {
     throw new UnsupportedModelError({
       modelType: config.modelType,
-      reason: 'a drafter has no caches of its own and only runs beside its target model',
+      reason: 'a drafter has no caches of its own and only runs together with its target model',
     });
   }
   const { text, tokens } = config;
@@ -96,12 +96,12 @@ function checkLayers(layers: readonly LayerConfig[], headCount: number, path: st
     const fail = (key: string, expected: string, received: unknown): never => {
       throw new InvalidConfigError({ path, key: `layer ${index}: ${key}`, expected, received });
     };
-    if (layer.headDim % 2 !== 0) fail('head_dim', 'even', layer.headDim);
+    if (layer.headDim % 2 !== 0) fail('head_dim', 'an even number', layer.headDim);
     if (headCount % layer.kvHeadCount !== 0) {
       fail('num_key_value_heads', `a divisor of ${headCount} query heads`, layer.kvHeadCount);
     }
     if (layer.kvSource === null) {
-      if (hasShared) fail('num_kv_shared_layers', 'shared layers at the end only', index);
+      if (hasShared) fail('num_kv_shared_layers', 'shared layers only at the end', index);
       continue;
     }
     hasShared = true;
@@ -113,6 +113,6 @@ function checkLayers(layers: readonly LayerConfig[], headCount: number, path: st
       source.kind === layer.kind &&
       source.headDim === layer.headDim &&
       source.kvHeadCount === layer.kvHeadCount;
-    if (!fits) fail('num_kv_shared_layers', 'an earlier layer of the same kind and sizes', layer.kvSource);
+    if (!fits) fail('num_kv_shared_layers', 'an earlier layer of the same kind and size', layer.kvSource);
   }
 }

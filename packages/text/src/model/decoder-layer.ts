@@ -3,7 +3,7 @@ import { attention, attentionOfOutputs } from './attention.js';
 import type { Layer } from './layer.js';
 import type { RowInputs } from './row-inputs.js';
 
-/** One Gemma 4 block, [R, D] → [R, D]. Every branch is normalised going in and coming out (docs/gemma4.md section 2.4). */
+/** One Gemma 4 block, [R, D] → [R, D]. Each branch is normalised before and after (docs/gemma4.md section 2.4). */
 export function decoderLayer<R extends RowAxis>(
   ops: Ops,
   layer: Layer,
@@ -15,7 +15,7 @@ export function decoderLayer<R extends RowAxis>(
   return afterAttention(ops, layer, h, attended, inputs);
 }
 
-/** The same block where only the output rows go on, [T, D] → [N, D]: for the last layer that fills a cache. */
+/** The same block, continuing with the output rows only, [T, D] → [N, D]: for the last layer that fills a cache. */
 export function decoderLayerOfOutputs(
   ops: Ops,
   layer: Layer,
@@ -41,16 +41,16 @@ function afterAttention<R extends RowAxis>(
   // 1. Attention
   h = ops.add(h, ops.rmsNorm(attended, layer.postAttentionNorm, { eps }));
 
-  // 2. Feed-forward: dense, or dense beside experts. Chosen once, at load.
+  // 2. Feed-forward: dense, or dense plus experts. Chosen at load time.
   const fed = layer.feedForward.run(ops, h);
   h = ops.add(h, ops.rmsNorm(fed, layer.postFeedForwardNorm, { eps }));
 
-  // 3. Per-layer embedding: this layer's slice of the token, gated by the stream
+  // 3. Per-layer embedding: this layer's slice for the token, gated by the residual stream
   if (perLayer) {
     const gated = ops.geglu(ops.linear(h, perLayer.gate), inputs.perLayer(layer.index)); // [R, P]
     h = ops.add(h, ops.rmsNorm(ops.linear(gated, perLayer.projection), perLayer.postNorm, { eps }));
   }
 
-  // 4. The layer's scalar multiplies the whole stream
+  // 4. The layer's scalar multiplies the whole residual stream
   return ops.scale(h, layer.scalar);
 }

@@ -3,19 +3,19 @@ import { decoderLayer, decoderLayerOfOutputs } from './decoder-layer.js';
 import type { Decoder } from './layer.js';
 import { rowInputs } from './row-inputs.js';
 
-/** Name of the step input that carries soft tokens [S, D]. */
+/** Name of the step input with soft tokens [S, D]. */
 export const SOFT_TOKENS_INPUT = 'softTokens';
-/** Name of the output that holds logits [N, V]. */
+/** Name of the output with logits [N, V]. */
 export const LOGITS_OUTPUT = 'logits';
 
-/** How a decoder is recorded. */
+/** Options for recording a decoder. */
 export interface DecoderRecording {
   /**
-   * 'last': layers and rows that only matter for output rows run for them alone (prefill).
-   * 'all': every layer runs for every row (decode steps, where every row is an output, and verification).
+   * 'last': layers and rows that only affect output rows run for those rows alone (prefill).
+   * 'all': every layer runs for every row (decode steps, in which every row is an output, and verification).
    */
   readonly rowsOfInterest: 'last' | 'all';
-  /** Most soft tokens of a step; 0 = the program takes none. */
+  /** Maximum number of soft tokens in a step; 0 = the program accepts none. */
   readonly maxSoftTokens: number;
   /** Called with the embedding (index 0) and the output of layer i (index i + 1), all rows. */
   readonly observe?: (index: number, h: Value<'T', 'D'>) => void;
@@ -32,7 +32,7 @@ export function recordDecoder(ops: Ops, decoder: Decoder, recording: DecoderReco
   return ops.scope('head', () => head(ops, decoder, out));
 }
 
-/** [T, D]: E[id] · s, with soft tokens in the place of placeholders (docs/gemma4.md section 2.2). */
+/** [T, D]: E[id] · s, with soft tokens instead of placeholders (docs/gemma4.md section 2.2). */
 export function embedTokens(ops: Ops, decoder: Decoder, maxSoftTokens: number): Value<'T', 'D'> {
   const h = ops.embed(decoder.embedding, { scale: decoder.embeddingScale });
   if (maxSoftTokens === 0) return h;
@@ -41,10 +41,10 @@ export function embedTokens(ops: Ops, decoder: Decoder, maxSoftTokens: number): 
 }
 
 /**
- * [T, LP]: (E_ple[id] · sqrt(P) + norm(h₀ W · D^(-1/2))) · 2^(-1/2), normed per layer (docs/gemma4.md section 2.3).
+ * [T, LP]: (E_ple[id] · sqrt(P) + norm(h₀ W · D^(-1/2))) · 2^(-1/2), normalised per layer (docs/gemma4.md section 2.3).
  *
  * @param embedded the merged, scaled embedding h₀
- * @returns null when the model has no per-layer embeddings
+ * @returns null if the model has no per-layer embeddings
  */
 export function perLayerEmbeddings(
   ops: Ops,
@@ -85,7 +85,7 @@ function allThroughLayers(
 }
 
 function outputsThroughLayers(ops: Ops, decoder: Decoder, embedded: Value<'T', 'D'>): Value<'N', 'D'> {
-  // Layers after the last cache only read: of their rows, only the outputs matter to anyone.
+  // Layers after the last cache only read, so only their output rows are needed.
   const cut = decoder.lastCachingLayer;
   const before = decoder.layers.slice(0, cut);
   const last = decoder.layers[cut]!;

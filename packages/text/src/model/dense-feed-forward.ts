@@ -1,6 +1,6 @@
 import type { FeedForward, Matrix, Vector } from '@markbase/metal-runtime';
 
-/** Weights of a gated MLP and of the norm before it. */
+/** Weights of a gated MLP and its input norm. */
 export interface DenseWeights {
   readonly normEps: number;
   readonly norm: Vector<'D'>;

@@ -1,6 +1,6 @@
 import type { FeedForward, KvCache, Matrix, Vector } from '@markbase/metal-runtime';
 
-/** Weights and caches of one decoder layer, as the maths needs them. */
+/** Weights and caches of one decoder layer. */
 export interface Layer {
   readonly index: number;
   readonly normEps: number;
@@ -10,9 +10,9 @@ export interface Layer {
   readonly postAttentionNorm: Vector<'D'>;
   readonly feedForward: FeedForward;
   readonly postFeedForwardNorm: Vector<'D'>;
-  /** null = the model has no per-layer embeddings. */
+  /** null if the model has no per-layer embeddings. */
   readonly perLayer: PerLayerWeights | null;
-  /** Multiplies the whole stream after the layer. */
+  /** Multiplies the whole residual stream after the layer. */
   readonly scalar: number;
 }
 
@@ -24,33 +24,33 @@ export interface AttentionWeights {
   readonly query: Matrix<'HK', 'D'>;
   readonly queryNorm: Vector<'K'>;
   readonly output: Matrix<'D', 'HK'>;
-  /** null = the layer reads the cache of an earlier one. */
+  /** null if the layer reads the cache of an earlier one. */
   readonly keyValue: KeyValueWeights | null;
-  /** The layer's own cache, or that of the layer it shares. */
+  /** The layer's own cache, or that of the layer whose cache it shares. */
   readonly cache: KvCache;
-  /** Which of the decoder's rope frequencies turn this layer's heads. */
+  /** Index of this layer's rope frequencies in the decoder. */
   readonly ropeIndex: number;
 }
 
-/** Keys and values that a layer adds to its own cache. */
+/** Weights of the keys and values that a layer adds to its own cache. */
 export interface KeyValueWeights {
   readonly key: Matrix<'GK', 'D'>;
   readonly keyNorm: Vector<'K'>;
-  /** null = the raw key projection is the value (k_eq_v). */
+  /** null if the raw key projection is also the value (k_eq_v). */
   readonly value: Matrix<'GK', 'D'> | null;
 }
 
-/** What a layer does with its slice of the per-layer embedding. */
+/** Weights that a layer applies to its slice of the per-layer embedding. */
 export interface PerLayerWeights {
   readonly gate: Matrix<'P', 'D'>;
   readonly projection: Matrix<'D', 'P'>;
   readonly postNorm: Vector<'D'>;
 }
 
-/** Weights of a whole decoder. */
+/** Weights of a complete decoder. */
 export interface Decoder {
   readonly normEps: number;
-  /** E, also the head. */
+  /** E, which is also the output head. */
   readonly embedding: Matrix<'V', 'D'>;
   /** sqrt(D), rounded to the type of the weights. */
   readonly embeddingScale: number;
@@ -58,14 +58,14 @@ export interface Decoder {
   readonly layers: readonly Layer[];
   /** Index of the last layer that writes a cache. */
   readonly lastCachingLayer: number;
-  /** Inverse frequencies [K/2] of every kind of layer. */
+  /** Inverse frequencies [K/2] for each kind of layer. */
   readonly ropeFrequencies: readonly Vector<'K'>[];
   readonly finalNorm: Vector<'D'>;
   /** null = no soft cap. */
   readonly logitCap: number | null;
 }
 
-/** Where the per-layer embeddings of all layers come from. */
+/** Source of the per-layer embeddings of all layers. */
 export interface PerLayerTable {
   /** P */
   readonly width: number;

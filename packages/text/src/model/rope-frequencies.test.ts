@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { inverseFrequencies } from './rope-frequencies.js';
 
 describe('inverseFrequencies', () => {
-  it('turns every pair of a sliding head', () => {
+  it('rotates every pair of a sliding head', () => {
     const values = inverseFrequencies({ headDim: 256, rope: { theta: 10_000, rotaryPairs: 128 } });
     expect(values).toHaveLength(128);
     expect(values[0]).toBe(1);
@@ -10,7 +10,7 @@ describe('inverseFrequencies', () => {
     expect(values[127]).toBeCloseTo(1.0746078e-4, 10);
   });
 
-  it('turns a quarter of a full head, with the whole width in the exponent', () => {
+  it('rotates a quarter of a full head, with the whole width in the exponent', () => {
     const values = inverseFrequencies({ headDim: 512, rope: { theta: 1_000_000, rotaryPairs: 64 } });
     expect(values).toHaveLength(256);
     expect(values[1]).toBeCloseTo(0.9474635257, 7);

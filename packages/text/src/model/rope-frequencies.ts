@@ -4,14 +4,14 @@ import type { Device, DeviceBuffer, Vector } from '@markbase/metal-runtime';
 /** Rope frequencies on a device: one vector per kind of layer. */
 export interface RopeFrequencies {
   readonly vectors: readonly Vector<'K'>[];
-  /** Index into `vectors` of a layer. */
+  /** Index of a layer's vector in `vectors`. */
   indexOf(layerIndex: number): number;
   dispose(): void;
 }
 
 /**
- * Inverse frequency of pair i of a head of width K: theta^(-2i/K) for i < rotaryPairs, else 0, so that the pair passes
- * through (docs/gemma4.md section 2.6). Computed in double precision.
+ * Inverse frequency of pair i of a head with width K: theta^(-2i/K) for i < rotaryPairs, else 0, which leaves the pair
+ * unchanged (docs/gemma4.md section 2.6). Computed in double precision.
  */
 export function inverseFrequencies({ headDim, rope }: Pick<LayerConfig, 'headDim' | 'rope'>): Float32Array {
   return Float32Array.from({ length: headDim / 2 }, (_, pair) =>

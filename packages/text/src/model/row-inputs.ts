@@ -1,7 +1,7 @@
 import type { Ops, RowAxis, Value } from '@markbase/metal-runtime';
 import type { Decoder, Layer } from './layer.js';
 
-/** What layers share for the rows R: rope tables and the per-layer embeddings. Recorded before the layers. */
+/** Inputs that layers share for the rows R: rope tables and per-layer embeddings. Recorded before the layers. */
 export interface RowInputs<R extends RowAxis> {
   /** [R, K]: cosines and sines of the decoder's `ropeFrequencies[index]`. */
   rope(index: number): Value<R, 'K'>;
@@ -10,9 +10,9 @@ export interface RowInputs<R extends RowAxis> {
 }
 
 /**
- * Records the inputs of `layers`, which run on the rows R.
+ * Records the inputs for `layers`, which run on the rows R.
  *
- * @param embeddings per-layer embeddings of these rows; null = the model has none
+ * @param embeddings per-layer embeddings of these rows; null if the model has none
  */
 export function rowInputs<R extends RowAxis>(
   ops: Ops,

@@ -33,7 +33,7 @@ const ROOT = 'language_model';
 
 type Weights = WeightMapper<TensorView>;
 
-/** What `loadDecoder` puts together. */
+/** Inputs of `loadDecoder`. */
 export interface DecoderSources {
   readonly checkpoint: Checkpoint;
   readonly device: Device;
@@ -43,19 +43,19 @@ export interface DecoderSources {
   readonly feedForward?: FeedForwardFactory<Checkpoint>;
 }
 
-/** A decoder whose weights are mapped. */
+/** A decoder with its mapped weights. */
 export interface LoadedDecoder {
   readonly decoder: Decoder;
   dispose(): void;
 }
 
 /**
- * Maps the weights of a decoder. Nothing is copied but one number per layer.
+ * Maps the weights of a decoder. Nothing is copied except one number per layer.
  *
- * @throws WeightMapError with every tensor that is missing, of a wrong shape, or that nothing uses; keys and values of
- *   layers that share a cache may be there or not (docs/gemma4.md section 2.7)
- * @throws UnsupportedModelError when the model has experts and no `feedForward` was given
- * @throws OutOfMemoryError before anything is loaded, when the device copies weights and has too little memory
+ * @throws WeightMapError that lists all tensors that are missing, unused or have the wrong shape; keys and values of
+ *   layers that share a cache are optional (docs/gemma4.md section 2.7)
+ * @throws UnsupportedModelError if the model has experts and no `feedForward` was given
+ * @throws OutOfMemoryError before anything is loaded, if the device copies weights and has too little memory
  */
 export async function loadDecoder(sources: DecoderSources): Promise<LoadedDecoder> {
   const { checkpoint, device, config, rope } = sources;
@@ -91,7 +91,7 @@ export async function loadDecoder(sources: DecoderSources): Promise<LoadedDecode
   }
 }
 
-/** Loads all layers; blocks that a factory built are added to `blocks` at once, so that none is lost when one fails. */
+/** Loads all layers; blocks built by a factory are added to `blocks` at once, so that none is leaked if one fails. */
 async function loadLayers(
   sources: DecoderSources,
   weights: Weights,
@@ -201,11 +201,11 @@ function requireFactory({ feedForward, config }: DecoderSources): FeedForwardFac
   throw new UnsupportedModelError({
     modelType: config.modelType,
     reason:
-      'it is a mixture of experts: install @markbase/moe and pass its block as the option `feedForward` of TextModel.load',
+      'it is a mixture of experts: install @markbase/moe and pass its block to TextModel.load as the option `feedForward`',
   });
 }
 
-/** Tensors of the decoder that nobody asked for mean that config.json and the weights describe different models. */
+/** Unused tensors of the decoder indicate that config.json and the weights describe different models. */
 function checkUnused(checkpoint: Checkpoint, config: DecoderConfig): void {
   const dead = config.layers.flatMap((layer, index) =>
     layer.kvSource === null
@@ -222,12 +222,12 @@ function layerPath(index: number): string {
   return `${ROOT}.layers.${index}`;
 }
 
-/** `value` rounded to the nearest number of a stored type, as the reference multiplies with it (docs/gemma4.md section 2.2). */
+/** `value` rounded to the nearest number of a stored type, as in the reference (docs/gemma4.md section 2.2). */
 function roundTo(value: number, dtype: FloatType): number {
   return toFloat32(fromFloat32(Float32Array.of(value), dtype), dtype)[0]!;
 }
 
-/** Type in which the numbers of a matrix are stored: of the weights, or of the scales when it is quantised. */
+/** The type in which a matrix is stored: that of the weights, or of the scales if it is quantised. */
 function floatTypeOf(matrix: Matrix<Axis, Axis>): FloatType {
   return matrix.kind === 'plain' ? matrix.dtype : matrix.scaleDtype;
 }

@@ -5,12 +5,12 @@ export interface AddedTokenMatch {
   readonly end: number;
 }
 
-/** Finds the literal texts of added tokens: leftmost first, longest of those that start at one place. */
+/** Finds the literal texts of added tokens: the leftmost match, and the longest of those that start there. */
 export class AddedTokenMatcher {
-  /** First characters (UTF-16 units) of all literals. */
+  /** First characters of all literals, as UTF-16 code units. */
   readonly firstUnits: ReadonlySet<number>;
   readonly isEmpty: boolean;
-  // A trie: the edge from node n by unit u has the key n · 2¹⁶ + u; node 0 is the root.
+  // A trie: the edge from node n by code unit u has the key n · 2¹⁶ + u; node 0 is the root.
   readonly #edges = new Map<number, number>();
   readonly #idAtNode = new Map<number, number>();
 

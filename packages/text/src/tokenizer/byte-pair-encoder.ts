@@ -2,33 +2,33 @@ import { MergeQueue } from './merge-queue.js';
 import type { MergeTable } from './merge-table.js';
 import type { Vocabulary } from './vocabulary.js';
 
-/** What to do with characters that the vocabulary does not have. */
+/** How to encode characters that are missing from the vocabulary. */
 export interface UnknownCharacterRules {
-  /** Ids of the 256 byte tokens, -1 for those that the model lacks; null when it has no byte fallback. */
+  /** Ids of the 256 byte tokens, -1 for missing ones; null if the model has no byte fallback. */
   readonly byteIds: Int32Array | null;
-  /** Id of the token for unknown characters, or null: they are dropped then. */
+  /** Id of the token for unknown characters; null = they are dropped. */
   readonly unknownId: number | null;
-  /** True when a run of unknown characters becomes one token. */
+  /** True if a run of unknown characters becomes a single token. */
   readonly isUnknownFused: boolean;
 }
 
-/** A piece longer than this gives its buffers back afterwards. */
+/** After a longer piece, the buffers are released. */
 const MAX_KEPT_SYMBOLS = 1 << 16;
 
 const encoder = new TextEncoder();
 const ABSENT = -1;
-/** Instead of the id of a symbol that was joined to the one on its left. */
+/** Replaces the id of a symbol that was merged into its left neighbour. */
 const GONE = -2;
 
 /**
- * Byte-pair encoding of one piece of text: start from characters, then join the neighbours with the lowest
- * rank, leftmost first, until no rule applies. Time O(n log n), no recursion, buffers are reused.
+ * Byte-pair encoding of one piece of text: starting from characters, the adjacent pair with the lowest rank is merged,
+ * leftmost first, until no rule applies. O(n log n) time, no recursion, reused buffers.
  */
 export class BytePairEncoder {
   readonly #vocabulary: Vocabulary;
   readonly #merges: MergeTable;
   readonly #rules: UnknownCharacterRules;
-  // Id + 1 of each character of the basic plane, ABSENT when it has none, 0 when it was not looked up yet.
+  // Id + 1 of each character of the basic multilingual plane; ABSENT if it has none, 0 if it was not looked up yet.
   readonly #characterIds = new Int32Array(0x10000);
   readonly #queue = new MergeQueue();
   #ids = new Int32Array(1024);
@@ -83,7 +83,7 @@ export class BytePairEncoder {
     return id;
   }
 
-  /** Appends the byte tokens of a character; false when the model lacks one of them. */
+  /** Appends the byte tokens of a character; false if the model lacks one of them. */
   #appendBytes(character: string): boolean {
     const { byteIds } = this.#rules;
     if (byteIds === null) return false;
@@ -112,7 +112,7 @@ export class BytePairEncoder {
     while (queue.pop()) {
       const { rank, position } = queue;
       const follower = next[position]!;
-      // The pair may have changed since it was queued; a symbol that was joined to its left is GONE.
+      // The pair may have changed since it was queued; a symbol that was merged into its left neighbour is GONE.
       if (follower === -1 || ids[position] === GONE) continue;
       if (!merges.find(ids[position]!, ids[follower]!) || merges.rank !== rank) continue;
       ids[position] = merges.merged;

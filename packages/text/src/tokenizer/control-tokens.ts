@@ -1,6 +1,6 @@
 /**
- * Texts that control a Gemma 4 model: turns, channels, tools, media. Wherever a vocabulary has them, they are
- * control tokens, also when tokenizer.json forgot to mark them as special. Ids come from the vocabulary.
+ * Texts that control a Gemma 4 model: turns, channels, tools, media. If a vocabulary contains them, they are control
+ * tokens, even if tokenizer.json does not mark them as special. Ids come from the vocabulary.
  */
 export const CONTROL_TEXTS = [
   '<pad>',

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Longest stretch of work between two turns of the event loop. */
+/** Maximum duration of work between two turns of the event loop. */
 const SLICE_MS = 10;
 
-/** Shares the event loop: long work calls `pause` often, and now and then other callbacks get their turn. */
+/** Shares the event loop: long work checks `isOver` often and then calls `pause`, so that other callbacks can run. */
 export class EventLoopSlice {
   #begin = performance.now();
   readonly #signal: AbortSignal | undefined;
@@ -17,7 +17,7 @@ export class EventLoopSlice {
     return performance.now() - this.#begin > SLICE_MS;
   }
 
-  /** Lets other callbacks run; throws the reason of the signal when it was aborted. */
+  /** Lets other callbacks run; throws the signal's reason if it was aborted. */
   async pause(): Promise<void> {
     await setImmediate();
     this.#signal?.throwIfAborted();

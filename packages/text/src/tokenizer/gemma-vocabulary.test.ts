@@ -8,7 +8,7 @@ import { loadTokenizer } from './load-tokenizer.js';
 import { createTextDecoder } from './token-text-decoder.js';
 import type { Tokenizer } from './tokenizer.js';
 
-/** Random strings to compare; the full run of 10,000 is `MARKBASE_TOKENIZER_STRINGS=10000`. */
+/** Number of random strings to compare; a full run has 10,000: `MARKBASE_TOKENIZER_STRINGS=10000`. */
 const stringCount = Number(process.env.MARKBASE_TOKENIZER_STRINGS ?? 2000);
 
 const folder = join(
@@ -107,7 +107,7 @@ function randomText(random: SeededRandom): string {
 }
 
 describe('the vocabulary of Gemma with 262,144 tokens', () => {
-  it('lets the event loop turn while it loads', () => {
+  it('lets the event loop run while it loads', () => {
     expect(turnsDuringLoad).toBeGreaterThan(10);
   });
 
@@ -147,18 +147,18 @@ describe('the vocabulary of Gemma with 262,144 tokens', () => {
     for (let index = 0; index < stringCount; index++) expectSame(randomText(random));
   });
 
-  it('takes half of a surrogate pair for U+FFFD', () => {
+  it('treats an unpaired surrogate as U+FFFD', () => {
     expect(tokenizer.encode('a\ud83d b\ude00')).toEqual(tokenizer.encode('a\ufffd b\ufffd'));
     expect(tokenizer.decode(tokenizer.encode('\ud83d'))).toBe('\ufffd');
   });
 
-  it('keeps control tokens in texts of users as text', () => {
+  it('treats control tokens in user text as text', () => {
     const ids = [...tokenizer.encode('A<start_of_turn>B')];
     expect(ids.some((id) => tokenizer.isSpecial(id))).toBe(false);
     expect(tokenizer.decode(ids)).toBe('A<start_of_turn>B');
   });
 
-  it('gives one U+FFFD for each byte of an incomplete character', () => {
+  it('yields one U+FFFD for each byte of an incomplete character', () => {
     expect(tokenizer.decode([467, 381])).toBe('\ufffd\ufffd');
     const decoder = createTextDecoder(tokenizer);
     expect([467, 381].map((id) => decoder.push(id)).join('') + decoder.flush()).toBe('\ufffd\ufffd');

@@ -1,7 +1,7 @@
 const BACKSLASH = 0x5c;
 const LOWER_U = 0x75;
 
-/** What stands behind a backslash, and what it means. */
+/** The character after a backslash, and the character that the two stand for. */
 const PLAIN_ESCAPES: ReadonlyMap<number, number> = new Map([
   [0x22, 0x22],
   [BACKSLASH, BACKSLASH],
@@ -14,10 +14,10 @@ const PLAIN_ESCAPES: ReadonlyMap<number, number> = new Map([
 ]);
 
 /**
- * Reads what follows a backslash in a JSON string. Returns the code point, or null when it is no valid escape:
- * half of a surrogate pair is none.
+ * Reads the part of a JSON escape after the backslash. Returns the code point, or null for an invalid escape, such as
+ * half of a surrogate pair.
  *
- * @param take gives the next byte, -1 at the end
+ * @param take returns the next byte, -1 at the end
  */
 export function readEscape(take: () => number): number | null {
   const byte = take();

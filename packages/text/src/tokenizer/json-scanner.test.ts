@@ -3,7 +3,7 @@ import { SeededRandom } from '../../../../fixtures/seeded-random.js';
 import { hashBytes } from './byte-hash.js';
 import { JsonScanner } from './json-scanner.js';
 
-/** Scans `text`, of which every read gives no more than `readBytes` bytes. */
+/** Scans `text` from reads of at most `readBytes` bytes. */
 function scanner(text: string, readBytes = 1): JsonScanner {
   const bytes = new TextEncoder().encode(text);
   return new JsonScanner(
@@ -54,7 +54,7 @@ describe('JsonScanner', () => {
     }
   });
 
-  it('keeps a string in reach while it scans what follows', () => {
+  it('keeps a string available while it scans the following bytes', () => {
     const scan = scanner(`"token"${' '.repeat(600_000)}:${' '.repeat(600_000)}7`, 100_000);
     scan.scanString();
     scan.expect(':');
@@ -70,7 +70,7 @@ describe('JsonScanner', () => {
     expect(scan.stringText()).toBe(value.list[1]);
   });
 
-  it('goes back in the file', () => {
+  it('seeks backwards in the file', () => {
     const scan = scanner(`[1,${'2'.repeat(10)}]`, 3);
     scan.expect('[');
     const { offset } = scan;
@@ -105,7 +105,7 @@ describe('JsonScanner', () => {
     expect(() => scanner(text).scanInteger(100)).toThrow(expect.objectContaining({ rule: 'InvalidJson' }));
   });
 
-  it('says where it stopped', () => {
+  it('reports where it stopped', () => {
     const scan = scanner('  {"a" 1}', 2);
     scan.expect('{');
     scan.scanString();

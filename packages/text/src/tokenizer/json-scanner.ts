@@ -2,10 +2,10 @@ import { CorruptFileError } from '@markbase/core';
 import { hashByte } from './byte-hash.js';
 import { readEscape, writeUtf8 } from './json-escape.js';
 
-/** Deepest nesting of JSON values that is accepted; tokenizer files have about six levels. */
+/** Maximum nesting depth of JSON values; tokenizer files have about six levels. */
 const MAX_DEPTH = 64;
 
-/** Bytes of the file that are held at a time, and the most that one value may take. */
+/** Number of bytes of the file that are held at a time, and the maximum size of a single value. */
 const WINDOW_BYTES = 256 * 1024;
 const MAX_VALUE_BYTES = 64 * 1024 * 1024;
 
@@ -13,20 +13,20 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Where a scanner gets its bytes from. */
+/** A source of bytes for a scanner. */
 export interface ByteSource {
   readonly sizeBytes: number;
-  /** Reads bytes from `offset` on into `target`; returns how many, 0 at the end. */
+  /** Reads bytes from `offset` on into `target`; returns their number, 0 at the end. */
   read(target: Uint8Array, offset: number): number;
 }
 
 /**
- * Reads JSON straight from UTF-8 bytes, one piece at a time, through a small window onto the file. Strings stay
- * bytes (`stringSource`, `stringBegin`, `stringEnd`; valid until the next string) and are hashed on the way, so
- * that a file with a million strings creates none. Every violation is a CorruptFileError with its place.
+ * Reads JSON directly from UTF-8 bytes, piece by piece, through a small window onto the file. Strings stay bytes
+ * (`stringSource`, `stringBegin`, `stringEnd`; valid until the next string) and are hashed on the way, so that a file
+ * with a million strings does not create any. Every violation is a CorruptFileError with its offset.
  */
 export class JsonScanner {
-  /** Where the bytes of the last scanned string are: the window, or a scratch buffer when it had escapes. */
+  /** Buffer with the bytes of the last scanned string: the window, or a scratch buffer if the string had escapes. */
   stringSource: Uint8Array;
   stringBegin = 0;
   stringEnd = 0;
@@ -34,11 +34,11 @@ export class JsonScanner {
   readonly #source: ByteSource;
   readonly #path: string;
   #window = new Uint8Array(WINDOW_BYTES);
-  // Place of the window in the file, how much of it is filled, and how far it was scanned.
+  // Offset of the window in the file, the number of bytes in it, and the scan position within it.
   #windowOffset = 0;
   #end = 0;
   #position = 0;
-  // Bytes from here on have to stay in the window; -1 when a value is not being collected.
+  // Bytes from here on must stay in the window; -1 while no value is being collected.
   #valueBegin = -1;
   #scratch = new Uint8Array(256);
 
@@ -53,7 +53,7 @@ export class JsonScanner {
     return this.#source.sizeBytes;
   }
 
-  /** Place in the file of the next byte. Setting it goes back or forward. */
+  /** Offset of the next byte in the file. Assigning it seeks. */
   get offset(): number {
     return this.#windowOffset + this.#position;
   }
@@ -64,7 +64,7 @@ export class JsonScanner {
     this.#end = 0;
   }
 
-  /** The next byte that is not white space, without taking it; -1 at the end. */
+  /** The next byte that is not white space, without consuming it; -1 at the end. */
   peek(): number {
     do {
       const window = this.#window;
@@ -81,19 +81,19 @@ export class JsonScanner {
     return -1;
   }
 
-  /** Takes the next byte when it is `character`. */
+  /** Consumes the next byte if it is `character`. */
   accept(character: string): boolean {
     if (this.peek() !== character.charCodeAt(0)) return false;
     this.#position++;
     return true;
   }
 
-  /** Takes the next byte, which has to be `character`. */
+  /** Consumes the next byte, which must be `character`. */
   expect(character: string): void {
     if (!this.accept(character)) this.fail(`expected '${character}'`);
   }
 
-  /** Scans a string; its bytes without quotes and escapes are then in the `string…` fields. */
+  /** Scans a string; its bytes, without quotes and escapes, are then in the `string…` fields. */
   scanString(): void {
     this.expect('"');
     this.stringSource = this.#window;
@@ -119,7 +119,7 @@ export class JsonScanner {
       }
       this.#position = end;
       this.stringEnd = end;
-      if (!this.#fill()) this.fail('the file ends inside of a string');
+      if (!this.#fill()) this.fail('the file ends inside a string');
     }
   }
 
@@ -142,18 +142,18 @@ export class JsonScanner {
     return value;
   }
 
-  /** Passes over one value of any kind. What is inside is checked only as far as finding its end needs. */
+  /** Skips one value of any kind. Its content is validated only as far as needed to find its end. */
   skipValue(): void {
     let depth = 0;
     do {
       const byte = this.peek();
-      if (byte === -1) this.fail('the file ends inside of a value');
+      if (byte === -1) this.fail('the file ends inside a value');
       if (byte === QUOTE) {
         this.scanString();
         continue;
       }
       if (byte === 0x7b || byte === 0x5b) {
-        if (++depth > MAX_DEPTH) this.fail(`more than ${MAX_DEPTH} levels of nesting`);
+        if (++depth > MAX_DEPTH) this.fail(`nested more than ${MAX_DEPTH} levels deep`);
       } else if (byte === 0x7d || byte === 0x5d) {
         if (--depth < 0) this.fail('expected a value');
       } else if (depth === 0) {
@@ -186,7 +186,7 @@ export class JsonScanner {
     }
   }
 
-  /** Throws a CorruptFileError at the current place. */
+  /** Throws a CorruptFileError at the current offset. */
   fail(reason: string): never {
     throw new CorruptFileError({
       rule: 'InvalidJson',
@@ -208,7 +208,7 @@ export class JsonScanner {
     if (length === 0) this.fail('expected a value');
   }
 
-  /** Goes on with a string at its first escape; the bytes before it are in the `string…` fields. */
+  /** Continues a string at its first escape; the bytes before it are in the `string…` fields. */
   #scanEscapedString(hashSoFar: number): void {
     let hash = hashSoFar;
     let used = 0;
@@ -227,7 +227,7 @@ export class JsonScanner {
       return byte;
     };
     for (let byte = take(); byte !== QUOTE; byte = take()) {
-      if (byte < 0x20) this.fail('the end or a control character inside of a string');
+      if (byte < 0x20) this.fail('an unterminated string, or a control character in it');
       const before = used;
       if (byte === BACKSLASH) writeUtf8(readEscape(take) ?? this.fail('an invalid escape'), write);
       else write(byte);
@@ -239,14 +239,14 @@ export class JsonScanner {
     this.stringHash = hash;
   }
 
-  /** Reads more of the file behind what is in the window; false at the end. Keeps what is still needed. */
+  /** Reads the next part of the file into the window; false at the end. Keeps the bytes that are still needed. */
   #fill(): boolean {
     const isStringHere = this.stringSource === this.#window;
     let keep = this.#position;
     if (isStringHere) keep = Math.min(keep, this.stringBegin);
     if (this.#valueBegin !== -1) keep = Math.min(keep, this.#valueBegin);
     const kept = this.#end - keep;
-    if (kept > MAX_VALUE_BYTES) this.fail(`a value has more than ${MAX_VALUE_BYTES} bytes`);
+    if (kept > MAX_VALUE_BYTES) this.fail(`a value is larger than ${MAX_VALUE_BYTES} bytes`);
     const window = kept > this.#window.length / 2 ? new Uint8Array(this.#window.length * 2) : this.#window;
     window.set(this.#window.subarray(keep, this.#end));
     this.#window = window;

@@ -16,7 +16,7 @@ const unsupported = (component: string) =>
 const corrupt = expect.objectContaining({ code: 'CORRUPT_FILE' });
 
 describe('loadTokenizer', () => {
-  it('reads the same from any order of keys and from any layout', async () => {
+  it('reads the same with any key order and any layout', async () => {
     const { model, ...rest } = tokenizerJson();
     const { vocab, merges, type, ...options } = model as Record<string, unknown>;
     const reordered = { model: { merges, ...options, vocab, type }, ...rest };
@@ -77,20 +77,20 @@ describe('loadTokenizer', () => {
     ['an id twice', '{"model":{"type":"BPE","vocab":{"a":0,"b":0},"merges":[]}}'],
     ['a huge id', '{"model":{"type":"BPE","vocab":{"a":99999999999},"merges":[]}}'],
     ['a fraction', '{"model":{"type":"BPE","vocab":{"a":0.5},"merges":[]}}'],
-    ['a rule of three', '{"model":{"type":"BPE","vocab":{"a":0},"merges":["a a a"]}}'],
+    ['a rule of three tokens', '{"model":{"type":"BPE","vocab":{"a":0},"merges":["a a a"]}}'],
     ['a rule of one', '{"model":{"type":"BPE","vocab":{"a":0},"merges":["a"]}}'],
-    ['a list of three', '{"model":{"type":"BPE","vocab":{"a":0},"merges":[["a","a","a"]]}}'],
+    ['a list of three tokens', '{"model":{"type":"BPE","vocab":{"a":0},"merges":[["a","a","a"]]}}'],
     ['half a pair', '{"model":{"type":"BPE","vocab":{"\\ud83d":0},"merges":[]}}'],
     ['a wrong escape', '{"model":{"type":"BPE","vocab":{"\\x":0},"merges":[]}}'],
     ['a control character', '{"model":{"type":"BPE","vocab":{"\n":0},"merges":[]}}'],
     ['deep nesting', `{"x":${'['.repeat(100_000)}`],
     ['an added token without text', JSON.stringify(tokenizerJson({ added_tokens: [{ id: 1 }] }))],
-    ['added tokens that are no list', JSON.stringify(tokenizerJson({ added_tokens: 'none' }))],
+    ['added tokens that are not a list', JSON.stringify(tokenizerJson({ added_tokens: 'none' }))],
   ])('reports a file with %s', async (_, content) => {
     await expect(load(content)).rejects.toThrow(corrupt);
   });
 
-  it('reports every truncated and every damaged file, and nothing else', async () => {
+  it('reports truncated and corrupt files, and never fails otherwise', async () => {
     const text = JSON.stringify(tokenizerJson());
     const random = new SeededRandom(5);
     for (let round = 0; round < 60; round++) {
@@ -106,13 +106,13 @@ describe('loadTokenizer', () => {
     }
   });
 
-  it('reports a file that is not there', async () => {
+  it('reports a missing file', async () => {
     await expect(loadTokenizer('/no/such/tokenizer.json')).rejects.toThrow(
       expect.objectContaining({ code: 'FILE_ACCESS', path: '/no/such/tokenizer.json' }),
     );
   });
 
-  it('stops when it is told to', async () => {
+  it('stops when aborted', async () => {
     const reason = new DOMException('enough', 'AbortError');
     const path = await writeTokenizer(tokenizerJson());
     await expect(loadTokenizer(path, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);

@@ -6,17 +6,17 @@ import type { ByteSource } from './json-scanner.js';
 import { Tokenizer } from './tokenizer.js';
 import { parseTokenizerFile } from './tokenizer-file.js';
 
-/** Largest tokenizer.json that is accepted; Gemma's has about 33 MB. */
+/** Maximum size of tokenizer.json; Gemma's has about 33 MB. */
 const MAX_FILE_BYTES = 512 * 1024 * 1024;
 
 /**
- * Loads a tokenizer.json of the Gemma family. The work is cut into slices of about 10 ms, so that it can run
- * beside the loading of weights without blocking the event loop.
+ * Loads a tokenizer.json of the Gemma family. The work is divided into slices of about 10 ms, so that it can run while
+ * weights are loading without blocking the event loop.
  *
- * Errors: FileAccessError when it cannot be read; CorruptFileError when it is not valid;
- * UnsupportedTokenizerError when it describes another kind of tokenizer; the reason of `signal`.
+ * Errors: FileAccessError if the file cannot be read; CorruptFileError if it is invalid; UnsupportedTokenizerError if
+ * it describes another kind of tokenizer; the reason of `signal`.
  *
- * @param path of the file
+ * @param path path of the file
  */
 export async function loadTokenizer(
   path: string,
@@ -29,7 +29,11 @@ export async function loadTokenizer(
     file = await open(path);
     const { size } = await file.stat();
     if (size > MAX_FILE_BYTES) {
-      throw new CorruptFileError({ rule: 'FileTooLarge', path, reason: `${size} bytes are too many` });
+      throw new CorruptFileError({
+        rule: 'FileTooLarge',
+        path,
+        reason: `it has ${size} bytes, more than the maximum of ${MAX_FILE_BYTES}`,
+      });
     }
     const parsed = await parseTokenizerFile(sourceOf(file, size), path, slice);
     await slice.pause();
@@ -45,7 +49,7 @@ export async function loadTokenizer(
   }
 }
 
-/** Reads synchronously: a piece of 256 KiB takes less time than a turn of the event loop to wait for it. */
+/** Reads synchronously: reading 256 KiB takes less time than waiting for a turn of the event loop. */
 function sourceOf(file: FileHandle, sizeBytes: number): ByteSource {
   return {
     sizeBytes,

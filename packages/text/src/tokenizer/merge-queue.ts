@@ -1,11 +1,11 @@
-// A key is rank · 2³¹ + position: exact in a double for ranks below 2²², and ordered as merges are.
+// A key is rank · 2³¹ + position: exact in a double for ranks below 2²², and ordered like the merges.
 const RANK_FACTOR = 0x80000000;
 
-/** Pending merges, lowest rank first and leftmost among equals: a binary heap in one typed array. */
+/** Pending merges, lowest rank first and leftmost first among equals: a binary heap in a typed array. */
 export class MergeQueue {
-  /** Rank of the merge that was popped last. */
+  /** Rank of the last merge that was popped. */
   rank = 0;
-  /** Position of the left symbol of the merge that was popped last. */
+  /** Position of the left symbol of the last merge that was popped. */
   position = 0;
   #keys = new Float64Array(1024);
   #count = 0;
@@ -29,7 +29,7 @@ export class MergeQueue {
     keys[index] = key;
   }
 
-  /** Takes the first merge into `rank` and `position`; false when there is none. */
+  /** Moves the first merge into `rank` and `position`; false if the queue is empty. */
   pop(): boolean {
     if (this.#count === 0) return false;
     const keys = this.#keys;
@@ -54,7 +54,7 @@ export class MergeQueue {
     this.#count = 0;
   }
 
-  /** Drops all merges and the memory that a long text needed. */
+  /** Drops all merges and releases the memory that a long text needed. */
   release(): void {
     this.#keys = new Float64Array(1024);
     this.#count = 0;

@@ -1,38 +1,38 @@
 import { spreadHash } from './byte-hash.js';
 
-/** Fields of a slot: two token ids, what they become, and rank + 1 (0 marks a free slot). */
+/** Fields of a slot: two token ids, the id of the merged token, and rank + 1 (0 marks a free slot). */
 const LEFT = 0;
 const RIGHT = 1;
 const MERGED = 2;
 const RANK = 3;
 const SLOT_FIELDS = 4;
 
-/** Instead of a token id in rules that were taken away. */
+/** Replaces the left id in rules that were removed. */
 const FORBIDDEN = -1;
 
 /**
- * Merge rules: which two tokens become which one, and at which rank. A lower rank goes first.
- * One typed array with open addressing; all of a rule lies in one cache line.
+ * Merge rules: which two tokens merge into which one, and at which rank. Lower ranks go first.
+ * A single typed array with open addressing; each rule lies in one cache line.
  */
 export class MergeTable {
-  /** Rank of the rule that `find` found. */
+  /** Rank of the rule that the last `find` returned. */
   rank = -1;
-  /** Token that the rule makes that `find` found. */
+  /** Merged token of the rule that the last `find` returned. */
   merged = -1;
-  /** Ranks given out so far. */
+  /** Number of ranks assigned so far. */
   count = 0;
   #stored = 0;
   #slots: Int32Array;
   #mask: number;
 
-  /** @param expectedCount about how many rules will come; a good guess saves copying */
+  /** @param expectedCount approximate number of rules; a good estimate avoids copying */
   constructor(expectedCount = 1024) {
     const capacity = 2 ** Math.ceil(Math.log2(Math.max(expectedCount, 16) * 2));
     this.#slots = new Int32Array(capacity * SLOT_FIELDS);
     this.#mask = capacity - 1;
   }
 
-  /** Appends the rule with the next rank. Of two rules for one pair the later counts, as in the reference. */
+  /** Appends a rule with the next rank. A later rule for the same pair replaces an earlier one, as in the reference. */
   add(left: number, right: number, merged: number): void {
     if (++this.#stored * 2 > this.#mask) this.#grow();
     this.#store(left, right, merged, ++this.count);
@@ -43,7 +43,7 @@ export class MergeTable {
     this.count++;
   }
 
-  /** Looks for the rule that joins these two tokens; true fills `rank` and `merged`. */
+  /** Looks up the rule that merges these two tokens; if it returns true, `rank` and `merged` are set. */
   find(left: number, right: number): boolean {
     const slots = this.#slots;
     const at = this.#locate(left, right);
@@ -54,16 +54,16 @@ export class MergeTable {
     return true;
   }
 
-  /** Takes away every rule that makes a token for which `isForbidden` holds. */
+  /** Removes all rules whose merged token satisfies `isForbidden`. */
   forbid(isForbidden: (merged: number) => boolean): void {
     const slots = this.#slots;
     for (let at = 0; at < slots.length; at += SLOT_FIELDS) {
-      // The slot stays taken, so that rules that were stored behind it are still found.
+      // The slot stays occupied, so that rules stored after it in the probe sequence are still found.
       if (slots[at + RANK] !== 0 && isForbidden(slots[at + MERGED]!)) slots[at + LEFT] = FORBIDDEN;
     }
   }
 
-  /** Where the slot of this pair is, or the free slot where it would go. */
+  /** The slot of this pair, or the free slot where it would go. */
   #locate(left: number, right: number): number {
     const slots = this.#slots;
     let slot = hashPair(left, right) & this.#mask;

@@ -4,18 +4,18 @@ import type { JsonScanner } from './json-scanner.js';
 import { MergeTable } from './merge-table.js';
 import { Vocabulary } from './vocabulary.js';
 
-/** Highest token id that is accepted: sixteen times the largest known vocabulary. */
+/** Maximum token id: sixteen times the largest known vocabulary. */
 export const MAX_TOKEN_ID = 2 ** 22 - 1;
 
-/** Most merge rules that are accepted: ranks have 22 bits in the merge queue. */
+/** Maximum number of merge rules: ranks have 22 bits in the merge queue. */
 const MAX_MERGES = 2 ** 22 - 1;
 
-/** Entries that are read between two looks at the clock. */
+/** Number of entries read between two checks of the clock. */
 const ENTRIES_PER_STEP = 1024;
 
 const SPACE = 0x20;
 
-/** Bytes of the file for one token or merge rule, as a guess for the sizes of the tables. */
+/** Estimated bytes of the file per token and per merge rule, for the initial sizes of the tables. */
 const BYTES_PER_TOKEN = 128;
 const BYTES_PER_MERGE = 64;
 
@@ -28,7 +28,7 @@ export async function readVocabulary(scanner: JsonScanner, slice: EventLoopSlice
     const id = scanner.scanInteger(MAX_TOKEN_ID);
     const { stringSource, stringBegin, stringEnd, stringHash } = scanner;
     if (!vocabulary.add(id, stringSource, stringBegin, stringEnd, stringHash)) {
-      scanner.fail(`the vocabulary has a token or an id twice (id ${id})`);
+      scanner.fail(`the vocabulary has a duplicate token or id (id ${id})`);
     }
   });
   return vocabulary;
@@ -57,13 +57,13 @@ export async function readMerges(
       const space = source.indexOf(SPACE, begin);
       const second = source.indexOf(SPACE, space + 1);
       const isPair = space !== -1 && space < end && (second === -1 || second >= end);
-      if (!isPair) scanner.fail('expected a merge rule of two tokens with one space between them');
+      if (!isPair) scanner.fail('expected a merge rule of two tokens separated by one space');
       left = vocabulary.find(source, begin, space, hashBytes(source, begin, space));
       right = vocabulary.find(source, space + 1, end, hashBytes(source, space + 1, end));
     }
-    // Rules that make the same token tend to follow each other.
+    // Rules that produce the same token tend to be adjacent.
     const merged = left === -1 || right === -1 ? -1 : vocabulary.findJoined(left, right, lastMerged);
-    // A rule whose result is not in the vocabulary must never apply.
+    // A rule whose result is not in the vocabulary never applies.
     if (merged === -1) {
       merges.skip();
       return;
@@ -79,7 +79,7 @@ function scanToken(scanner: JsonScanner, vocabulary: Vocabulary): number {
   return vocabulary.find(scanner.stringSource, scanner.stringBegin, scanner.stringEnd, scanner.stringHash);
 }
 
-/** Reads a list or an object entry by entry, and lets the event loop run in between. */
+/** Reads a list or an object entry by entry, giving the event loop its turn in between. */
 async function readEntries(
   scanner: JsonScanner,
   slice: EventLoopSlice,

@@ -3,7 +3,7 @@ import { UnsupportedTokenizerError } from './unsupported-tokenizer-error.js';
 /** Rewrites a text before it is split: the `normalizer` of tokenizer.json. */
 export type Normalizer = (text: string) => string;
 
-/** Cuts a text into pieces that are encoded alone: the `pre_tokenizer` of tokenizer.json. */
+/** Splits a text into pieces that are encoded separately: the `pre_tokenizer` of tokenizer.json. */
 export type PreTokenizer = (text: string) => readonly string[];
 
 /** Rewrites the text of one token when it is decoded: the `Replace` parts of the `decoder` of tokenizer.json. */
@@ -29,7 +29,7 @@ export function buildTokenTextRewriter(description: unknown, path: string): Toke
   const names: string[] = [];
   for (const step of flatten(description, 'decoders', path)) {
     names.push(step.type);
-    // Byte tokens are always joined to UTF-8 and token texts always concatenated: that is what these two ask for.
+    // Byte tokens are always joined as UTF-8 and token texts always concatenated, which is what these two request.
     if (step.type === 'ByteFallback' || step.type === 'Fuse') continue;
     steps.push(replacement(step, 'decoder', path));
   }
@@ -47,7 +47,7 @@ interface Step {
 /** More steps than any real file has; keeps a hostile file from building endless pipelines. */
 const MAX_STEPS = 64;
 
-/** The steps of a possibly nested `Sequence`, without recursion on the depth of the file. */
+/** The steps of a possibly nested `Sequence`, without recursion that depends on the file. */
 function flatten(description: unknown, listKey: string, path: string): Step[] {
   const steps: Step[] = [];
   const pending: unknown[] = [description];

@@ -23,7 +23,7 @@ describe('createTextDecoder', () => {
     expect(pieces(idsOfBytes(0xf0, 0x9f, 0x98, 0x80, 0x41))).toEqual(['', '', '', '😀', 'A', '']);
   });
 
-  it('gives one U+FFFD for each byte that belongs to no character', () => {
+  it('yields one U+FFFD for each byte that does not belong to a character', () => {
     expect(pieces(idsOfBytes(0xe5, 0x8f))).toEqual(['', '', '\ufffd\ufffd']);
     expect(pieces(idsOfBytes(0xe5, 0xe4, 0xbd, 0xa0, 0xff))).toEqual(['', '\ufffd', '', '你', '\ufffd', '']);
     expect(pieces([...idsOfBytes(0xf0, 0x9f), tokenizer.idOf('a')!])).toEqual(['', '', '\ufffd\ufffda', '']);
@@ -41,7 +41,7 @@ describe('createTextDecoder', () => {
     expect(pieces(idsOfBytes(...bytes)).join('')).toBe('\ufffd'.repeat(bytes.length));
   });
 
-  it('can be used again after flush', () => {
+  it('can be reused after flush', () => {
     const decoder = createTextDecoder(tokenizer);
     decoder.push(idsOfBytes(0xe5)[0]!);
     expect(decoder.flush()).toBe('\ufffd');
@@ -49,12 +49,12 @@ describe('createTextDecoder', () => {
     expect(decoder.push(tokenizer.idOf('a')!)).toBe('a');
   });
 
-  it('skips control tokens when asked to', () => {
+  it('skips control tokens on request', () => {
     const decoder = createTextDecoder(tokenizer, { skipSpecial: true });
     expect(decoder.push(tokenizer.idOf('<turn|>')!)).toBe('');
   });
 
-  it('gives what decode gives for random ids, never half a pair, and never stalls', () => {
+  it('yields the same as decode for random ids, never half of a surrogate pair, and never stalls', () => {
     const random = new SeededRandom(43);
     for (let round = 0; round < 500; round++) {
       const ids = Array.from({ length: random.integer(1, 60) }, () =>

@@ -1,22 +1,31 @@
-import type { Tokenizer } from './tokenizer.js';
 import { Utf8Joiner } from './utf8-joiner.js';
 
-/** Turns token ids that arrive one by one into text that can be shown at once. */
+/** The texts of tokens; a `Tokenizer` has them. */
+export interface TokenTexts {
+  /** Displayed text of a token that is not a byte token; '' for ids without a token. */
+  decodedText(id: number): string;
+  /** The byte that a byte token stands for; null for all other tokens. */
+  byteOf(id: number): number | null;
+  /** True for control tokens. */
+  isSpecial(id: number): boolean;
+}
+
+/** Turns token ids that arrive one by one into text that can be shown immediately. */
 export interface TokenTextDecoder {
-  /** Adds one id; returns the text that is certain now: complete characters only, possibly none. */
+  /** Adds an id; returns the text that is now certain: complete characters only, possibly none. */
   push(id: number): string;
-  /** Ends the text: one U+FFFD for each byte of a character that stayed incomplete. The decoder can be used again. */
+  /** Ends the text: one U+FFFD for each byte of an incomplete character. The decoder can then be reused. */
   flush(): string;
 }
 
 /**
- * Makes a streaming decoder. All that `push` and `flush` return, put together, is what `tokenizer.decode` gives.
- * At most three bytes are ever held back, so garbage cannot stall the stream.
+ * Creates a streaming decoder. The concatenated results of `push` and `flush` equal those of `tokenizer.decode`. At
+ * most three bytes are held back, so invalid bytes cannot stall the stream.
  *
- * @param options.skipSpecial leaves control tokens out; false by default
+ * @param options.skipSpecial omits control tokens; false by default
  */
 export function createTextDecoder(
-  tokenizer: Tokenizer,
+  tokenizer: TokenTexts,
   options: { skipSpecial?: boolean } = {},
 ): TokenTextDecoder {
   const joiner = new Utf8Joiner();

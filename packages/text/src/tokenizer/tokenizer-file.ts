@@ -6,20 +6,20 @@ import { MAX_TOKEN_ID, readMerges, readVocabulary } from './read-vocabulary.js';
 import { UnsupportedTokenizerError } from './unsupported-tokenizer-error.js';
 import type { Vocabulary } from './vocabulary.js';
 
-/** Most added tokens that are accepted; Gemma has about 6,400. */
+/** Maximum number of added tokens; Gemma has about 6,400. */
 const MAX_ADDED_TOKENS = 2 ** 16;
 
-/** A literal text that is a token of its own wherever it occurs. */
+/** A literal text that is a token wherever it occurs. */
 export interface AddedToken {
   readonly id: number;
   readonly text: string;
   /** True for control tokens. */
   readonly isSpecial: boolean;
-  /** True when the text is searched for after the normalizer has run. */
+  /** True if the text is searched for after normalisation. */
   readonly isNormalized: boolean;
 }
 
-/** What tokenizer.json holds. */
+/** The content of tokenizer.json. */
 export interface TokenizerFile {
   readonly path: string;
   readonly vocabulary: Vocabulary;
@@ -34,9 +34,9 @@ export interface TokenizerFile {
 }
 
 /**
- * Parses a tokenizer.json. The vocabulary and the merge rules go straight from bytes to tables.
+ * Parses a tokenizer.json. The vocabulary and the merge rules are read from bytes directly into tables.
  *
- * Errors: CorruptFileError when it is not the JSON it should be; UnsupportedTokenizerError for other models.
+ * Errors: CorruptFileError for invalid files; UnsupportedTokenizerError for other kinds of models.
  */
 export async function parseTokenizerFile(
   source: ByteSource,
@@ -106,7 +106,7 @@ async function readModel(scanner: JsonScanner, path: string, slice: EventLoopSli
   return { vocabulary, merges, options };
 }
 
-/** Walks over the keys of the object at the scanner's position; the caller reads each value. */
+/** Iterates over the keys of the object at the scanner's position; the caller reads each value. */
 function* keysOf(scanner: JsonScanner): Generator<string> {
   scanner.expect('{');
   if (scanner.accept('}')) return;
@@ -148,7 +148,7 @@ function parseAddedTokens(list: unknown, path: string): AddedToken[] {
     const { id, content, special, normalized, single_word, lstrip, rstrip } = Object(entry);
     const isId = Number.isInteger(id) && id >= 0 && id <= MAX_TOKEN_ID;
     if (!isId || typeof content !== 'string' || content === '') {
-      throw corrupt(path, 'InvalidAddedTokens', 'an added token has no valid id and content');
+      throw corrupt(path, 'InvalidAddedTokens', 'an added token lacks a valid id or content');
     }
     if (single_word === true || lstrip === true || rstrip === true) {
       throw unsupported(path, 'added_tokens', 'tokens without single_word, lstrip and rstrip', entry);

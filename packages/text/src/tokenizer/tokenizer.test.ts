@@ -7,7 +7,7 @@ function model(changes: Record<string, unknown>): Record<string, unknown> {
   return { model: { ...(tokenizerJson().model as object), ...changes } };
 }
 
-/** A vocabulary of some tokens, with merge rules. */
+/** A vocabulary of a few tokens, with merge rules. */
 function tiny(
   tokens: string[],
   merges: unknown[],
@@ -22,7 +22,7 @@ function texts(tokenizer: Tokenizer, text: string): (string | null)[] {
 }
 
 describe('encode', () => {
-  it('joins the pair with the lowest rank first, leftmost among equals', async () => {
+  it('merges the pair with the lowest rank first, leftmost among equals', async () => {
     const tokenizer = await loadTestTokenizer(
       tiny(
         ['a', 'b', 'c', 'ab', 'bc', 'aa', 'abc'],
@@ -54,7 +54,7 @@ describe('encode', () => {
     expect(texts(tokenizer, 'abc')).toEqual(['a', 'bc']);
   });
 
-  it('of two rules for one pair applies the later', async () => {
+  it('applies the later of two rules for the same pair', async () => {
     const tokens = ['a', 'b', 'c', 'ab', 'bc'];
     const rules = [
       ['a', 'b'],
@@ -64,7 +64,7 @@ describe('encode', () => {
     expect(texts(await loadTestTokenizer(tiny(tokens, rules)), 'abc')).toEqual(['a', 'bc']);
   });
 
-  it('never makes a control token out of text', async () => {
+  it('never turns text into a control token', async () => {
     const tokens = ['<', '>', 'e', '<e', '<e>'];
     const rules = [
       ['<', 'e'],
@@ -76,13 +76,13 @@ describe('encode', () => {
     expect([...tokenizer.encode('<e>', { parseSpecial: true })]).toEqual([4]);
   });
 
-  it('writes unknown characters as bytes', async () => {
+  it('encodes unknown characters as bytes', async () => {
     const tokenizer = await loadTestTokenizer();
     expect(texts(tokenizer, 'é')).toEqual(['<0xC3>', '<0xA9>']);
     expect(tokenizer.decode(tokenizer.encode('aé😀'))).toBe('aé😀');
   });
 
-  it('fuses unknown characters where there are no bytes', async () => {
+  it('fuses unknown characters if there are no byte tokens', async () => {
     const fused = await loadTestTokenizer(tiny(['?', 'a'], [], { unk_token: '?', fuse_unk: true }));
     expect(texts(fused, 'xyaz')).toEqual(['?', 'a', '?']);
     const single = await loadTestTokenizer(tiny(['?', 'a'], [], { unk_token: '?', fuse_unk: false }));
@@ -91,14 +91,14 @@ describe('encode', () => {
     expect(texts(none, 'xyaz')).toEqual(['a']);
   });
 
-  it('uses <unk> for characters of which a byte token is missing', async () => {
+  it('uses <unk> for characters with a missing byte token', async () => {
     const tokenizer = await loadTestTokenizer(
       tiny(['?', '<0xC3>', '<0xA9>'], [], { unk_token: '?', byte_fallback: true }),
     );
     expect(texts(tokenizer, 'éxé')).toEqual(['<0xC3>', '<0xA9>', '?', '<0xC3>', '<0xA9>']);
   });
 
-  it('finds the longest added token, in the text as it is or after the normalizer', async () => {
+  it('finds the longest added token, before or after normalisation', async () => {
     const added = [
       { id: 300, content: '<a>', special: false, normalized: false },
       { id: 301, content: '<a><b>', special: false, normalized: false },
@@ -114,7 +114,7 @@ describe('encode', () => {
     expect(tokenizer.decode([300, 1, 302, 299])).toBe('<a> of the');
   });
 
-  it('splits digits and at literals', async () => {
+  it('splits at digits and literals', async () => {
     const pair = ['1', '2', '12', 'a', 'a1', '-', 'a-'];
     const rules = [
       ['1', '2'],
@@ -139,7 +139,7 @@ describe('encode', () => {
     }
   });
 
-  it('gives the same for a text in one piece as for its words', async () => {
+  it('encodes a whole text like its words', async () => {
     const tokens = ['a', '▁', '>', '▁a', 'a▁', '>▁', '>▁a'];
     const rules = [
       ['▁', 'a'],
@@ -150,7 +150,7 @@ describe('encode', () => {
     expect(texts(tokenizer, 'a a > a')).toEqual(['a', '▁a', '▁', '>▁a']);
   });
 
-  it('knows control tokens that the file forgot to mark', async () => {
+  it('recognises control tokens that the file does not mark', async () => {
     const tokenizer = await loadTestTokenizer({ added_tokens: [] });
     const turn = tokenizer.idOf('<|turn>')!;
     expect([...tokenizer.encode('<|turn>', { parseSpecial: true })]).toEqual([turn]);
@@ -158,7 +158,7 @@ describe('encode', () => {
     expect(tokenizer.isSpecial(turn)).toBe(true);
   });
 
-  it('gives nothing for nothing', async () => {
+  it('returns nothing for empty text', async () => {
     const tokenizer = await loadTestTokenizer();
     expect(tokenizer.encode('')).toHaveLength(0);
     expect(tokenizer.decode([])).toBe('');
@@ -166,7 +166,7 @@ describe('encode', () => {
 });
 
 describe('decode', () => {
-  it('leaves control tokens out when asked to', async () => {
+  it('omits control tokens on request', async () => {
     const tokenizer = await loadTestTokenizer();
     const ids = tokenizer.encode('<bos>hi<turn|>', { parseSpecial: true });
     expect(tokenizer.decode(ids)).toBe('<bos>hi<turn|>');
@@ -180,7 +180,7 @@ describe('decode', () => {
     expect(tokenizer.idOf('no such token')).toBeNull();
   });
 
-  it('brings back random text', async () => {
+  it('restores random text', async () => {
     const tokenizer = await loadTestTokenizer();
     const random = new SeededRandom(7);
     for (let round = 0; round < 500; round++) {

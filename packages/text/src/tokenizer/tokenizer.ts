@@ -14,13 +14,13 @@ import type { AddedToken, TokenizerFile } from './tokenizer-file.js';
 import type { Vocabulary } from './vocabulary.js';
 import { WordSplitter } from './word-splitter.js';
 
-/** A piece of a text that was cut at control tokens: a control token, or ordinary text (`id` is null). */
+/** A piece of a text that was split at control tokens: a control token, or ordinary text (`id` is null). */
 export interface TextPiece {
   readonly id: number | null;
   readonly text: string;
 }
 
-/** Text to token ids and back, as tokenizer.json describes it. Made by `loadTokenizer`. */
+/** Converts text to token ids and back, as tokenizer.json describes. Created by `loadTokenizer`. */
 export class Tokenizer {
   /** Highest token id + 1. */
   readonly vocabSize: number;
@@ -37,7 +37,7 @@ export class Tokenizer {
   readonly #ordinaryLiterals: Literals;
   #allLiterals: Literals | null = null;
 
-  /** Takes over the tables of `file`. */
+  /** Takes ownership of the tables in `file`. */
   constructor(file: TokenizerFile) {
     const { vocabulary, path } = file;
     this.#normalize = buildNormalizer(file.normalizer, path);
@@ -63,14 +63,14 @@ export class Tokenizer {
   }
 
   /**
-   * Ids of a text. Nothing is put before or after it: `<bos>` is the business of the caller or of a chat template.
-   * Half of a surrogate pair counts as U+FFFD.
+   * Ids of a text. Nothing is added before or after it: `<bos>` is up to the caller or a chat template. Unpaired
+   * surrogates count as U+FFFD.
    *
-   * @param options.parseSpecial true: control tokens in the text get their ids. False, the default and right for
-   *   all text that comes from users: they stay ordinary text.
+   * @param options.parseSpecial true: control tokens in the text get their ids. False (default, and right for all text
+   *   that comes from users): they are ordinary text.
    */
   encode(text: string, options: { parseSpecial?: boolean } = {}): Int32Array {
-    // Prompts are cut at control tokens before they are encoded: few programs need all literals at once.
+    // Prompts are split at control tokens before they are encoded, so few programs need all literals at once.
     if (options.parseSpecial) this.#allLiterals ??= this.#literalsOf(this.#added);
     const literals = (options.parseSpecial && this.#allLiterals) || this.#ordinaryLiterals;
     const ids: number[] = [];
@@ -81,7 +81,7 @@ export class Tokenizer {
     return new Int32Array(ids);
   }
 
-  /** Text of ids: all that a streaming decoder gives, put together. Ids without a token give nothing. */
+  /** Text of ids, equal to the concatenated output of a streaming decoder. Ids without a token are skipped. */
   decode(ids: Iterable<number>, options: { skipSpecial?: boolean } = {}): string {
     const decoder = createTextDecoder(this, options);
     let text = '';
@@ -89,28 +89,28 @@ export class Tokenizer {
     return text + decoder.flush();
   }
 
-  /** Id of a token, given as it stands in the vocabulary (`▁` for a space), or null. */
+  /** Id of a token, spelled as in the vocabulary (`▁` for a space), or null. */
   idOf(token: string): number | null {
     return nullIfAbsent(this.#vocabulary.findText(token));
   }
 
-  /** A token as it stands in the vocabulary, or null when the id has none. */
+  /** A token, spelled as in the vocabulary, or null if the id has none. */
   tokenText(id: number): string | null {
     return this.#vocabulary.textOf(id);
   }
 
-  /** Text of a token that is not a byte token, as it is shown: `▁` became a space. */
+  /** Displayed text of a token that is not a byte token: `▁` becomes a space. */
   decodedText(id: number): string {
     const text = this.#vocabulary.textOf(id);
     return text === null ? '' : this.#rewrite(text);
   }
 
-  /** The byte that a byte token such as `<0xE2>` stands for, or null for every other token. */
+  /** The byte that a byte token such as `<0xE2>` stands for; null for all other tokens. */
   byteOf(id: number): number | null {
     return this.#byteOfId.get(id) ?? null;
   }
 
-  /** True for control tokens: they are never text, and text never becomes one unless `parseSpecial` says so. */
+  /** True for control tokens. They are never text, and text never becomes one unless `parseSpecial` is set. */
   isSpecial(id: number): boolean {
     return this.#specialIds.has(id);
   }
@@ -120,7 +120,7 @@ export class Tokenizer {
     return [...this.#special.firstUnits].map((unit) => String.fromCharCode(unit));
   }
 
-  /** Cuts a text at its control tokens. */
+  /** Splits a text at its control tokens. */
   splitSpecial(text: string): TextPiece[] {
     const pieces: TextPiece[] = [];
     forEachPiece(this.#special, text, (id, piece) => pieces.push({ id, text: piece }));
@@ -151,13 +151,13 @@ export class Tokenizer {
 }
 
 interface Literals {
-  /** Literals that are searched for in the text as it is. */
+  /** Literals that are searched for in the original text. */
   readonly raw: AddedTokenMatcher;
-  /** Literals that are searched for after the normalizer. */
+  /** Literals that are searched for after normalisation. */
   readonly normalized: AddedTokenMatcher;
 }
 
-/** Puts added tokens into the vocabulary that are not there, and control tokens into the added ones. */
+/** Adds missing added tokens to the vocabulary, and control tokens to the added ones. */
 function withControlTokens(addedTokens: readonly AddedToken[], vocabulary: Vocabulary): AddedToken[] {
   const byText = new Map<string, AddedToken>();
   for (const token of addedTokens) {
@@ -195,7 +195,7 @@ function forEachPiece(
   if (begin < text.length) visit(null, text.slice(begin));
 }
 
-/** Every half of a surrogate pair becomes U+FFFD. The method is in Node 20, but not in the ES2023 types. */
+/** Replaces unpaired surrogates with U+FFFD. The method exists in Node 20, but not in the ES2023 types. */
 function toWellFormed(text: string): string {
   return (text as string & { toWellFormed(): string }).toWellFormed();
 }

@@ -1,10 +1,10 @@
 import { MarkBaseError } from '@markbase/core';
 
-/** tokenizer.json asks for a model, normalizer, pre-tokenizer or decoder that this tokenizer does not run. */
+/** tokenizer.json requires a model, normalizer, pre-tokenizer or decoder that is not supported. */
 export class UnsupportedTokenizerError extends MarkBaseError {
   readonly code = 'UNSUPPORTED_TOKENIZER';
   readonly path: string;
-  /** Part of tokenizer.json that is not supported, such as `normalizer`. */
+  /** Unsupported part of tokenizer.json, such as `normalizer`. */
   readonly component: string;
   readonly expected: string;
   readonly received: string;

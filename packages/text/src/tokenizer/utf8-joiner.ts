@@ -1,14 +1,14 @@
 const REPLACEMENT = '\ufffd';
 
 /**
- * Joins bytes that arrive one by one to characters. A byte that belongs to no valid character becomes one
- * U+FFFD, as in the reference decoder; valid characters beside it are kept.
+ * Joins bytes that arrive one by one into characters. Each byte that does not belong to a valid character becomes one
+ * U+FFFD, as in the reference decoder; valid characters next to it are kept.
  */
 export class Utf8Joiner {
   #pending: number[] = [];
   #length = 0;
 
-  /** Adds a byte and returns the text that is complete now. */
+  /** Adds a byte; returns the text that is now complete. */
   push(byte: number): string {
     if (this.#pending.length === 0) return this.#start(byte);
     if (!isContinuation(this.#pending, byte)) return this.flush() + this.#start(byte);
@@ -19,7 +19,7 @@ export class Utf8Joiner {
     return character;
   }
 
-  /** Gives up on an incomplete character: one U+FFFD for each of its bytes. */
+  /** Ends an incomplete character: one U+FFFD for each of its bytes. */
   flush(): string {
     const text = REPLACEMENT.repeat(this.#pending.length);
     this.#pending = [];
@@ -35,7 +35,7 @@ export class Utf8Joiner {
   }
 }
 
-/** True when `byte` may follow `pending`: no overlong forms, no surrogates, nothing above U+10FFFF. */
+/** True if `byte` may follow `pending`: no overlong forms, no surrogates, nothing above U+10FFFF. */
 function isContinuation(pending: readonly number[], byte: number): boolean {
   if (byte < 0x80 || byte > 0xbf) return false;
   if (pending.length > 1) return true;

@@ -4,31 +4,31 @@ import { combineHashes, hashBytes, spreadHash } from './byte-hash.js';
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const encoder = new TextEncoder();
 
-/** Fields of an id: where its bytes begin, how many there are + 1 (0 marks an id without a token), their hash. */
+/** Fields of an id: where its bytes begin, their number + 1 (0 marks an id without a token), and their hash. */
 const BEGIN = 0;
 const LENGTH = 1;
 const HASH = 2;
 const ID_FIELDS = 3;
 
-/** Share of the slots that may be taken before there have to be more. */
+/** Maximum share of occupied slots before the table grows. */
 const MAX_LOAD = 0.55;
 
 /**
- * Tokens and their ids, both ways, as UTF-8 bytes in typed arrays: a quarter of a million JavaScript strings
- * and a Map over them would take ten times the memory and most of the loading time.
+ * Tokens and their ids, in both directions, as UTF-8 bytes in typed arrays: a quarter of a million JavaScript strings
+ * with a Map would take ten times the memory and most of the loading time.
  */
 export class Vocabulary {
-  /** Highest id + 1; some ids below may have no token. */
+  /** Highest id + 1; some ids below it may have no token. */
   size = 0;
   #count = 0;
   #bytes: Uint8Array;
   #usedBytes = 0;
   #ids: Int32Array;
-  // Open addressing with linear probing. A slot has two fields: id + 1 (0 when it is free) and the hash.
+  // Open addressing with linear probing. A slot has two fields: id + 1 (0 if free) and the hash.
   #slots: Int32Array;
   #mask: number;
 
-  /** @param expectedCount about how many tokens will come; a good guess saves copying */
+  /** @param expectedCount approximate number of tokens; a good estimate avoids copying */
   constructor(expectedCount = 1024) {
     const capacity = 2 ** Math.ceil(Math.log2(Math.max(expectedCount, 16) * 2));
     this.#bytes = new Uint8Array(expectedCount * 10);
@@ -37,7 +37,7 @@ export class Vocabulary {
     this.#mask = capacity - 1;
   }
 
-  /** Adds the token `source[begin, end)`. False when its id or its text is taken: nothing was added then. */
+  /** Adds the token `source[begin, end)`. Returns false, and adds nothing, if its id or its text is taken. */
   add(id: number, source: Uint8Array, begin: number, end: number, hash: number): boolean {
     if (this.has(id)) return false;
     if (this.#count > this.#mask * MAX_LOAD) this.#growSlots();
@@ -62,7 +62,7 @@ export class Vocabulary {
     return this.add(id, bytes, 0, bytes.length, hashBytes(bytes, 0, bytes.length));
   }
 
-  /** True when `id` has a token. */
+  /** True if `id` has a token. */
   has(id: number): boolean {
     return id >= 0 && id < this.size && this.#ids[id * ID_FIELDS + LENGTH] !== 0;
   }
@@ -73,9 +73,9 @@ export class Vocabulary {
   }
 
   /**
-   * Id of two tokens put together, or -1.
+   * Id of the concatenation of two tokens, or -1.
    *
-   * @param guess an id that is likely, tried first; -1 for none
+   * @param guess a likely id, tried first; -1 for none
    */
   findJoined(left: number, right: number, guess = -1): number {
     const leftLength = this.byteLength(left);
@@ -103,7 +103,7 @@ export class Vocabulary {
     return this.find(bytes, 0, bytes.length, hashBytes(bytes, 0, bytes.length));
   }
 
-  /** Text of a token, or null when `id` has none. */
+  /** Text of a token, or null if `id` has none. */
   textOf(id: number): string | null {
     return this.has(id) ? decoder.decode(this.bytesOf(id)) : null;
   }
@@ -114,12 +114,12 @@ export class Vocabulary {
     return this.#bytes.subarray(begin, begin + this.byteLength(id));
   }
 
-  /** UTF-8 bytes of all tokens, one after the other: a view, not a copy. */
+  /** UTF-8 bytes of all tokens, concatenated: a view, not a copy. */
   get allBytes(): Uint8Array {
     return this.#bytes.subarray(0, this.#usedBytes);
   }
 
-  /** Where the bytes of a token begin in `allBytes`. */
+  /** Where the bytes of a token start in `allBytes`. */
   beginOf(id: number): number {
     return this.#ids[id * ID_FIELDS + BEGIN]!;
   }
@@ -129,7 +129,7 @@ export class Vocabulary {
     return this.#ids[id * ID_FIELDS + LENGTH]! - 1;
   }
 
-  /** Gives back the memory that was reserved for more tokens. */
+  /** Releases the memory that was reserved for further tokens. */
   trim(): void {
     this.#bytes = this.#bytes.slice(0, this.#usedBytes);
     this.#ids = this.#ids.slice(0, this.size * ID_FIELDS);
@@ -155,7 +155,7 @@ export class Vocabulary {
     return true;
   }
 
-  /** True when the bytes of token `id` stand at `begin` among the bytes of all tokens. */
+  /** True if the bytes of token `id` occur at `begin` in the bytes of all tokens. */
   #startsAt(begin: number, id: number): boolean {
     const bytes = this.#bytes;
     const own = this.beginOf(id);

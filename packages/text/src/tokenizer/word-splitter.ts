@@ -1,19 +1,19 @@
 import type { Vocabulary } from './vocabulary.js';
 
-/** What the Gemma family writes for a space: U+2581. */
+/** The Gemma family's character for a space: U+2581. */
 const SPACE_MARK = 0x2581;
 
 /**
- * Cuts a long text where no token can lie across, so that each piece is encoded in small buffers and the result
- * is the same as for the whole. Such places are before a run of `▁`, unless the character before it is
- * followed by `▁` inside of some token of the vocabulary (Gemma has one: `>▁</`).
+ * Splits a long text where no token can span the split, so that each piece is encoded in small buffers with the same
+ * result as the whole text. Such positions are before a run of `▁`, unless some token of the vocabulary contains the
+ * preceding character followed by `▁` (Gemma has one: `>▁</`).
  */
 export class WordSplitter {
   readonly #unitsJoinedToSpace: ReadonlySet<number>;
   readonly #isUsable: boolean;
 
   constructor(vocabulary: Vocabulary) {
-    // Without a token for the mark, unknown characters on its two sides would have to be fused.
+    // Without a token for the mark, unknown characters on both sides of it would have to be fused.
     this.#isUsable = vocabulary.findText(String.fromCharCode(SPACE_MARK)) !== -1;
     this.#unitsJoinedToSpace = this.#isUsable ? unitsJoinedToSpace(vocabulary) : new Set();
   }
@@ -34,7 +34,7 @@ export class WordSplitter {
   }
 }
 
-/** Last UTF-16 units of the characters that come before `▁` inside of a token. */
+/** Last UTF-16 code units of the characters that precede `▁` inside a token. */
 function unitsJoinedToSpace(vocabulary: Vocabulary): Set<number> {
   const units = new Set<number>();
   const { allBytes } = vocabulary;
@@ -50,7 +50,7 @@ function unitsJoinedToSpace(vocabulary: Vocabulary): Set<number> {
   return units;
 }
 
-/** True when some `▁` comes after another character. */
+/** True if some `▁` follows another character. */
 function hasInnerMark(bytes: Uint8Array, begin: number, end: number): boolean {
   for (let index = begin + 1; index + 2 < end; index++) {
     if (bytes[index] !== 0xe2 || !isMarkAt(bytes, index)) continue;

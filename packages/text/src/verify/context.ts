@@ -5,8 +5,8 @@ import type { Sequence } from '../engine/sequence.js';
 import type { TextModel } from '../text-model.js';
 
 /**
- * Verifies the encoder of a medium and gives its soft tokens of the reference's medium; null when the reference has none.
- * `verifyVision` of @markbase/vision is one.
+ * Verifies the encoder of a medium and returns its soft tokens for the reference's medium, or null if the reference has
+ * none. `verifyVision` of @markbase/vision is one.
  */
 export type VerifyEncoder = (
   checkpoint: Checkpoint,
@@ -18,26 +18,26 @@ export type VerifyEncoder = (
   },
 ) => Promise<{ readonly sections: readonly VerifySection[]; readonly softTokens: SoftTokens } | null>;
 
-/** What every section works with. */
+/** Shared by all sections. */
 export interface VerifyContext {
   readonly reference: Reference;
   readonly precision: 'high' | 'fast';
   readonly fusions?: false | { readonly without: readonly string[] };
-  /** A model whose prefill takes every reference prompt in one piece. */
+  /** A model whose prefill computes every reference prompt in one piece. */
   readonly whole: TextModel;
-  /** The same with small chunks, so that sliding caches overwrite what left the window; three sequences. */
+  /** The same model with small chunks, so that sliding caches overwrite what left the window; three sequences. */
   readonly chunked: TextModel;
   readonly signal?: AbortSignal;
 }
 
-/** Sequences of `chunked`. */
+/** Number of sequences of `chunked`. */
 export const VERIFY_SEQUENCES = 3;
-/** Rows of a prefill step of `chunked`: odd, so that chunks and windows do not line up. */
+/** Rows of a prefill step of `chunked`: odd, so that chunks and windows do not align. */
 export const VERIFY_CHUNK_TOKENS = 7;
-/** One layer with bfloat16 or 8-bit activations is off by 1e-2 to 2e-2; a wrong layer by far more. */
+/** A layer with bfloat16 or 8-bit activations is off by 1e-2 to 2e-2; a wrong layer by far more. */
 export const FAST_TOLERANCE = 3e-2;
 
-/** Runs `body` with empty sequences of a model, and gives them back whatever happens. */
+/** Runs `body` with empty sequences of a model, and always releases them. */
 export async function withSequences<Result>(
   model: TextModel,
   count: number,
@@ -53,7 +53,7 @@ export async function withSequences<Result>(
   }
 }
 
-/** Logits [T, V] of every row of a prompt, computed in one step, and the other outputs asked for. */
+/** Logits [T, V] of every row of a prompt, computed in one step, and the requested further outputs. */
 export function observePrompt(
   model: TextModel,
   prompt: Prompt,

@@ -35,7 +35,7 @@ export async function verifyGenerate(context: VerifyContext): Promise<VerifySect
   for (const [index, choice] of choices.entries()) {
     const row = expected.subarray(index * vocabularySize, (index + 1) * vocabularySize);
     const { maxAbs } = compare(choice.logits!, row);
-    // Two logits may both be off: a margin below twice the error says nothing about the order.
+    // Two logits may both be off: a margin below twice the error does not determine their order.
     if (!(margins[index]! > 2 * maxAbs)) break;
     if (choice.token !== tokens[index] || argmax(choice.logits!) !== tokens[index]) tokensEqual = false;
   }

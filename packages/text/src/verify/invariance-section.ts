@@ -10,8 +10,8 @@ import {
 } from './context.js';
 
 /**
- * The same prompt in one piece, in chunks, token by token, and batched with others: in `high` the logits must be identical
- * to the last bit; in `fast` the difference is reported.
+ * The same prompt in one piece, in chunks, token by token, and batched with others. In `high`, the logits must be the
+ * same bits; in `fast`, the difference is reported.
  */
 export async function verifyInvariance(context: VerifyContext): Promise<VerifySection[]> {
   const { reference, whole, chunked, precision, signal } = context;
@@ -54,7 +54,7 @@ async function tokenByToken(
   );
 }
 
-/** Three beginnings of the prompt share their prefill steps; then each is continued, all in the same decode steps. */
+/** Three prefixes of the prompt share their prefill steps; then all are continued in the same decode steps. */
 async function batched(
   model: TextModel,
   ids: readonly number[],

@@ -11,17 +11,17 @@ const INPUT = 'hidden';
 const SOURCE = 'source';
 const OUTPUT = 'output';
 
-/** What one layer is fed with. */
+/** Inputs of a single layer. */
 export interface LayerFeed {
   readonly sequence: Sequence;
   readonly rows: PromptRows;
-  /** [T, D]: the stream before layer i. */
+  /** [T, D]: the residual stream before layer i. */
   readonly hidden: (layerIndex: number) => Promise<Float32Array>;
 }
 
 /**
- * Runs one decoder layer alone, [T, D] → [T, D]; behind the last layer comes the final norm. A layer that shares a cache
- * gets the keys and values that its source layer computes from `hidden` of the source.
+ * Runs one decoder layer alone, [T, D] → [T, D]; the last layer is followed by the final norm. A layer that shares a
+ * cache uses the keys and values that its source layer computes from the source's `hidden`.
  */
 export async function runLayer(model: TextModel, layerIndex: number, feed: LayerFeed): Promise<Float32Array> {
   const { decoder, config } = model;
@@ -63,7 +63,7 @@ export async function runLayer(model: TextModel, layerIndex: number, feed: Layer
   }
 }
 
-/** Runs the head alone: [T, D] behind the final norm → logits [T, V]. */
+/** Runs the head alone: [T, D] after the final norm → logits [T, V]. */
 export async function runHead(model: TextModel, feed: LayerFeed): Promise<Float32Array> {
   const { decoder, config } = model;
   const count = feed.rows.end;

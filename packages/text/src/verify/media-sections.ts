@@ -7,8 +7,9 @@ import { observePrompt, prefillLogits, type VerifyContext, type VerifyEncoder } 
 const PACKAGES = { image: '@markbase/vision', audio: '@markbase/audio' } as const;
 
 /**
- * `image.*` and `audio.*`: the decoder is fed with the reference's soft tokens, then with those of the medium's own encoder
- * where one was given. The prompt is also computed in chunks: an image whose rows see each other stays in one step.
+ * `image.*` and `audio.*`: the decoder runs with the reference's soft tokens, then with those of the medium's own
+ * encoder, if one was given. The prompt is also computed in chunks: an image whose rows see each other stays in one
+ * step.
  */
 export async function verifyMedia(
   context: VerifyContext,
@@ -56,7 +57,7 @@ function softTokensOf(kind: 'image' | 'audio', values: Float32Array, width: numb
   return { kind, rows: values.length / width, width, values, contentKey: 'reference' };
 }
 
-/** The placeholders of a reference prompt are one run; a model that was given media has a token for them. */
+/** The placeholders of a reference prompt are one run; a model that has media in its reference has a token for them. */
 function spansOf(ids: readonly number[], placeholder: number | null, softTokens: SoftTokens): MediaSpan[] {
   return [{ begin: ids.indexOf(placeholder!), softTokens }];
 }

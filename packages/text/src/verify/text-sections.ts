@@ -28,7 +28,7 @@ export async function verifyText(context: VerifyContext): Promise<VerifySection[
   return [...sections, judgedSection('text.hidden', worst(differences), tolerance)];
 }
 
-/** Every layer alone, fed with the reference's own input: judges reduced precision without what depth makes of it. */
+/** Every layer alone, with the reference's input: judges reduced precision without errors accumulating over layers. */
 export async function verifyLayers(context: VerifyContext): Promise<VerifySection[]> {
   const { reference, whole, precision, signal } = context;
   const names = hiddenNames(context);
@@ -58,7 +58,7 @@ export async function verifyLayers(context: VerifyContext): Promise<VerifySectio
   return withSequences(whole, 1, measure, signal);
 }
 
-/** Names of the hidden states that the reference has: all or none. */
+/** Names of the hidden states in the reference: all or none. */
 function hiddenNames({ reference, whole }: VerifyContext): string[] {
   const names = Array.from({ length: whole.config.layers.length + 1 }, (_, index) => hiddenOutput(index));
   return names.every((name) => reference.has(`text.${name}`)) ? names : [];
