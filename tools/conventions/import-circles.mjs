@@ -8,10 +8,7 @@ const CONFIG = 'tools/conventions/circles.biome.json';
  *
  * @type {readonly string[]}
  */
-const EXEMPT = [
-  'packages/metal-runtime/',
-  'apps/playground/src/playground-api/',
-];
+const EXEMPT = ['packages/metal-runtime/'];
 
 /** No file imports itself through others, imports of types included. @type {import('./repository.mjs').Rule} */
 export const importCircles = {

@@ -3,17 +3,17 @@ import { defineConfig } from 'vite';
 
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
-  // The page is served from the root of a server that this configuration does not know.
+  // The server's URL is not known at build time, so all paths are relative.
   base: './',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     outDir: '../dist/page',
     emptyOutDir: true,
     target: 'es2022',
-    // A data: URL would need a hole in the Content-Security-Policy.
+    // A data: URL would require an exception in the Content-Security-Policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },
-  // `pnpm vite page` in this folder works on the page, with the APIs of a `markbase playground` that runs beside it.
+  // `npx vite apps/playground/page` works on the page, with the APIs of a running `markbase playground`.
   server: { proxy: { '/v1': 'http://127.0.0.1:8080', '/playground': 'http://127.0.0.1:8080' } },
 });

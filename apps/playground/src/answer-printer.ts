@@ -5,14 +5,14 @@ const DIM = '\x1b[2m';
 const PLAIN = '\x1b[0m';
 
 /**
- * Prints an answer as it is made: text and tool calls on standard output, so that a pipe gets the answer alone, and
- * reasoning on standard error, dimmed on a terminal.
+ * Prints an answer as it is generated: text and tool calls on standard output, so that a pipe receives only the answer,
+ * and reasoning on standard error, dimmed on a terminal.
  */
 export class AnswerPrinter {
   #isReasoning = false;
   #isLineOpen = false;
 
-  /** Shows one event at once. */
+  /** Prints one event immediately. */
   print(event: GenerateEvent): void {
     if (event.type === 'reasoning') {
       this.#reason(event.text);
@@ -31,7 +31,7 @@ export class AnswerPrinter {
     }
   }
 
-  /** Ends open lines; also after an interruption. */
+  /** Ends open lines; also called after an interruption. */
   end(): void {
     this.#endReasoning();
     this.#endLine();
@@ -64,6 +64,6 @@ function summary({ usage, timings, reason }: Extract<GenerateEvent, { type: 'fin
   const rate = decodeSeconds > 0 ? (usage.completionTokens - 1) / decodeSeconds : 0;
   return (
     `${usage.promptTokens} tokens in, first token after ${timings.firstTokenMs.toFixed(0)} ms; ` +
-    `${usage.completionTokens} tokens out, ${rate.toFixed(1)} a second; ended by ${reason}`
+    `${usage.completionTokens} tokens out, ${rate.toFixed(1)} tokens/s; finish reason: ${reason}`
   );
 }

@@ -7,7 +7,7 @@ const media: ContentPart[] = [{ type: 'audio' }, { type: 'image' }];
 const kinds = (family: ModelConfig['family']) =>
   arrangeParts(media, 'What is that?', { config: { family } as ModelConfig }).map(({ type }) => type);
 
-test('media come before the words, but sound in 12B', () => {
+test('media come before the text, except for sound in 12B', () => {
   expect(kinds('gemma4')).toEqual(['audio', 'image', 'text']);
   expect(kinds('gemma4_unified')).toEqual(['image', 'text', 'audio']);
 });

@@ -2,8 +2,8 @@ import type { Checkpoint } from '@markbase/loader';
 import type { ContentPart } from '@markbase/text';
 
 /**
- * Media and the words about them in the order in which a model was trained: media first, but sound behind the words in 12B,
- * which otherwise answers a question in the sound rather than do what it is told with it.
+ * Arranges media and the text about them in the order that models were trained with: media first. In 12B, sound comes
+ * after the text; otherwise the model answers a question it hears instead of following the instruction.
  */
 export function arrangeParts(
   media: readonly ContentPart[],

@@ -1,7 +1,7 @@
 import { resolveCheckpoint } from '@markbase/loader';
 import { startProgress } from './progress.js';
 
-/** The folder that `--model` names: a path as it is, `org/name` from the hub or its cache, with progress. */
+/** The folder for `--model`: a path is used as is, `org/name` comes from the hub or its cache, with progress. */
 export async function checkpointFolder(model: string, signal: AbortSignal | undefined): Promise<string> {
   const progress = startProgress(`downloading ${model}`);
   try {

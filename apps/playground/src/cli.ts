@@ -5,7 +5,7 @@ import { reportError } from './errors.js';
 import { createProgram } from './program.js';
 import { clearLine } from './progress.js';
 
-// A reader that has seen enough (`markbase inspect … | head`) is no failure.
+// A reader that closes early (`markbase inspect … | head`) is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit();

@@ -1,21 +1,21 @@
 import type { ContentPart, SoftTokensPart, TextModel, VideoPart } from '@markbase/text';
 import { note } from './progress.js';
 
-/** The flags that name media, in the order in which they come before the prompt. */
+/** The flags that name media, in the order in which the media precede the prompt. */
 export interface MediaFlags {
   readonly image: readonly string[];
   readonly audio: readonly string[];
   readonly video?: string;
-  /** Most frames of the video. */
+  /** Maximum number of frames of the video. */
   readonly videoFrames?: number;
   readonly imageTokens?: number;
   readonly precision: 'high' | 'fast';
 }
 
 /**
- * Runs media through the encoders of the checkpoint: the parts of a user's message.
+ * Encodes media with the encoders of the checkpoint; returns parts of the user's message.
  *
- * @throws what the encoders throw; UnsupportedModelError when the checkpoint has none
+ * @throws the errors of the encoders; UnsupportedModelError if the checkpoint has none
  */
 export async function encodeMedia(
   flags: MediaFlags,
@@ -38,7 +38,7 @@ async function encodePictures(
   const { VisionModel } = await import('@markbase/vision');
   const interrupt = signal && { signal };
   using vision = await VisionModel.load(checkpoint, device, { precision, ...interrupt });
-  note(`looking at ${[...image, ...(video === undefined ? [] : [video])].join(', ')}`);
+  note(`encoding ${[...image, ...(video === undefined ? [] : [video])].join(', ')}`);
   const images = await vision.encode(image, { ...(budget !== undefined && { budget }), ...interrupt });
   const parts: ContentPart[] = images.map((softTokens): SoftTokensPart => ({ type: 'image', softTokens }));
   if (video === undefined) return parts;
@@ -50,7 +50,7 @@ async function encodePictures(
   return [...parts, part];
 }
 
-/** A part for every segment: what is longer than 30 s is cut at quiet places. */
+/** One part per segment: sounds longer than 30 s are split at quiet places. */
 async function encodeSounds(
   { audio: files, precision }: MediaFlags,
   { checkpoint, device }: TextModel,
@@ -59,7 +59,7 @@ async function encodeSounds(
   const { AudioModel } = await import('@markbase/audio');
   const interrupt = signal && { signal };
   using audio = await AudioModel.load(checkpoint, device, { precision, ...interrupt });
-  note(`listening to ${files.join(', ')}`);
+  note(`encoding ${files.join(', ')}`);
   const parts: ContentPart[] = [];
   for (const file of files) {
     for (const { softTokens } of await audio.encode(file, { ...interrupt }))

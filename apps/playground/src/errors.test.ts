@@ -14,7 +14,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-test('an error of a package is its message alone', () => {
+test('prints only the message of an error of a package', () => {
   const error = new InvalidArgumentError({ argument: '--seed', expected: 'a number', received: 'x' });
   expect(reportError(error)).toBe(1);
   expect(written.join('')).toBe(`error: ${error.message}\n`);
@@ -30,7 +30,7 @@ test('an error of the operating system says what failed and why', () => {
   expect(written.join('')).toBe('error: cannot write /full/file: no space left on the device\n');
 });
 
-test('anything else asks for a report, and shows its stack only when asked to', () => {
+test('other errors ask for a bug report, and show the stack only on request', () => {
   const error = new TypeError('x is not a function');
   expect(reportError(error)).toBe(1);
   expect(written.join('')).toMatch(/^error: x is not a function\n.*please report it/);
@@ -41,7 +41,7 @@ test('anything else asks for a report, and shows its stack only when asked to', 
   expect(written.join('')).toContain('    at ');
 });
 
-test('an interruption is 130, and what commander printed is not repeated', () => {
+test('an interruption exits with 130, and messages of commander are not repeated', () => {
   expect(reportError(new DOMException('aborted', 'AbortError'))).toBe(130);
   expect(written.join('')).toBe('interrupted\n');
   written.length = 0;

@@ -6,30 +6,30 @@ export const EXIT_INTERRUPTED = 130;
 
 const EXIT_FAILED = 1;
 
-/** What the operating system's error codes mean to a user. */
+/** The operating system's error codes in plain words. */
 const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or folder',
   EACCES: 'permission denied',
   EPERM: 'operation not permitted',
   EROFS: 'the file system is read-only',
   ENOSPC: 'no space left on the device',
-  EDQUOT: 'the disk quota is used up',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of the path is not a folder',
-  EEXIST: 'it exists already',
+  EDQUOT: 'the disk quota is exceeded',
+  EISDIR: 'it is a folder, not a file',
+  ENOTDIR: 'part of the path is not a folder',
+  EEXIST: 'it already exists',
   EMFILE: 'too many open files',
 };
 
 /**
- * Says on standard error why a command failed.
+ * Reports on standard error why a command failed.
  *
- * A user's error is one message without a stack trace; anything unexpected also asks for a report.
+ * A user error is a single message without a stack trace; an unexpected error also asks for a bug report.
  * `MARKBASE_DEBUG=1` adds the stack trace.
  *
  * @returns the exit status
  */
 export function reportError(error: unknown): number {
-  // commander has already printed its own message, or the help that was asked for.
+  // commander has already printed its own message or the requested help.
   if (error instanceof CommanderError) return error.exitCode;
   if (isAbort(error)) {
     process.stderr.write('interrupted\n');
@@ -47,7 +47,7 @@ export function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
 }
 
-/** What a user can do something about, in words; null for a fault of the program. */
+/** The message of an error that the user can fix; null for a bug in the program. */
 export function reasonForUser(error: unknown): string | null {
   if (MarkBaseError.isInstance(error)) return error.message;
   return isSystemError(error) ? systemMessage(error) : null;
@@ -55,7 +55,7 @@ export function reasonForUser(error: unknown): string | null {
 
 function unexpectedMessage(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return `${text}\nThis is a fault in markbase: please report it, with the output of the same command under MARKBASE_DEBUG=1.`;
+  return `${text}\nThis is a bug in markbase: please report it with the output of the same command with MARKBASE_DEBUG=1.`;
 }
 
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {

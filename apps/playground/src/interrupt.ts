@@ -3,10 +3,10 @@ import { EXIT_INTERRUPTED } from './errors.js';
 /**
  * Runs work that Ctrl-C (or SIGTERM) cancels.
  *
- * The first signal aborts and lets the work clean up after itself; a second one ends the process at once.
+ * The first signal aborts the work and lets it clean up; a second one ends the process immediately.
  *
  * @returns what `work` returns
- * @throws the platform's AbortError when a signal came, whatever the work made of it
+ * @throws the platform's AbortError after a signal, regardless of how the work ended
  */
 export async function withInterrupt<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const controller = new AbortController();

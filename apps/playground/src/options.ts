@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
-/** Parses a whole number in [minimum, maximum]. */
+/** Parses an integer in [minimum, maximum]. */
 export function integer(minimum: number, maximum = Number.MAX_SAFE_INTEGER): (text: string) => number {
   return (text) => {
     const value = /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
@@ -13,18 +13,18 @@ export function real(minimum: number, maximum = Number.MAX_VALUE): (text: string
   return (text) => inRange(text.trim() === '' ? Number.NaN : Number(text), minimum, maximum, 'a number');
 }
 
-/** Parses whole numbers with commas between them, each in [minimum, maximum]. */
+/** Parses comma-separated integers, each in [minimum, maximum]. */
 export function integerList(minimum: number, maximum = Number.MAX_SAFE_INTEGER): (text: string) => number[] {
   const parse = integer(minimum, maximum);
   return (text) => text.split(',').map((part) => parse(part.trim()));
 }
 
-/** Parses an option that may be given several times. */
+/** Parses a repeatable option. */
 export function repeated(text: string, previous: readonly string[]): string[] {
   return [...previous, text];
 }
 
-/** The options of a command that runs a model. */
+/** The options of commands that run a model. */
 export interface DeviceFlags {
   readonly device: 'auto' | 'cpu' | 'metal' | 'cuda' | 'metal-sim';
   readonly threads?: number;
@@ -35,7 +35,7 @@ export interface DeviceFlags {
 export function addDeviceFlags(command: Command, precision: DeviceFlags['precision']): Command {
   return command
     .addOption(
-      new Option('--device <kind>', 'where to run')
+      new Option('--device <kind>', 'device to run on')
         .choices(['auto', 'cpu', 'metal', 'cuda', 'metal-sim'])
         .default('auto'),
     )
@@ -43,7 +43,7 @@ export function addDeviceFlags(command: Command, precision: DeviceFlags['precisi
     .addOption(
       new Option(
         '--precision <mode>',
-        'high: float32 everywhere; fast: reduced where the device gains from it',
+        'high: float32 everywhere; fast: reduced precision where the device benefits',
       )
         .choices(['high', 'fast'])
         .default(precision),

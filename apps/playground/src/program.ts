@@ -16,7 +16,7 @@ import { verifyCommand } from './commands/verify.js';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
-/** The `markbase` command with all of its subcommands; errors are thrown, the process is never ended here. */
+/** The `markbase` command with all of its subcommands. Errors are thrown; the process is never ended here. */
 export function createProgram(): Command {
   const program = new Command('markbase')
     .description('Run, check and measure Gemma 4 checkpoints on this machine.')
@@ -39,7 +39,7 @@ export function createProgram(): Command {
   for (const command of commands) program.addCommand(command);
   for (const command of [program, ...commands]) {
     command.exitOverride().configureOutput({
-      // A suggestion goes onto the line of its error, so that a failure is always one line.
+      // Suggestions go on the same line as the error, so that a failure is always one line.
       outputError: (text, write) => write(`${text.trim().replaceAll('\n', ' ')}\n`),
     });
   }

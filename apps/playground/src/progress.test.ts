@@ -14,7 +14,7 @@ afterEach(() => {
   process.stderr.isTTY = isTTY;
 });
 
-it('shows how far weights are until they are there', () => {
+it('shows the progress of copying weights until it is complete', () => {
   const { update, finish } = startUploadProgress();
   update({ arrivedBytes: 3e6, totalBytes: 4e6 });
   note('looking at cat.png');
@@ -24,7 +24,7 @@ it('shows how far weights are until they are there', () => {
   expect(written()).toEqual([`${CLEAR}${line}`, CLEAR, 'looking at cat.png\n', CLEAR]);
 });
 
-it('leaves the line alone once something else is shown on it', () => {
+it('does not touch the line once something else is shown on it', () => {
   const { update, finish } = startUploadProgress();
   update({ arrivedBytes: 1, totalBytes: 2 });
   finish();
@@ -33,7 +33,7 @@ it('leaves the line alone once something else is shown on it', () => {
   expect(written()).toEqual([]);
 });
 
-it('writes nothing where there is no terminal', () => {
+it('writes nothing without a terminal', () => {
   process.stderr.isTTY = false;
   const { update, finish } = startUploadProgress();
   update({ arrivedBytes: 1, totalBytes: 2 });

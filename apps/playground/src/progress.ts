@@ -2,9 +2,9 @@ import { formatBytes } from './output.js';
 
 const REDRAW_MS = 100;
 
-/** Shows how far a long task is. */
+/** Shows the progress of a long task. */
 export interface Progress {
-  /** @param note what is being worked on now */
+  /** @param note what is currently being worked on */
   update(done: number, total: number, note?: string): void;
   /** Clears the line. */
   finish(): void;
@@ -13,7 +13,7 @@ export interface Progress {
 /**
  * One line on standard error that is redrawn in place; silent unless standard error is a terminal.
  *
- * @param format how amounts are written; default: as bytes
+ * @param format formats amounts; default: as bytes
  */
 export function startProgress(title: string, format: (amount: number) => string = formatBytes): Progress {
   const stream = process.stderr;
@@ -33,12 +33,12 @@ export function startProgress(title: string, format: (amount: number) => string 
 }
 
 /**
- * Shows how far weights are on their way to a GPU, until they are there: for `onProgress` of models, which goes on after the
- * load. Everything on a terminal that does not go through `note` needs `clearLine` before it.
+ * Shows the progress of copying weights to a GPU, for the `onProgress` option of models, which is still called after
+ * the load. Other output to a terminal must go through `note`, or call `clearLine` first.
  */
 export function startUploadProgress(): {
   update(progress: { readonly arrivedBytes: number; readonly totalBytes: number }): void;
-  /** Clears the line, and shows nothing from now on. */
+  /** Clears the line; later updates are ignored. */
   finish(): void;
 } {
   const progress = startProgress('copying weights to the GPU');
@@ -58,12 +58,12 @@ export function startUploadProgress(): {
   };
 }
 
-/** Removes what progress has left on the current line of a terminal. */
+/** Clears a progress line on the terminal. */
 export function clearLine(): void {
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
 }
 
-/** A line about what happens now, on a terminal only. */
+/** Prints a status line, on a terminal only. */
 export function note(text: string): void {
   clearLine();
   if (process.stderr.isTTY) process.stderr.write(`${text}\n`);

@@ -2,27 +2,27 @@ import type { AudioModel, AudioSource, ReadSegmentsOptions } from '@markbase/aud
 import { type ChatMessage, generate, type TextModel } from '@markbase/text';
 import { arrangeParts } from './arrange-parts.js';
 
-/** What was said in a stretch of a recording. */
+/** The text of one segment of a recording. */
 export interface TranscribedSegment {
   readonly startSeconds: number;
   readonly endSeconds: number;
   readonly text: string;
-  /** Rows of the prompt that the sound took. */
+  /** Number of soft tokens of the sound. */
   readonly softTokens: number;
   readonly generatedTokens: number;
-  /** False when the answer was cut off at its longest. */
+  /** False if the answer reached its maximum length. */
   readonly isComplete: boolean;
 }
 
-/** How a recording is written down. */
+/** Options of `transcribe`. */
 export interface TranscribeOptions extends ReadSegmentsOptions {
-  /** What the model is told to do with each segment. */
+  /** Instruction for the model, for each segment. */
   readonly instruction: string;
-  /** Most tokens of the text of one segment. */
+  /** Maximum number of tokens in the text of a segment. */
   readonly maxTokens: number;
 }
 
-/** Writes down a recording, segment by segment; the next segments are heard while the model writes. */
+/** Transcribes a recording segment by segment; the next segments are encoded while the model writes. */
 export async function* transcribe(
   text: TextModel,
   audio: AudioModel,

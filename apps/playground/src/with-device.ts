@@ -2,7 +2,7 @@ import type { Device } from '@markbase/metal-runtime';
 import type { DeviceFlags } from './options.js';
 import { note } from './progress.js';
 
-/** Opens the device that the flags ask for, and closes it after the work. The addon is loaded here, not before. */
+/** Opens the device that the flags select, and closes it after the work. The addon is only loaded here. */
 export async function withDevice<Result>(
   flags: DeviceFlags,
   work: (device: Device) => Promise<Result>,
@@ -17,7 +17,7 @@ export async function withDevice<Result>(
   }
 }
 
-/** The same with a device that plans programs for Metal and runs none. */
+/** The same with a device that plans programs for Metal without running them. */
 export async function withPlanDevice<Result>(
   _flags: DeviceFlags,
   work: (device: Device) => Promise<Result>,

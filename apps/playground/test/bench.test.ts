@@ -32,7 +32,7 @@ interface Plan {
   weightBytesPerStep: number;
 }
 
-test('measures what it was asked for', async () => {
+test('measures the requested sizes', async () => {
   const model = await temporaryFolder();
   const { sizeBytes } = await markbaseJson<{ sizeBytes: number }>([
     'synth',
@@ -50,13 +50,13 @@ test('measures what it was asked for', async () => {
     expect(tokensPerSecond.min).toBeLessThanOrEqual(tokensPerSecond.median);
     expect(tokensPerSecond.median).toBeLessThanOrEqual(tokensPerSecond.max);
   }
-  // A token reads all matrices but the per-layer table, of which it reads one row.
+  // A token reads all matrices except the per-layer table, of which it reads one row.
   expect(result.bytesPerToken).toBeGreaterThan(0.2 * sizeBytes);
   expect(result.bytesPerToken).toBeLessThan(sizeBytes);
   expect(result.bandwidthFraction).toBeGreaterThan(0);
 });
 
-test('decodes behind a cache that was never computed', async () => {
+test('decodes after a cache that was never computed', async () => {
   const model = await temporaryFolder();
   await markbaseJson(['synth', '--variant', '12b', '--tiny', '--out', model]);
   const { decode } = await markbaseJson<Measurement>([
@@ -72,12 +72,12 @@ test('decodes behind a cache that was never computed', async () => {
     [4000, 1],
     [4000, 2],
   ]);
-  // Full layers see it all; there are two of them, with one head of width 64, whose keys and values are apart.
+  // Two full layers see everything; each has one head with width 64 and separate keys and values.
   const more = decode[4]!.cacheBytesPerToken - decode[2]!.cacheBytesPerToken;
   expect(more).toBe(3000 * 2 * 64 * 2 * 2);
 });
 
-test('counts the commands of a decode step without a checkpoint, and leaves nothing behind', async () => {
+test('counts the commands of a decode step without a checkpoint, and removes its files', async () => {
   const plans = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('markbase-plan-'));
   const before = await plans();
   const plan = await markbaseJson<Plan>(['bench', '--plan', '--variant', 'e2b', '--rows', '2']);
@@ -87,7 +87,7 @@ test('counts the commands of a decode step without a checkpoint, and leaves noth
     Object.values(counts).reduce((sum, count) => sum + count, 0);
   expect(total(plan.commandsByKernel)).toBe(plan.commandCount);
   expect(total(plan.commandsByScope)).toBe(plan.commandCount);
-  // 4.5 bits a weight: the true shape reads about 1.3 GB a token.
+  // At 4.5 bits per weight, the true shape reads about 1.3 GB per token.
   expect(plan.weightBytesPerStep / 1e9).toBeCloseTo(1.3, 1);
 });
 
@@ -110,7 +110,7 @@ interface GpuPlan {
   weightBytesPerStep: number;
 }
 
-// What a decode step may cost on a GPU: 7 launches a dense layer, 11 a layer with experts, and a few around them.
+// Maximum launches of a decode step on a GPU: 7 per dense layer, 11 per layer with experts, and a few more.
 const BUDGETS = { e2b: 250, e4b: 300, '12b': 345, '26b-a4b': 330, '31b': 430 };
 
 const planOf = (...flags: string[]) =>
@@ -121,26 +121,29 @@ const BUDGETED = Object.entries(BUDGETS).flatMap(([variant, budget]) =>
   CONTEXTS.map((context) => [variant, context, budget] as const),
 );
 
-test.each(BUDGETED)('keeps the budget of launches of %s at context %i', async (variant, context, budget) => {
-  const { gpu, weightBytesPerStep } = await planOf('--variant', variant, '--context', String(context));
-  expect(gpu.dispatches).toBeLessThanOrEqual(budget);
-  expect(gpu.dispatches).toBe(gpu.launches.length);
-  expect(gpu.barriers).toBeLessThan(gpu.dispatches);
-  expect(gpu).toMatchObject({ commandBuffers: 1, waits: 1, weightBytes: weightBytesPerStep });
-  const perLayer = new Map<string, number>();
-  for (const { label } of gpu.launches) {
-    const scope = label.split(' / ')[0]!;
-    if (scope.startsWith('layer ')) perLayer.set(scope, (perLayer.get(scope) ?? 0) + 1);
-  }
-  expect(Math.max(...perLayer.values())).toBeLessThanOrEqual(variant === '26b-a4b' ? 11 : 7);
-  // What the commands say that they read, against the headers of the checkpoint.
-  expect(gpu.weightBytes / gpu.tokenTensorBytes).toBeGreaterThan(0.99);
-  expect(gpu.weightBytes / gpu.tokenTensorBytes).toBeLessThanOrEqual(1.01);
-  // The row that a token looks up belongs to a head that it reads as well.
-  expect(gpu.checkpointBytes).toBeGreaterThan(0.999 * gpu.tokenTensorBytes);
-});
+test.each(BUDGETED)(
+  'stays within the launch budget for %s at context %i',
+  async (variant, context, budget) => {
+    const { gpu, weightBytesPerStep } = await planOf('--variant', variant, '--context', String(context));
+    expect(gpu.dispatches).toBeLessThanOrEqual(budget);
+    expect(gpu.dispatches).toBe(gpu.launches.length);
+    expect(gpu.barriers).toBeLessThan(gpu.dispatches);
+    expect(gpu).toMatchObject({ commandBuffers: 1, waits: 1, weightBytes: weightBytesPerStep });
+    const perLayer = new Map<string, number>();
+    for (const { label } of gpu.launches) {
+      const scope = label.split(' / ')[0]!;
+      if (scope.startsWith('layer ')) perLayer.set(scope, (perLayer.get(scope) ?? 0) + 1);
+    }
+    expect(Math.max(...perLayer.values())).toBeLessThanOrEqual(variant === '26b-a4b' ? 11 : 7);
+    // Compares what the commands claim to read with the headers of the checkpoint.
+    expect(gpu.weightBytes / gpu.tokenTensorBytes).toBeGreaterThan(0.99);
+    expect(gpu.weightBytes / gpu.tokenTensorBytes).toBeLessThanOrEqual(1.01);
+    // The row that a token looks up belongs to a head that is read as well.
+    expect(gpu.checkpointBytes).toBeGreaterThan(0.999 * gpu.tokenTensorBytes);
+  },
+);
 
-test('predicts by the model that it states', async () => {
+test('predicts according to the documented formula', async () => {
   const { gpu } = await planOf('--variant', 'e2b', '--tiny', '--rows', '2', '--context', '100');
   const seconds = (gpu.weightBytes + gpu.cacheBytes) / gpu.bytesPerSecond.M1!;
   const launchMs = (1.3 * gpu.barriers + 0.5 * (gpu.dispatches - gpu.barriers)) / 1000;
@@ -151,12 +154,12 @@ test('predicts by the model that it states', async () => {
   expect(gpu.activationBytes).toBe(total);
 });
 
-test('plans a step of a prompt', async () => {
+test('plans a prefill step', async () => {
   const { gpu } = await planOf('--variant', '31b', '--tiny', '--step', 'prefill', '--rows', '32');
   expect(gpu.launches.map(({ kernel }) => kernel)).toContain('linear_tile_q4');
 });
 
-test('says what is missing', async () => {
+test('reports missing options', async () => {
   expect(await markbase(['bench'])).toMatchObject({ status: 1, stderr: expect.stringContaining('--model') });
   expect(await markbase(['bench', '--plan'])).toMatchObject({
     status: 1,
@@ -164,7 +167,7 @@ test('says what is missing', async () => {
   });
 });
 
-test('the median of an even number of values lies between the middle ones', () => {
+test('the median of an even number of values is the mean of the middle two', () => {
   expect(spread([4, 1, 3, 2])).toMatchObject({ median: 2.5, min: 1, max: 4 });
   expect(spread([7, 5, 6]).median).toBe(6);
 });

@@ -7,7 +7,7 @@ import { hasDemoModel, markbase, temporaryFolder } from './run-markbase.js';
 
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 
-/** A chat whose lines are written one after the other, each when the text before it has come. */
+/** Runs a chat; each line is written once the expected text has appeared. */
 async function chat(
   turns: readonly { readonly line: string; readonly until: RegExp; readonly interruptOn?: RegExp }[],
   args: readonly string[] = [],
@@ -47,17 +47,17 @@ async function chat(
   return { status, ...output };
 }
 
-it.skipIf(!hasDemoModel)('answers line by line, remembers, and does what slashes say', async () => {
+it.skipIf(!hasDemoModel)('answers line by line, remembers, and runs slash commands', async () => {
   const file = join(await temporaryFolder(), 'chat.json');
   const { status, stdout, stderr } = await chat([
     { line: '/help', until: /Ctrl-C stops an answer/ },
     { line: 'What is 31 + 90?', until: /= 121\n/ },
     { line: '/retry', until: /= 121\n[\s\S]*= 121\n/ },
-    { line: '/system Reply only with JSON.', until: /counts from the next answer/ },
+    { line: '/system Reply only with JSON.', until: /applies from the next answer/ },
     { line: 'What is 97 - 54?', until: /43[\s\S]*\n/ },
     { line: '/stats', until: /tokens of context/ },
     { line: `/save ${file}`, until: /saved to/ },
-    { line: '/undo', until: /taken back/ },
+    { line: '/undo', until: /removed/ },
     { line: `/load ${file}`, until: /4 messages from/ },
     { line: '/set temperature hot', until: /error: .*a number/ },
     { line: '/nonsense', until: /error: .*\/nonsense/ },
@@ -77,7 +77,7 @@ it.skipIf(!hasDemoModel)('answers line by line, remembers, and does what slashes
   });
 });
 
-it.skipIf(!hasDemoModel)('stops an answer on Ctrl-C, and goes on', async () => {
+it.skipIf(!hasDemoModel)('stops an answer on Ctrl-C, and continues', async () => {
   const { status, stdout, stderr } = await chat([
     { line: 'Tell me a story about a fox and a lantern.', until: /stopped\n/, interruptOn: /\w/ },
     { line: 'What is 31 + 90?', until: /= 121\n/ },
@@ -85,7 +85,7 @@ it.skipIf(!hasDemoModel)('stops an answer on Ctrl-C, and goes on', async () => {
   expect({ status, stdout, stderr }).toMatchObject({ status: 0, stdout: expect.stringContaining('121') });
 });
 
-it('refuses a model that is not there', async () => {
+it('refuses a missing model', async () => {
   const { status, stderr } = await markbase(['chat', '--model', '/no/such/folder']);
   expect(status).toBe(1);
   expect(stderr).toContain('/no/such/folder');

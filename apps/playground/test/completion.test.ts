@@ -7,7 +7,7 @@ import { markbase } from './run-markbase.js';
 
 const model = completionModel(createProgram());
 
-/** What bash would offer for a line whose last word is half written. */
+/** Completions of bash for a line with an incomplete last word. */
 function bashReplies(...words: string[]): string[] {
   const script = `${completionScript('bash', model)}
 COMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 )); _markbase; printf '%s\\n' "\${COMPREPLY[@]}"`;
@@ -26,7 +26,7 @@ function hasShell(name: string): boolean {
 }
 
 describe.skipIf(!hasShell('bash'))('in bash', () => {
-  it('offers commands, options and the values of options', () => {
+  it('completes commands, options and values of options', () => {
     expect(bashReplies('markbase', 'ch')).toEqual(['chat']);
     expect(bashReplies('markbase', 'chat', '--th')).toEqual(['--thinking', '--threads']);
     expect(bashReplies('markbase', 'chat', '--device', 'm')).toEqual(['metal', 'metal-sim']);
@@ -37,12 +37,12 @@ describe.skipIf(!hasShell('bash'))('in bash', () => {
   });
 });
 
-it.each(SHELLS.filter(hasShell))('writes what %s can read', (shell) => {
+it.each(SHELLS.filter(hasShell))('writes a script that %s can read', (shell) => {
   const parse = shell === 'fish' ? ['--no-execute'] : ['-n'];
   execFileSync(shell, parse, { input: completionScript(shell, model) });
 });
 
-it('knows every option of every command', () => {
+it('includes every option of every command', () => {
   for (const shell of SHELLS) {
     const script = completionScript(shell, model);
     for (const { name, options } of model.commands) {

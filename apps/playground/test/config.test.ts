@@ -9,7 +9,7 @@ async function config(value: unknown): Promise<Record<string, string>> {
   return { MARKBASE_CONFIG: path };
 }
 
-it('takes options from the file; the command line counts more, and a command more than the defaults', async () => {
+it('uses options from the file; the command line takes precedence, then the section of the command, then the defaults', async () => {
   const folder = await temporaryFolder();
   const env = await config({
     defaults: { variant: 'e4b', tiny: true },
@@ -21,7 +21,7 @@ it('takes options from the file; the command line counts more, and a command mor
   });
 });
 
-it('shows which file counts', async () => {
+it('shows the file in use', async () => {
   const env = await config({ chat: { system: 'Be brief.' } });
   expect(await markbaseJson(['config'], env)).toMatchObject({
     path: env.MARKBASE_CONFIG,
@@ -36,9 +36,9 @@ it.each([
   [{ chat: { colour: 'red' } }, 'chat.colour must be an option'],
   [{ defaults: { precision: 'best' } }, 'defaults.precision'],
   [{ chat: { thinking: 'yes' } }, 'true or false'],
-  [{ chat: { temperature: [1, 2] } }, 'one value'],
+  [{ chat: { temperature: [1, 2] } }, 'a single value'],
   [{ chat: { 'top-p': 7 } }, 'chat.top-p'],
-])('says what is wrong with %j', async (value, message) => {
+])('reports errors in %j', async (value, message) => {
   const { status, stderr } = await markbase(['inspect', fixture('e2b-mlx-4bit')], {
     env: await config(value),
   });
@@ -46,7 +46,7 @@ it.each([
   expect(stderr.trim().split('\n')).toHaveLength(1);
 });
 
-it('says that a file it was pointed to is not there', async () => {
+it('reports that the file named by MARKBASE_CONFIG is missing', async () => {
   const { status, stderr } = await markbase(['doctor'], { env: { MARKBASE_CONFIG: '/no/such.json' } });
   expect({ status, stderr }).toMatchObject({ status: 1, stderr: expect.stringContaining('/no/such.json') });
 });

@@ -10,7 +10,7 @@ interface Report {
   checks: { name: string; ok: boolean }[];
 }
 
-test('says what this machine can run, and why not', async () => {
+test('reports what this machine can run, and why not', async () => {
   const report = await markbaseJson<Report>(['doctor']);
   expect(report.ok).toBe(true);
   expect(report.versions.node).toBe(process.versions.node);
@@ -20,14 +20,14 @@ test('says what this machine can run, and why not', async () => {
   for (const device of report.devices) expect(device.available || device.reason).toBeTruthy();
 });
 
-test('prints the same for people', async () => {
+test('prints the same as text', async () => {
   const { status, stdout } = await markbase(['doctor']);
   expect(status).toBe(0);
   expect(stdout).toMatch(/^cpu: /m);
   expect(stdout).toMatch(/^ok: device: .*cpu/m);
 });
 
-test('says what a token of a mixture of experts reads', async () => {
+test('reports what a token of a mixture of experts reads', async () => {
   const folder = fileURLToPath(new URL('../../../packages/demo-model/model-moe', import.meta.url));
   const { model } = await markbaseJson<{
     model: { totalBytes: number; activePerToken: Record<string, number>; fit: { fits: boolean } };

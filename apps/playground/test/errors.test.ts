@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fixture, markbase, type Outcome, temporaryFolder } from './run-markbase.js';
 
-/** A user's error: exit 1, nothing on standard output, one line that says what was wrong, no stack trace. */
+/** A user error: exit 1, nothing on standard output, a one-line message, no stack trace. */
 function expectUserError(outcome: Outcome, message: RegExp): void {
   expect(outcome).toMatchObject({ status: 1, stdout: '' });
   expect(outcome.stderr.trimEnd().split('\n')).toHaveLength(1);
@@ -32,9 +32,9 @@ test.each([
   ],
   ['a missing folder', ['inspect', '/no/such/folder'], /\/no\/such\/folder: there is no such folder/],
   ['a missing file', ['inspect', '/no/such/file.safetensors'], /\/no\/such\/file\.safetensors/],
-  ['a rule that is none', ['quantize', 'a', 'b', '--rule', '*=7'], /--rule: expected glob=bits.*\*=7/],
+  ['an invalid rule', ['quantize', 'a', 'b', '--rule', '*=7'], /--rule: expected glob=bits.*\*=7/],
   [
-    'a folder that cannot be made',
+    'a folder that cannot be created',
     ['synth', '--variant', 'e2b', '--tiny', '--out', '/dev/null/x'],
     /\/dev\/null/,
   ],
@@ -49,13 +49,13 @@ test('a truncated file', async () => {
   expectUserError(await markbase(['inspect', path]), /model\.safetensors/);
 });
 
-test('a file that is no checkpoint', async () => {
+test('a file that is not a checkpoint', async () => {
   const path = join(await temporaryFolder(), 'notes.txt');
   await writeFile(path, 'notes');
   expectUserError(await markbase(['inspect', path]), /neither a checkpoint folder nor a \.safetensors file/);
 });
 
-test('synth keeps what is in the folder', async () => {
+test('synth does not touch files in the folder', async () => {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'notes.txt'), 'notes');
   expectUserError(

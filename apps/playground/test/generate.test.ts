@@ -10,7 +10,7 @@ import {
   temporaryFolder,
 } from './run-markbase.js';
 
-/** A GIF of one pixel. */
+/** A GIF with one pixel. */
 const DOT = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 
 interface Answer {
@@ -23,7 +23,7 @@ interface Answer {
 }
 
 describe('with random weights', () => {
-  test('continues plain text, the same for the same seed', async () => {
+  test('continues plain text, reproducibly with the same seed', async () => {
     const model = await talkingModel();
     const args = ['generate', '--model', model, '--raw', '--prompt', 'Once upon', '--max-tokens', '8'];
     const sampling = ['--temperature', '1', '--seed', '5'];
@@ -46,7 +46,7 @@ describe('with random weights', () => {
     expect(streamed).toEqual({ status: 0, stdout: `${answer.text}\n`, stderr: '' });
   });
 
-  test('says what is wrong with a request', async () => {
+  test('reports errors in a request', async () => {
     const model = await talkingModel();
     const run = (...args: string[]) => markbase(['generate', '--model', model, '--prompt', 'Hello', ...args]);
     expect(await run()).toMatchObject({
@@ -61,7 +61,7 @@ describe('with random weights', () => {
     });
     expect(await run('--raw', '--image', 'cat.png')).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('--image: expected no --raw beside it'),
+      stderr: expect.stringContaining('--image: expected an option that works with --raw'),
     });
     const tools = join(await temporaryFolder(), 'tools.json');
     await writeFile(tools, '{}');
@@ -105,7 +105,7 @@ describe.skipIf(!hasDemoModel)('with the demo model', () => {
     });
   });
 
-  test('looks at pictures and video, each as many tokens as its budget gives', async () => {
+  test('accepts pictures and video, with as many tokens as their budgets allow', async () => {
     const folder = await temporaryFolder();
     const [picture, frames] = [join(folder, 'dot.gif'), join(folder, 'frames')];
     await mkdir(frames);
@@ -113,7 +113,7 @@ describe.skipIf(!hasDemoModel)('with the demo model', () => {
     const brief = (...args: string[]) =>
       markbaseJson<Answer>([...chat('What is this?', ...args), '--max-tokens', '1']);
     const plain = (await brief()).usage.promptTokens;
-    // A square takes 64 of 70 soft tokens, and two delimiters.
+    // A square takes 64 of 70 soft tokens, plus two delimiters.
     const once = await brief('--image', picture, '--image-tokens', '70');
     expect(once.usage.promptTokens - plain).toBe(66);
     const more = await brief('--image', picture, '--image', picture, '--image-tokens', '140');
@@ -122,7 +122,7 @@ describe.skipIf(!hasDemoModel)('with the demo model', () => {
     expect(video.usage.promptTokens - plain).toBeGreaterThan(2 * 66);
   });
 
-  test('says what is wrong with a picture', async () => {
+  test('reports errors in a picture', async () => {
     const folder = await temporaryFolder();
     const text = join(folder, 'text.png');
     await writeFile(text, 'not a picture');
@@ -132,7 +132,7 @@ describe.skipIf(!hasDemoModel)('with the demo model', () => {
     expect((await run('--image', text, '--image-tokens', '100')).stderr).toContain('70, 140, 280, 560, 1120');
   });
 
-  test('shows calls of tools', async () => {
+  test('shows tool calls', async () => {
     const tools = join(await temporaryFolder(), 'tools.json');
     const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
     await writeFile(

@@ -11,16 +11,16 @@ import { textShape } from '../src/synth/shape.js';
 import { writeCheckpoint } from '../src/synth/write-checkpoint.js';
 import { fixture } from './run-markbase.js';
 
-// What a step of one token is planned to be, against what the simulated GPU saw of it: launches, and bytes of weights.
+// Compares the plan of a one-token step with what the simulated GPU saw of it: launches, and bytes of weights.
 
-/** One of every decoder and storage; "wide" ones have the head widths of released models. */
+/** One checkpoint per decoder and storage; "wide" ones have the head widths of released models. */
 const NAMES = [
   ...['e2b-hf', 'e2b-mlx-4bit', 'e4b-hf', 'e4b-mlx-4bit', 'e4b-mlx-mixed', '12b-hf', '12b-mlx-4bit'],
   ...['26b-a4b-hf', '26b-a4b-mlx-4bit', '31b-hf', '31b-mlx-8bit'],
   ...['wide-e2b-mlx-4bit', 'wide-26b-a4b-mlx-4bit', 'wide-31b-mlx-4bit'],
 ].filter((name) => existsSync(join(fixture(name), 'model.safetensors')));
 
-/** A line of METAL_SIM_REPORT: a command buffer. */
+/** A line of METAL_SIM_REPORT, which describes a command buffer. */
 interface Report {
   barriers: number;
   waits: number;
@@ -43,7 +43,7 @@ process.env.METAL_SIM_CHECK = '1';
 process.env.METAL_SIM_REPORT = reportFile;
 const device = await openDevice({ kind: 'metal-sim' }).catch(() => null);
 
-/** The second token of a sequence: the plan of its step, and the command buffers that it became. */
+/** The second token of a sequence: the plan of its step, and the resulting command buffers. */
 async function observeToken(checkpoint: Checkpoint, gpu: Device) {
   const options = {
     precision: 'fast',
@@ -60,7 +60,7 @@ async function observeToken(checkpoint: Checkpoint, gpu: Device) {
   return { plan: model.plan(1, 2), buffers: lines.map((line) => JSON.parse(line) as Report) };
 }
 
-/** Bytes of the tensors of some ranks that one token uses, from their headers. */
+/** Size of the tensors with the given ranks that one token uses, from their headers, in bytes. */
 function tokenBytes({ config, weights }: Checkpoint, isCounted: (rank: number) => boolean): number {
   const counted = new Map([...weights.entries()].filter(([, { shape }]) => isCounted(shape.length)));
   const { dense, experts, lookups } = estimate({ config, weights: counted }).activePerToken;
@@ -75,7 +75,7 @@ describe.runIf(device)('a step of one token on a GPU', { timeout: 300_000 }, () 
     rmSync(folder, { recursive: true });
   });
 
-  /** Released sizes are multiples of the outputs of a threadgroup; behind fewer, it loads the last row of a weight again. */
+  /** Released sizes are multiples of the outputs of a threadgroup; with fewer outputs, it loads the last row again. */
   const LIMIT = 1.01;
   const TINY_LIMIT = 1.04;
 
@@ -84,7 +84,7 @@ describe.runIf(device)('a step of one token on a GPU', { timeout: 300_000 }, () 
     expect(share).toBeLessThanOrEqual(limit);
   }
 
-  /** Expects a step to be what its plan says, and to read what a token needs once. */
+  /** Expects a step to match its plan, and to read everything that a token needs once. */
   async function check(checkpoint: Checkpoint, limit: number) {
     const { plan, buffers } = await observeToken(checkpoint, device!);
     expect(buffers).toHaveLength(1);
@@ -102,19 +102,19 @@ describe.runIf(device)('a step of one token on a GPU', { timeout: 300_000 }, () 
     );
     expect(barriers).toBe(plan.dispatches.filter(({ hasBarrier }) => hasBarrier).length);
     const loads = dispatches.flatMap((dispatch) => dispatch.loads).filter(isOfWeights);
-    // What a launch needs of the weights at all, each byte once.
+    // The bytes of weights that a launch needs, each counted once.
     expectShare(sum(reads.filter(isOfWeights)) / tokenBytes(checkpoint, () => true));
-    // Every load of matrices. The few vectors are loaded by each threadgroup of a launch, as the row of activations is.
+    // All loads of matrices. Each threadgroup of a launch loads the few vectors, as it does the row of activations.
     const matrices = tokenBytes(checkpoint, (rank) => rank > 1);
     const matrixLoads = loads.filter(({ argument }) => !/gain|expert_scales/.test(argument));
     expectShare(sum(matrixLoads) / matrices, limit);
   }
 
-  it.each(NAMES)('is what was planned: %s', async (name) => {
+  it.each(NAMES)('matches the plan: %s', async (name) => {
     await check(await openCheckpoint(fixture(name)), name.startsWith('wide') ? LIMIT : TINY_LIMIT);
   });
 
-  it.each(['e2b', '26b-a4b', '31b'] as const)('is what was planned: a wider %s', async (variant) => {
+  it.each(['e2b', '26b-a4b', '31b'] as const)('matches the plan: a wider %s', async (variant) => {
     const shape = textShape(variant, { isTiny: true, layerCount: 6 });
     const wide = {
       ...{ ...shape, hiddenSize: 256, intermediateSize: 1024, headWidth: 64, globalHeadWidth: 128 },

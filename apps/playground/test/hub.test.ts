@@ -5,7 +5,7 @@ import { fixture, markbase, markbaseJson, temporaryFolder } from './run-markbase
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 
-test('finds a model of the hub in the cache', async () => {
+test('finds a hub model in the cache', async () => {
   const cache = await temporaryFolder();
   const repository = join(cache, 'models--markbase--tiny');
   await mkdir(join(repository, 'refs'), { recursive: true });
@@ -20,7 +20,7 @@ test('finds a model of the hub in the cache', async () => {
   expect(decode[0]?.generatedTokens).toBe(2);
 });
 
-test('says what is missing when a model is neither here nor to be had', async () => {
+test('reports what is missing if a model is neither local nor downloadable', async () => {
   const cache = await temporaryFolder();
   const args = ['generate', '--model', 'markbase/none', '--prompt', 'Hi'];
   const offline = { HF_HUB_CACHE: cache, HF_HUB_OFFLINE: '1' };

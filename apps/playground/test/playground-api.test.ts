@@ -46,7 +46,7 @@ describe.skipIf(!hasDemoModel)('the playground', () => {
     return model?.id;
   };
 
-  it('answers nobody who comes by another name or from another page', async () => {
+  it('refuses requests under another host name or from another origin', async () => {
     for (const path of ['/', '/playground/api/state', '/v1/models']) {
       expect(await statusOf(playground.address + path, { host: 'evil.example' })).toBe(421);
       expect(await statusOf(playground.address + path, { origin: 'https://evil.example' })).toBe(403);
@@ -54,7 +54,7 @@ describe.skipIf(!hasDemoModel)('the playground', () => {
     }
   });
 
-  it('gives out the files of the page alone, under a strict policy', async () => {
+  it('serves only the files of the page, with a strict policy', async () => {
     const page = await get('/');
     expect(page.headers.get('content-security-policy')).toMatch(
       /^default-src 'none'; script-src 'self'; style-src 'self'/,
@@ -85,12 +85,12 @@ describe.skipIf(!hasDemoModel)('the playground', () => {
     expect(error.message).toContain(message);
   });
 
-  it('reads no bodies without an end, and lists no folder that is not there', async () => {
+  it('limits bodies, and reports missing folders', async () => {
     expect((await post('estimate', `"${'x'.repeat(100_000)}"`)).status).toBe(413);
     expect((await get('/playground/api/folders?path=/no/such/folder')).status).toBe(400);
   });
 
-  it('keeps its model when another cannot be read, and gets it back when another cannot be loaded', async () => {
+  it('keeps its model if another cannot be read, and reloads it if another cannot be loaded', async () => {
     const folder = await temporaryFolder();
     await mkdir(join(folder, 'model'));
     await copyFile(join(DEMO_MODEL, 'config.json'), join(folder, 'model', 'config.json'));
@@ -117,14 +117,14 @@ describe.skipIf(!hasDemoModel)('the playground', () => {
     expect(answer.status).toBe(200);
   });
 
-  it('reports how far a download is, refuses a second load, and lets go when the caller leaves', async () => {
+  it('reports the progress of a download, refuses a second load, and cancels when the caller leaves', async () => {
     const controller = new AbortController();
     const response = await post('load', { model: 'org/name' }, controller.signal);
     const seen: unknown[] = [];
     await expect(async () => {
       for await (const { event, data } of serverSentEvents(response.body!)) {
         seen.push(event);
-        // Events may come together: those behind the one at which the caller leaves change nothing.
+        // Events may arrive together; those after the one at which the caller leaves change nothing.
         if (controller.signal.aborted || !data.includes('"download"') || JSON.parse(data).doneBytes === 0)
           continue;
         const second = await load({ model: DEMO_MODEL });
@@ -135,13 +135,13 @@ describe.skipIf(!hasDemoModel)('the playground', () => {
       }
     }).rejects.toThrow('abort');
     expect(seen).not.toContain('ready');
-    // The load ends a moment after its caller left; then another one is possible.
+    // The load ends shortly after its caller left; then another one can start.
     await expect
       .poll(async () => (await load({ model: DEMO_MODEL })).at(-1)?.event, { timeout: 20_000 })
       .toBe('ready');
   });
 
-  it('tells what it does, twice a second', async () => {
+  it('reports its activity twice per second', async () => {
     const controller = new AbortController();
     const response = await fetch(`${playground.address}/playground/api/performance`, {
       signal: controller.signal,
@@ -157,7 +157,7 @@ describe.skipIf(!hasDemoModel)('the playground', () => {
   });
 });
 
-it.skipIf(!hasDemoModel)('asks for the key where one is set', async () => {
+it.skipIf(!hasDemoModel)('requires the key if one is set', async () => {
   const playground = await startPlayground([], { MARKBASE_API_KEY: 'secret' });
   try {
     expect(await statusOf(`${playground.address}/`, {})).toBe(200);
@@ -170,7 +170,7 @@ it.skipIf(!hasDemoModel)('asks for the key where one is set', async () => {
   }
 });
 
-/** Status of an answer; unlike `fetch`, this may name another host. */
+/** Status of a response; unlike `fetch`, this can send another Host header. */
 function statusOf(address: string, headers: Readonly<Record<string, string>>): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     httpRequest(address, { headers }, (response) => {

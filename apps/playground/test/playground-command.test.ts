@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { markbase } from './run-markbase.js';
 
-it('does not open to the network without a key', async () => {
+it('does not listen on the network without a key', async () => {
   const { status, stderr } = await markbase(['playground', '--host', '0.0.0.0', '--port', '0'], {
     env: { MARKBASE_API_KEY: '' },
   });
@@ -11,7 +11,7 @@ it('does not open to the network without a key', async () => {
   });
 });
 
-it('says that a port is taken', async () => {
+it('reports that a port is in use', async () => {
   const { createServer } = await import('node:net');
   const taken = createServer();
   await new Promise<void>((resolve) => {

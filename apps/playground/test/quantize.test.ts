@@ -5,7 +5,7 @@ import { fixture, markbase, markbaseJson, temporaryFolder } from './run-markbase
 
 const EXPECTED = { rows: 192, columns: 64 };
 
-test('quantize follows its rules', async () => {
+test('quantize applies its rules', async () => {
   const target = join(await temporaryFolder(), 'out');
   await markbaseJson([
     'quantize',

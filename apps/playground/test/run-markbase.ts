@@ -9,7 +9,7 @@ import { onTestFinished } from 'vitest';
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** What a run of the command left behind. */
+/** The result of running the command. */
 export interface Outcome {
   readonly status: number | null;
   readonly stdout: string;
@@ -51,7 +51,7 @@ export async function markbaseJson<Result>(
   return JSON.parse(stdout) as Result;
 }
 
-/** A folder that disappears with the test. */
+/** A temporary folder that is removed after the test. */
 export async function temporaryFolder(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'markbase-test-'));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
@@ -63,7 +63,7 @@ export function fixture(name: string): string {
   return join(process.env.MARKBASE_FIXTURES ?? join(REPOSITORY, 'fixtures'), name);
 }
 
-/** A tiny checkpoint with random weights that can talk: it has the demo model's vocabulary. */
+/** A tiny checkpoint with random weights and the demo model's vocabulary, so that it can generate text. */
 export async function talkingModel(): Promise<string> {
   const folder = await temporaryFolder();
   await markbaseJson(['synth', '--variant', 'e2b', '--tiny', '--out', folder]);
@@ -76,5 +76,5 @@ export async function talkingModel(): Promise<string> {
 /** The demo model of the repository. */
 export const DEMO_MODEL = join(REPOSITORY, 'packages', 'demo-model', 'model');
 
-/** True when the demo model was trained and stored. */
+/** True if the demo model exists. */
 export const hasDemoModel = existsSync(join(DEMO_MODEL, 'config.json'));

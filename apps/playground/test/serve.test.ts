@@ -7,14 +7,14 @@ import { DEMO_MODEL, hasDemoModel, markbase, temporaryFolder } from './run-markb
 
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 
-/** What ends an answer of the demo model. */
+/** Token that ends an answer of the demo model. */
 const END_TOKENS = [1, 9, 16];
 
-/** A PNG of one pixel. */
+/** A PNG with one pixel. */
 const RED_DOT =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
 
-/** A WAV file of so many samples at 16 kHz. */
+/** A WAV file with this many samples at 16 kHz. */
 function silence(samples: number): Buffer {
   const file = Buffer.alloc(44 + 2 * samples);
   file.write('RIFF', 0, 'latin1');
@@ -35,7 +35,7 @@ function silence(samples: number): Buffer {
 interface Serving {
   readonly url: string;
   readonly child: ChildProcess;
-  /** Status and standard error once it has ended. */
+  /** Status and standard error after it has ended. */
   readonly ended: Promise<{ status: number | null; stderr: string }>;
 }
 
@@ -76,7 +76,7 @@ async function answerOf(response: Response): Promise<string | undefined> {
 }
 
 describe.skipIf(!hasDemoModel)('markbase serve', () => {
-  it('answers, asks for the key, and lets a running answer end at SIGTERM', async () => {
+  it('answers, requires the key, and lets a running answer finish on SIGTERM', async () => {
     const { url, child, ended } = await serve(['--model', DEMO_MODEL, '--name', 'demo', '--log'], {
       MARKBASE_API_KEY: 'secret',
     });
@@ -93,7 +93,7 @@ describe.skipIf(!hasDemoModel)('markbase serve', () => {
     expect(stderr).not.toContain('seal');
   });
 
-  it('cuts what does not end in time at SIGTERM, also in the middle of a prompt', async () => {
+  it('cuts off answers that do not finish in time on SIGTERM, even during a prompt', async () => {
     const { url, child, ended } = await serve([
       '--model',
       DEMO_MODEL,
@@ -104,10 +104,10 @@ describe.skipIf(!hasDemoModel)('markbase serve', () => {
       '--precision',
       'high',
     ]);
-    // Answers that never end by themselves, behind long prompts: some are still being read when the signal comes.
+    // Endless answers after long prompts: some prompts are still being computed when the signal arrives.
     const endless = { logit_bias: Object.fromEntries(END_TOKENS.map((id) => [id, -100])) };
     const long = 'one two three four five six seven eight nine ten '.repeat(24);
-    // Headers come at once: every request is in, and the prompts are still being read.
+    // Headers arrive at once: every request was received, and the prompts are still being computed.
     const responses = await Promise.all(
       Array.from({ length: 8 }, (_, index) => chat(url, `${index} ${long}`, { stream: true, ...endless })),
     );
@@ -116,7 +116,7 @@ describe.skipIf(!hasDemoModel)('markbase serve', () => {
     expect((await ended).status).toBe(0);
   });
 
-  it('serves again after kill -9, and goes on when its checkpoint is removed', async () => {
+  it('serves again after kill -9, and continues after its checkpoint is removed', async () => {
     const folder = join(await temporaryFolder(), 'demo');
     await cp(DEMO_MODEL, folder, { recursive: true });
     const first = await serve(['--model', folder]);
@@ -132,7 +132,7 @@ describe.skipIf(!hasDemoModel)('markbase serve', () => {
     expect((await second.ended).status).toBe(0);
   });
 
-  it('looks at pictures and listens to sounds', async () => {
+  it('accepts pictures and sounds', async () => {
     const { url } = await serve(['--model', DEMO_MODEL, '--name', 'demo']);
     const tokensOf = async (parts: readonly object[]) => {
       const content = [...parts, { type: 'text', text: 'What is this?' }];
@@ -149,7 +149,7 @@ describe.skipIf(!hasDemoModel)('markbase serve', () => {
       input_audio: { data: silence(16_000).toString('base64'), format: 'wav' },
     };
     const plain = await tokensOf([]);
-    // Between two delimiters: 64 tokens of a square, and 25 of a second.
+    // Plus two delimiters each: 64 tokens for a square, 25 for one second.
     expect((await tokensOf([image])) - plain).toBe(66);
     expect((await tokensOf([audio])) - plain).toBe(27);
     const broken = await chat(url, '', {
@@ -158,7 +158,7 @@ describe.skipIf(!hasDemoModel)('markbase serve', () => {
     expect([broken.status, await broken.json()]).toMatchObject([400, { error: { code: 'invalid_media' } }]);
   });
 
-  it('says why it cannot serve', async () => {
+  it('reports why it cannot serve', async () => {
     const missing = await markbase(['serve', '--model', '/nowhere']);
     expect([missing.status, missing.stderr]).toEqual([1, expect.stringContaining('/nowhere')]);
     const { url } = await serve(['--model', DEMO_MODEL]);

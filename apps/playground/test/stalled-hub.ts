@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fixture } from './run-markbase.js';
 
-/** A stand-in for a model hub. */
+/** A local stand-in for a model hub. */
 export interface StalledHub {
   readonly endpoint: string;
   close(): void;
@@ -13,7 +13,7 @@ export interface StalledHub {
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 
-/** A hub with one repository, `org/name`, whose weights come half and then no further. */
+/** A hub with one repository, `org/name`, whose weights arrive only halfway. */
 export async function startStalledHub(): Promise<StalledHub> {
   const folder = fixture('31b-hf');
   const config = await readFile(join(folder, 'config.json'));

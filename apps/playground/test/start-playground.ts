@@ -3,14 +3,14 @@ import { fileURLToPath } from 'node:url';
 
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 
-/** A playground in a process of its own. */
+/** A playground in its own process. */
 export interface RunningPlayground {
   readonly address: string;
-  /** Ends it as Ctrl-C does. @returns its exit status */
+  /** Ends it like Ctrl-C. @returns its exit status */
   end(): Promise<number | null>;
 }
 
-/** Starts `markbase playground` with the demo model at a free port. */
+/** Starts `markbase playground` with the demo model on a free port. */
 export async function startPlayground(
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},

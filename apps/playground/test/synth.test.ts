@@ -36,23 +36,23 @@ test('matrices have the standard deviation that keeps activations near 1', async
   const values = await weights.tensor('language_model.layers.0.mlp.down_proj.weight').readFloat32();
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;
-  // 128 · 256 samples: both estimates scatter by less than one percent of 1/sqrt(256).
+  // With 128 · 256 samples, both estimates scatter by less than one percent of 1/sqrt(256).
   expect(mean).toBeCloseTo(0, 2);
   expect(Math.sqrt(variance)).toBeCloseTo(1 / 16, 2);
 });
 
-test('codes, scales and biases fit each other', async () => {
+test('codes, scales and biases match', async () => {
   const { weights } = await openCheckpoint(await synthTiny('--variant', 'e4b', '--bits', '8'));
   const scales = await weights.tensor('language_model.layers.3.mlp.up_proj.scales').readFloat32();
   const biases = await weights.tensor('language_model.layers.3.mlp.up_proj.biases').readFloat32();
   for (const [index, scale] of scales.entries()) {
-    // The codes 0 to 255 are centred: bias = -127.5 · scale, each rounded to bfloat16.
+    // The codes 0 to 255 are centred: bias = -127.5 · scale, both rounded to bfloat16.
     expect(Math.abs((biases[index] ?? 0) / (-127.5 * scale) - 1)).toBeLessThan(0.01);
   }
   expect(scales.some((scale) => scale < 0) && scales.some((scale) => scale > 0)).toBe(true);
 });
 
-test('the same seed gives the same bytes, another seed others', async () => {
+test('the same seed yields the same bytes, and another seed different ones', async () => {
   const folders = await Promise.all(
     ['7', '7', '8'].map((seed) => synthTiny('--variant', 'e2b', '--seed', seed)),
   );
@@ -63,13 +63,13 @@ test('the same seed gives the same bytes, another seed others', async () => {
   expect(first?.equals(other ?? Buffer.alloc(0))).toBe(false);
 });
 
-test('a width that a group does not divide gets smaller groups', async () => {
+test('a width that is not a multiple of the group size gets smaller groups', async () => {
   const folder = await synthTiny('--variant', '26b-a4b', '--group-size', '128', '--layers', '6');
   const report = await markbaseJson<Inspection>(['inspect', folder]);
   const groups = new Map(report.modules.map((module) => [module.kind, module.groupSize]));
   expect(report.layers).toHaveLength(6);
   expect(groups.get('language_model.layers.#.mlp.up_proj')).toBe(128);
-  // The experts of the tiny shape are 64 wide.
+  // The experts of the tiny shape have width 64.
   expect(groups.get('language_model.layers.#.experts.switch_glu.down_proj')).toBe(64);
 });
 

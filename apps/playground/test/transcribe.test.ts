@@ -44,7 +44,7 @@ async function recording(seconds: number): Promise<string> {
   return path;
 }
 
-test('a model that cannot hear is refused before anything runs', async () => {
+test('a model without an audio encoder is refused before anything runs', async () => {
   const folder = await temporaryFolder();
   await markbaseJson(['synth', '--variant', '31b', '--tiny', '--out', folder]);
   expect(await markbase(['transcribe', sound('audio/mono.flac'), '--model', folder])).toEqual({
@@ -57,7 +57,7 @@ test('a model that cannot hear is refused before anything runs', async () => {
 describe.skipIf(!hasDemoModel)('with the demo model', () => {
   const model = ['--model', DEMO_MODEL, '--max-tokens', '12'];
 
-  test('writes a recording down, stretch by stretch with their times', async () => {
+  test('transcribes a recording, segment by segment with times', async () => {
     const file = await recording(7);
     const args = ['transcribe', file, ...model, '--max-seconds', '3'];
     const transcript = await markbaseJson<Transcript>(args);
@@ -87,7 +87,7 @@ describe.skipIf(!hasDemoModel)('with the demo model', () => {
     expect(segments[0]!.softTokens).toBeGreaterThan(1);
   });
 
-  test('generate takes sound before the prompt', async () => {
+  test('generate accepts sound before the prompt', async () => {
     const base = ['generate', '--prompt', 'Transcribe the audio.', '--temperature', '0', ...model];
     const heard = await markbaseJson<{ usage: { promptTokens: number } }>([
       ...base,
@@ -95,11 +95,11 @@ describe.skipIf(!hasDemoModel)('with the demo model', () => {
       sound('audio/mono.flac'),
     ]);
     const alone = await markbaseJson<{ usage: { promptTokens: number } }>(base);
-    // Half a second: 13 soft tokens between two delimiters.
+    // Half a second: 13 soft tokens plus two delimiters.
     expect(heard.usage.promptTokens - alone.usage.promptTokens).toBe(15);
   });
 
-  test('says what is wrong with a file', async () => {
+  test('reports errors in a file', async () => {
     const path = join(await temporaryFolder(), 'note.txt');
     await writeFile(path, 'This is a text, and no sound at all. '.repeat(20));
     const run = (file: string) => markbase(['transcribe', file, ...model]);

@@ -21,7 +21,7 @@ const loads: readonly [string, (device: Device, options: UploadProgressOptions) 
 const cuda = await openCuda(openDevice);
 cuda?.dispose();
 
-it.runIf(cuda).each(loads)('%s models say how far their weights are', async (name, load) => {
+it.runIf(cuda).each(loads)('%s models report the progress of their weights', async (name, load) => {
   using device = await openDevice({ kind: 'cuda' });
   const events: UploadProgress[] = [];
   using _model = await load(device, { onProgress: (progress) => events.push(progress) });
@@ -35,14 +35,14 @@ it.runIf(cuda).each(loads)('%s models say how far their weights are', async (nam
   expect(totalBytes).toBeLessThanOrEqual(sizeBytes);
   if (name === 'text') expect(totalBytes).toBeGreaterThan(sizeBytes / 2);
 
-  // The complete event was the last one, and a load with nothing to copy has none.
+  // The complete event was the last one, and a load with nothing to copy reports none.
   const count = events.length;
   using _same = await load(device, { onProgress: (progress) => events.push(progress) });
   await setTimeout(250);
   expect(events).toHaveLength(count);
 });
 
-it.runIf(cuda).each(loads)('%s models fail with what the listener throws', async (_, load) => {
+it.runIf(cuda).each(loads)('%s models fail with the error of the listener', async (_, load) => {
   using device = await openDevice({ kind: 'cuda' });
   const onProgress = () => {
     throw new Error('broken listener');
@@ -53,7 +53,7 @@ it.runIf(cuda).each(loads)('%s models fail with what the listener throws', async
   await expect(load(device, { onProgress: stop, signal: controller.signal })).rejects.toThrow('enough');
 });
 
-it.each(loads)('%s models have nothing to say where weights are read in place', async (_, load) => {
+it.each(loads)('%s models report nothing if weights are read in place', async (_, load) => {
   using device = await openDevice({ kind: 'cpu', threads: 1 });
   const events: UploadProgress[] = [];
   using _model = await load(device, { onProgress: (progress) => events.push(progress) });

@@ -9,19 +9,21 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { openMetal } from '../../../fixtures/open-metal.js';
 import { fixture } from './run-markbase.js';
 
-/** Every checkpoint with reference outputs; drafters (assistant) have no graph. */
+/** All checkpoints with reference outputs; drafters (assistant) have no graph. */
 const FIXTURES = readdirSync(fixture('.')).filter(
   (name) =>
     !name.includes('assistant') &&
     ['expected.safetensors', 'config.json'].every((file) => existsSync(join(fixture(name), file))),
 );
 
-/** Checkpoints with the head widths of released models take the simulator ten minutes: MARKBASE_VERIFY=all has them verified too. */
+/**
+ * Checkpoints with the head widths of released models take the simulator ten minutes: only with MARKBASE_VERIFY=all.
+ */
 const LONG = /^wide-/;
 
 /**
- * `verify` of every fixture on Metal. A file a precision, so that they run side by side: the simulator runs every thread of
- * every kernel on the processor, and a checkpoint takes up to minutes.
+ * Runs `verify` for every fixture on Metal. There is one test file per precision so that they run in parallel: the
+ * simulator runs every thread of every kernel on the CPU, and a checkpoint may take minutes.
  */
 export async function describeVerifyOnMetal(precision: 'high' | 'fast'): Promise<void> {
   const device = await openMetal(openDevice);

@@ -15,7 +15,7 @@ interface Report {
   }[];
 }
 
-test.each(['high', 'fast'])('a good checkpoint passes in %s', async (precision) => {
+test.each(['high', 'fast'])('a correct checkpoint passes in %s', async (precision) => {
   const report = await markbaseJson<Report>(['verify', fixture('e2b-mlx-4bit'), '--precision', precision]);
   expect(report.pass).toBe(true);
   const judged = report.sections.filter((section) => section.skipped === undefined);
@@ -26,7 +26,7 @@ test.each(['high', 'fast'])('a good checkpoint passes in %s', async (precision) 
   for (const section of judged) expect(section).toMatchObject({ pass: true, relRms: expect.any(Number) });
 });
 
-test('a changed model fails with exit 1', async () => {
+test('a modified model fails with exit 1', async () => {
   const folder = join(await temporaryFolder(), 'changed');
   await cp(fixture('e2b-mlx-4bit'), folder, { recursive: true });
   const path = join(folder, 'config.json');

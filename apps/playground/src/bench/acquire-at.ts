@@ -1,13 +1,13 @@
 import type { Choice, Sequence, TextModel } from '@markbase/text';
 
-/** Positions of a sequence that are computed; those before them hold what was there. */
+/** Number of positions that are computed; earlier ones keep their previous contents. */
 const COMPUTED_TOKENS = 128;
 
 /**
- * Takes empty sequences and brings them to `depth` positions: the last 128 are prefilled, those before are taken for written. The
- * caches hold zeros there or an earlier sequence's keys, which take as long to read as any.
+ * Takes empty sequences and brings them to `depth` positions: the last 128 are prefilled, the earlier ones are only
+ * marked as written. The caches hold zeros or keys of an earlier sequence there, which take just as long to read.
  *
- * @returns the sequences, and the choice of the token after each
+ * @returns the sequences, and the choice of the next token of each
  */
 export async function acquireAt(
   model: TextModel,

@@ -1,6 +1,6 @@
 import type { PlannedDispatch } from '@markbase/metal-runtime';
 
-/** Memory bandwidth of Apple chips as Apple states it, bytes a second. */
+/** Memory bandwidth of Apple chips in bytes per second, as published by Apple. */
 const CHIPS: Readonly<Record<string, number>> = {
   M1: 68e9,
   'M1 Max': 400e9,
@@ -14,30 +14,30 @@ const CHIPS: Readonly<Record<string, number>> = {
   'M5 Max': 614e9,
 };
 
-/** Published costs of a dispatch that waits for those before it, and of one that does not, in milliseconds. */
+/** Published cost of a dispatch that waits for earlier ones, and of one that does not, in milliseconds. */
 const SERIAL_MS = 1.3e-3;
 const CONCURRENT_MS = 0.5e-3;
 
-/** Bytes that a step touches, beside the launches themselves. */
+/** Bytes that a step reads, besides its launches. */
 export interface StepBytes {
-  /** Read by the step's commands: every matrix once, of an embedding table one row. */
+  /** Read by the step's commands: every matrix once, one row of each embedding table. */
   readonly weights: number;
-  /** Of the tensors that one token uses, from the headers of the checkpoint. */
+  /** Tensors that one token uses, from the checkpoint's headers. */
   readonly tokenTensors: number;
-  /** Of all tensors of the checkpoint. */
+  /** All tensors of the checkpoint. */
   readonly checkpoint: number;
   /** Keys and values that the rows of the step see. */
   readonly cache: number;
 }
 
-/** The rules of the prediction, in words. */
+/** The formula of the prediction, in words. */
 export const GPU_MODEL =
-  `ms a step = (weightBytes + cacheBytes) / stated bandwidth + ${1000 * SERIAL_MS} us for a launch that waits, ` +
-  `${1000 * CONCURRENT_MS} us for one that does not; products cost nothing, activations stay in caches`;
+  `ms per step = (weightBytes + cacheBytes) / published bandwidth + ${1000 * SERIAL_MS} us per launch that waits, ` +
+  `${1000 * CONCURRENT_MS} us per launch that does not; arithmetic is free, activations stay in caches`;
 
 /**
- * What a step costs a GPU, counted: the launches exactly as they are encoded, and a prediction that nobody measured. It says
- * what memory and launches alone allow, so that it is a floor: it is meant for steps of few rows.
+ * Counts what a step costs on a GPU: its launches exactly as they are encoded, and a predicted time, not a measured
+ * one. The prediction only counts memory and launches, so it is a lower bound, meant for steps with few rows.
  */
 export function countDispatches(dispatches: readonly PlannedDispatch[], bytes: StepBytes, rows: number) {
   const barriers = dispatches.filter((dispatch) => dispatch.hasBarrier).length;
@@ -48,7 +48,7 @@ export function countDispatches(dispatches: readonly PlannedDispatch[], bytes: S
   return {
     dispatches: dispatches.length,
     barriers,
-    // One command buffer a step, and one wait for it: the backend has no other way to run one.
+    // The backend always runs a step in one command buffer and waits for it once.
     commandBuffers: 1,
     waits: 1,
     weightBytes: bytes.weights,

@@ -11,26 +11,26 @@ import { type Spread, spread } from './spread.js';
 export interface Workload {
   /** Lengths of prompts whose prefill is timed. */
   readonly prompts: readonly number[];
-  /** Decode steps of one measurement. */
+  /** Number of decode steps per measurement. */
   readonly generatedTokens: number;
   /** Numbers of sequences that decode together. */
   readonly batches: readonly number[];
-  /** Positions that a measured decode starts behind; each with each of `batches`. */
+  /** Number of positions in the cache before a measured decode; each is combined with each of `batches`. */
   readonly depths: readonly number[];
-  /** Measurements of each kind. */
+  /** Number of measurements of each kind. */
   readonly repetitions: number;
   readonly precision: 'high' | 'fast';
   readonly signal: AbortSignal;
-  /** Called before each measurement with what comes. */
+  /** Called before each measurement with its description. */
   onStage(stage: string): void;
-  /** Told how far weights are on their way to a GPU. */
+  /** Called with the progress of copying weights to a GPU. */
   readonly onProgress?: (progress: UploadProgress) => void;
 }
 
 const FIRST_PROMPT_TOKENS = 128;
 const SEED = 20_011;
 
-/** Measures load, prefill and decode of a checkpoint with random token ids: it needs no tokenizer. */
+/** Measures load, prefill and decode of a checkpoint with random token ids, so it needs no tokenizer. */
 export async function measureModel(directory: string, device: Device, workload: Workload) {
   const { signal, precision, repetitions, onProgress } = workload;
   workload.onStage('loading');
@@ -64,7 +64,7 @@ export async function measureModel(directory: string, device: Device, workload: 
       const sizes = { contextTokens: depth, precision };
       const { keysAndValues } = estimate(checkpoint, sizes).activePerToken;
       for (const batch of workload.batches) {
-        workload.onStage(`decode of ${batch} sequences behind ${depth} tokens`);
+        workload.onStage(`decode of ${batch} sequences after ${depth} tokens`);
         const steps = workload.generatedTokens;
         const times = await repeat(repetitions, () =>
           timeDecode(model, { batch, depth, steps, tokens, signal }),
@@ -76,7 +76,7 @@ export async function measureModel(directory: string, device: Device, workload: 
         });
       }
     }
-    // Kilobytes on every platform; taken before the bandwidth is measured, which needs a large buffer.
+    // Kilobytes on every platform; read before measuring the bandwidth, which needs a large buffer.
     const peakRssBytes = process.resourceUsage().maxRSS * 1024;
     workload.onStage('read bandwidth');
     const { bytesPerSecond } = await measureReadBandwidth(device.info.threads);
@@ -115,7 +115,7 @@ async function timePrefill(model: TextModel, ids: Int32Array, signal: AbortSigna
   }
 }
 
-/** Seconds of `steps` decode steps of `batch` sequences, each step fed with what the one before has chosen. */
+/** Seconds for `steps` decode steps of `batch` sequences; each step decodes the tokens of the previous one. */
 async function timeDecode(
   model: TextModel,
   run: {
@@ -141,7 +141,7 @@ async function timeDecode(
   }
 }
 
-/** Runs once to record programs and to bring weights into memory, then as often as asked. */
+/** Runs once to record programs and to bring weights into memory, then `count` times. */
 async function repeat(count: number, measure: () => Promise<number>): Promise<number[]> {
   await measure();
   const times: number[] = [];
@@ -149,7 +149,7 @@ async function repeat(count: number, measure: () => Promise<number>): Promise<nu
   return times;
 }
 
-/** Memory of this process that no file stands behind; null where the system does not say. */
+/** Memory of this process that is not backed by a file; null if the system does not report it. */
 async function readAnonymousBytes(): Promise<number | null> {
   const status = await readFile('/proc/self/status', 'utf8').catch(() => '');
   const kilobytes = /^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1];

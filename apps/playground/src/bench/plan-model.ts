@@ -10,28 +10,28 @@ import { textShape, type VariantName } from '../synth/shape.js';
 import { writeSparseCheckpoint } from '../synth/write-checkpoint.js';
 import { countDispatches } from './gpu-model.js';
 
-/** What is counted of a lowered program. */
+/** Options of `planModel`. */
 export interface PlanOptions {
   readonly variant: VariantName;
   readonly isTiny: boolean;
   readonly layerCount?: number;
   readonly step: 'decode' | 'prefill';
-  /** Sequences of the decode step, or tokens of the prefill step. */
+  /** Sequences in the decode step, or tokens in the prefill step. */
   readonly rows: number;
-  /** Positions that the step's rows see in full layers. */
+  /** Number of positions that the step's rows see in full layers. */
   readonly positions: number;
   readonly precision: 'high' | 'fast';
   readonly signal: AbortSignal;
 }
 
-/** 4-bit codes in groups of 64, as most published checkpoints have. */
+/** 4-bit codes in groups of 64, like most published checkpoints. */
 const STORAGE = { bits: 4, groupSize: 64 };
-/** The caches take address space only, but a plan needs no long context. */
+/** The caches only take address space, but a plan needs no long context. */
 const CONTEXT_TOKENS = 32_768;
 
 /**
- * Counts the commands of a step of a variant. The checkpoint is a file with a hole where the weights are: it
- * needs neither a download nor space, and it is removed afterwards.
+ * Counts the commands of a step of a variant. The checkpoint is a sparse file without weights, so it needs neither a
+ * download nor disk space. It is removed afterwards.
  */
 export async function planModel(device: Device, options: PlanOptions) {
   const { variant, isTiny, layerCount, step, rows, positions, precision, signal } = options;
@@ -59,7 +59,7 @@ export async function planModel(device: Device, options: PlanOptions) {
         weights: plan.weightBytes,
         tokenTensors: dense + experts + lookups,
         checkpoint: fileBytes,
-        // Rows of a prompt share what they see.
+        // The rows of a prompt share the keys and values that they see.
         cache: keysAndValues * (step === 'decode' ? rows : 1),
       };
       const gpu = plan.dispatches.length > 0 && countDispatches(plan.dispatches, bytes, rows);
@@ -76,7 +76,7 @@ export async function planModel(device: Device, options: PlanOptions) {
   }
 }
 
-/** Counts of a plan: in all, by kernel, and by the scope that a command was recorded in. */
+/** Counts of a plan: in total, by kernel, and by the scope in which a command was recorded. */
 export function countCommands({ commands, arenaBytes, weightBytes }: ProgramPlan) {
   const byKernel = new Map<string, number>();
   const byScope = new Map<string, number>();

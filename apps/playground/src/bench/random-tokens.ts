@@ -5,8 +5,8 @@ const MODULUS = 2_147_483_647;
 const MULTIPLIER = 48_271;
 
 /**
- * An endless supply of ordinary token ids: no placeholders, no delimiters, no control tokens at the start of the
- * vocabulary. The same seed gives the same ids.
+ * An endless supply of ordinary token ids, without placeholders, delimiters or the control tokens at the start of the
+ * vocabulary. The same seed yields the same ids.
  */
 export function randomTokens(config: ModelConfig, seed: number): (count: number) => Int32Array {
   const { vocabSize, bosTokenId, padTokenId, eosTokenIds } = config.text;

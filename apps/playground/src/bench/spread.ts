@@ -1,9 +1,9 @@
-/** Median, smallest and largest of repeated measurements. */
+/** Median, minimum and maximum of repeated measurements. */
 export interface Spread {
   readonly median: number;
   readonly min: number;
   readonly max: number;
-  /** In the order they were measured. */
+  /** In the order in which they were measured. */
   readonly values: readonly number[];
 }
 

@@ -1,6 +1,6 @@
 import type { ChatMessage, ContentPart, GenerateEvent, GenerateOptions, TextModel } from '@markbase/text';
 
-/** Sampling and limits that a person may change while the chat goes on. */
+/** Sampling options and limits that the user may change during a chat. */
 export type ChatSettings = Pick<
   GenerateOptions,
   | 'temperature'
@@ -15,7 +15,7 @@ export type ChatSettings = Pick<
   | 'enableThinking'
 >;
 
-/** Runs media of a path through the encoders of the model. */
+/** Encodes a media file with the encoders of the model. */
 export type MediaReader = (
   kind: 'image' | 'audio' | 'video',
   path: string,
@@ -27,9 +27,9 @@ export class ChatState {
   readonly model: TextModel;
   readonly readMedia: MediaReader;
   settings: ChatSettings;
-  /** Media that go with the next message. */
+  /** Media to send with the next message. */
   readonly pending: { readonly name: string; readonly parts: readonly ContentPart[] }[] = [];
-  /** What the last answer cost; null before the first one. */
+  /** The `finish` event of the last answer; null before the first one. */
   last: Extract<GenerateEvent, { type: 'finish' }> | null = null;
   #system: string;
   #messages: ChatMessage[] = [];
@@ -41,7 +41,7 @@ export class ChatState {
     this.#system = options.system;
   }
 
-  /** What the system says first; empty = nothing. */
+  /** The system prompt; empty = none. */
   get system(): string {
     return this.#system;
   }
@@ -55,27 +55,27 @@ export class ChatState {
     return this.#messages;
   }
 
-  /** Begins with other messages, or with none. */
+  /** Starts over with the given messages. */
   restart(messages: readonly ChatMessage[] = []): void {
     this.#messages = [...messages];
     this.pending.length = 0;
     this.last = null;
   }
 
-  /** Takes back the last question with its answer. @returns what was asked, null when nothing was */
+  /** Removes the last question and its answer. @returns the question, or null if there is none */
   undo(): ChatMessage | null {
     const index = this.#messages.findLastIndex(({ role }) => role === 'user');
     return index < 0 ? null : (this.#messages.splice(index)[0] ?? null);
   }
 
-  /** Asks. What there is of an answer that was stopped stays in the conversation. */
+  /** Asks a question. A stopped answer stays in the conversation as far as it got. */
   async *ask(text: string, signal: AbortSignal): AsyncGenerator<GenerateEvent> {
     const media = this.pending.splice(0).flatMap(({ parts }) => parts);
     const content = media.length === 0 ? text : [...media, { type: 'text' as const, text }];
     yield* this.answer({ role: 'user', content }, signal);
   }
 
-  /** Asks with a message as it is; when the answer does not even begin, the message is taken back. */
+  /** Asks with a complete message. If no answer arrives at all, the message is removed again. */
   async *answer(message: ChatMessage, signal: AbortSignal): AsyncGenerator<GenerateEvent> {
     const { stream } = await import('@markbase/text');
     const before = this.#messages.length;

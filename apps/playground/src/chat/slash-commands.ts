@@ -3,23 +3,23 @@ import { InvalidArgumentError } from '@markbase/core';
 import type { ChatMessage } from '@markbase/text';
 import type { ChatSettings, ChatState } from './chat-state.js';
 
-/** What a command leads to. */
+/** The result of a command. */
 export interface CommandOutcome {
-  /** Shown to the person. */
+  /** Text to show. */
   readonly text?: string;
   /** A message to answer now. */
   readonly ask?: ChatMessage;
   readonly isEnd?: boolean;
 }
 
-/** A command that begins with a slash. */
+/** A command that starts with a slash. */
 export interface SlashCommand {
   readonly usage: string;
   readonly description: string;
   run(chat: ChatState, argument: string, signal: AbortSignal): CommandOutcome | Promise<CommandOutcome>;
 }
 
-/** Names that `/set` knows, as a person types them. */
+/** Names for `/set`, as the user types them. */
 const SETTINGS: Readonly<Record<string, keyof ChatSettings>> = {
   temperature: 'temperature',
   'top-k': 'topK',
@@ -36,7 +36,7 @@ const SETTINGS: Readonly<Record<string, keyof ChatSettings>> = {
 export const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
   help: {
     usage: '/help',
-    description: 'this list',
+    description: 'show this list',
     run: () => ({ text: helpText() }),
   },
   image: mediaCommand('image', 'a picture'),
@@ -44,16 +44,16 @@ export const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
   video: mediaCommand('video', 'a video'),
   system: {
     usage: '/system [TEXT]',
-    description: 'what the system says first; without a text, shows it',
+    description: 'set the system prompt; without TEXT, show it',
     run(chat, text) {
-      if (text === '') return { text: chat.system === '' ? 'there is no system prompt' : chat.system };
+      if (text === '') return { text: chat.system === '' ? 'no system prompt' : chat.system };
       chat.system = text;
-      return { text: 'the system prompt counts from the next answer on' };
+      return { text: 'the system prompt applies from the next answer on' };
     },
   },
   think: {
     usage: '/think on|off',
-    description: 'whether the model thinks before it answers',
+    description: 'let the model think before it answers',
     run(chat, word) {
       if (word !== 'on' && word !== 'off') throw wrong('/think', 'on or off', word);
       chat.settings = { ...chat.settings, enableThinking: word === 'on' };
@@ -62,40 +62,40 @@ export const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
   },
   set: {
     usage: '/set NAME VALUE',
-    description: `one of ${Object.keys(SETTINGS).join(', ')}; "default" takes it back`,
+    description: `set one of ${Object.keys(SETTINGS).join(', ')}; VALUE "default" resets it`,
     run: (chat, argument) => ({ text: set(chat, argument) }),
   },
   retry: {
     usage: '/retry',
-    description: 'answers the last question once more',
+    description: 'answer the last question again',
     run(chat) {
       const ask = chat.undo();
-      return ask ? { ask } : { text: 'nothing was asked yet' };
+      return ask ? { ask } : { text: 'no question yet' };
     },
   },
   undo: {
     usage: '/undo',
-    description: 'takes back the last question and its answer',
-    run: (chat) => ({ text: chat.undo() ? 'taken back' : 'nothing was asked yet' }),
+    description: 'remove the last question and its answer',
+    run: (chat) => ({ text: chat.undo() ? 'removed' : 'no question yet' }),
   },
   clear: {
     usage: '/clear',
-    description: 'begins a new conversation',
+    description: 'start a new conversation',
     run(chat) {
       chat.restart();
-      return { text: 'a new conversation' };
+      return { text: 'new conversation' };
     },
   },
   stats: {
     usage: '/stats',
-    description: 'what the last answer cost',
+    description: 'show speed and token counts of the last answer',
     run: (chat) => ({ text: statistics(chat) }),
   },
   save: {
     usage: '/save FILE',
-    description: 'writes the conversation as JSON; media are left out',
+    description: 'write the conversation as JSON, without media',
     async run(chat, path) {
-      if (path === '') throw wrong('/save', 'the name of a file', path);
+      if (path === '') throw wrong('/save', 'a file name', path);
       await writeFile(
         path,
         `${JSON.stringify({ system: chat.system, messages: chat.messages.map(textOnly) }, null, 2)}\n`,
@@ -105,26 +105,26 @@ export const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
   },
   load: {
     usage: '/load FILE',
-    description: 'goes on with a conversation that /save wrote',
+    description: 'continue a conversation written by /save',
     async run(chat, path) {
-      if (path === '') throw wrong('/load', 'the name of a file', path);
+      if (path === '') throw wrong('/load', 'a file name', path);
       const { system, messages } = conversationOf(await readFile(path, 'utf8'), path);
       chat.restart(messages);
       chat.system = system;
-      return { text: `${messages.length} messages from ${path}` };
+      return { text: `loaded ${messages.length} messages from ${path}` };
     },
   },
   quit: {
     usage: '/quit',
-    description: 'ends the chat, as Ctrl-D does',
+    description: 'end the chat, like Ctrl-D',
     run: () => ({ isEnd: true }),
   },
 };
 
 /**
- * Runs a line that begins with a slash.
+ * Runs a line that starts with a slash.
  *
- * @throws InvalidArgumentError for an unknown command or a wrong argument
+ * @throws InvalidArgumentError for an unknown command or an invalid argument
  */
 export async function runSlashCommand(
   chat: ChatState,
@@ -133,19 +133,19 @@ export async function runSlashCommand(
 ): Promise<CommandOutcome> {
   const [, name = '', argument = ''] = /^\/(\S*)\s*(.*)$/s.exec(line.trim()) ?? [];
   const command = Object.hasOwn(SLASH_COMMANDS, name) ? SLASH_COMMANDS[name] : undefined;
-  if (!command) throw wrong('command', 'one of those that /help lists', `/${name}`);
+  if (!command) throw wrong('command', 'one of the commands listed by /help', `/${name}`);
   return command.run(chat, argument, signal);
 }
 
 function mediaCommand(kind: 'image' | 'audio' | 'video', what: string): SlashCommand {
   return {
     usage: `/${kind} FILE`,
-    description: `${what} for the next message`,
+    description: `send ${what} with the next message`,
     async run(chat, path, signal) {
-      if (path === '') throw wrong(`/${kind}`, 'the name of a file', path);
+      if (path === '') throw wrong(`/${kind}`, 'a file name', path);
       const parts = await chat.readMedia(kind, path, signal);
       chat.pending.push({ name: path, parts });
-      return { text: `${path} goes with the next message` };
+      return { text: `${path} will be sent with the next message` };
     },
   };
 }
@@ -156,7 +156,7 @@ function helpText(): string {
   );
   return [
     ...lines,
-    'Ctrl-C stops an answer; twice in a row, it ends the chat. A line that ends with \\ goes on.',
+    'Ctrl-C stops an answer; pressed twice in a row, it ends the chat. End a line with \\ to continue it.',
   ].join('\n');
 }
 
@@ -167,7 +167,7 @@ function set(chat: ChatState, argument: string): string {
   if (text === 'default') {
     const { [key]: _, ...rest } = chat.settings;
     chat.settings = rest;
-    return `${name} is left to the checkpoint`;
+    return `${name} is the checkpoint's default`;
   }
   const value = text === '' ? Number.NaN : Number(text);
   if (!Number.isFinite(value)) throw wrong(`/set ${name}`, 'a number, or "default"', text);
@@ -176,13 +176,13 @@ function set(chat: ChatState, argument: string): string {
 }
 
 function statistics({ last, model }: ChatState): string {
-  if (!last) return 'nothing was answered yet';
+  if (!last) return 'no answer yet';
   const { usage, timings, seed } = last;
   const seconds = (timings.totalMs - timings.firstTokenMs) / 1000;
   const rate = seconds > 0 ? ((usage.completionTokens - 1) / seconds).toFixed(1) : '–';
   return (
-    `${usage.promptTokens} tokens in (${usage.cachedTokens} remembered), ${usage.completionTokens} out; first after ` +
-    `${timings.firstTokenMs.toFixed(0)} ms, ${rate} a second; ${usage.promptTokens + usage.completionTokens} of ` +
+    `${usage.promptTokens} tokens in (${usage.cachedTokens} cached), ${usage.completionTokens} out; first token after ` +
+    `${timings.firstTokenMs.toFixed(0)} ms, ${rate} tokens/s; ${usage.promptTokens + usage.completionTokens} of ` +
     `${model.settings.contextTokens} tokens of context; seed ${seed}`
   );
 }
@@ -196,7 +196,7 @@ function textOnly(message: ChatMessage): ChatMessage {
 
 function conversationOf(text: string, path: string): { system: string; messages: ChatMessage[] } {
   const fail = (): never => {
-    throw wrong('/load', 'a file that /save wrote', path);
+    throw wrong('/load', 'a file written by /save', path);
   };
   try {
     const { system, messages } = JSON.parse(text) as { system: unknown; messages: unknown };

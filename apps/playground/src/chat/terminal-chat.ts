@@ -8,8 +8,8 @@ const PROMPT = '> ';
 const PROMPT_FOR_MORE = '… ';
 
 /**
- * Talks with a person in a terminal, or with the lines of a pipe, until the input ends, `/quit`, or Ctrl-C twice in a row.
- * Ctrl-C in an answer stops that answer.
+ * Runs a chat in a terminal, or with the lines of a pipe, until the input ends, `/quit`, or Ctrl-C twice in a row.
+ * Ctrl-C during an answer stops that answer.
  */
 export async function terminalChat(chat: ChatState): Promise<void> {
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
@@ -44,7 +44,7 @@ export async function terminalChat(chat: ChatState): Promise<void> {
   work.dispose();
 }
 
-/** Answers a line, or does what it says. @returns false when the chat is over */
+/** Answers a line or runs it as a command. @returns false when the chat is over */
 async function respond(chat: ChatState, text: string, signal: AbortSignal): Promise<boolean> {
   try {
     if (!text.startsWith('/')) {
@@ -57,7 +57,7 @@ async function respond(chat: ChatState, text: string, signal: AbortSignal): Prom
     return !isEnd;
   } catch (error) {
     const reason = isAbort(error) ? 'stopped' : reasonForUser(error);
-    // What is no fault of the person's is a fault of the program, which ends it.
+    // Anything that is not a user error is a bug and ends the program.
     if (reason === null) throw error;
     process.stderr.write(`${isAbort(error) ? '' : 'error: '}${reason}\n`);
     return true;
@@ -81,7 +81,7 @@ function completions(line: string): string[] {
     : [];
 }
 
-/** Lets Ctrl-C stop what runs; with nothing to stop, the second one in a row ends the chat. */
+/** Lets Ctrl-C stop the running answer; with nothing to stop, the second Ctrl-C in a row ends the chat. */
 class Interruptible {
   readonly #lines: Interface;
   #current: AbortController | null = null;
@@ -89,7 +89,7 @@ class Interruptible {
 
   constructor(lines: Interface, isTerminal: boolean) {
     this.#lines = lines;
-    // A terminal in raw mode hands Ctrl-C to the reader of lines; a pipe leaves it a signal.
+    // A terminal in raw mode passes Ctrl-C to the line reader; with a pipe it stays a signal.
     if (isTerminal) lines.on('SIGINT', this.#onInterrupt);
     process.on('SIGINT', this.#onInterrupt);
   }
@@ -116,7 +116,7 @@ class Interruptible {
       this.#lines.close();
     } else {
       this.#isWarned = true;
-      process.stderr.write('\nCtrl-C once more ends the chat; /help lists what you can do\n');
+      process.stderr.write('\nPress Ctrl-C again to end the chat; /help lists the commands\n');
       this.#lines.prompt();
     }
   };

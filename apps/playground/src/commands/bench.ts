@@ -30,49 +30,54 @@ interface BenchFlags extends DeviceFlags {
 }
 
 const PLAN_HELP = `
-With --plan --device metal, on any machine, "gpu" says what the step is on a GPU:
-  dispatches, barriers, commandBuffers, waits   as they are encoded
-  weightBytes, weightBytesPerToken              that the step reads of the weights
-  tokenTensorBytes, checkpointBytes             of the tensors that one token uses, and of all, from the headers
-  cacheBytes, activationBytes                   keys and values that are seen; operands of launches, each once a launch
-  launches                                      kernel, threadgroups (groups), threads a group, threadgroup memory
-  predictedMsPerStep, predictedMsPerToken       for M1 to M5 Max; a model, nothing was measured:
+With --plan --device metal, on any machine, "gpu" describes the step on a GPU:
+  dispatches, barriers, commandBuffers, waits   exactly as encoded
+  weightBytes, weightBytesPerToken              weights that the step reads
+  tokenTensorBytes, checkpointBytes             tensors that one token uses, and all tensors, from the headers
+  cacheBytes, activationBytes                   keys and values that the rows see; operands of the launches
+  launches                                      kernel, threadgroups, threads per group, threadgroup memory
+  predictedMsPerStep, predictedMsPerToken       for M1 to M5 Max; predicted, not measured:
     ${GPU_MODEL}`;
 
 /** `markbase bench`: measures a checkpoint, or counts the commands of a variant's program. */
 export function benchCommand(): Command {
   const command = new Command('bench')
     .description(
-      'Measure load, prefill and decode of a checkpoint on random tokens (no tokenizer needed), ' +
+      'Measure load, prefill and decode of a checkpoint with random tokens (no tokenizer needed), ' +
         'or count the commands of a lowered step with --plan.',
     )
     .option('--model <dir>', 'folder of the checkpoint to measure, or org/name on the Hugging Face hub')
     .option(
       '--prompt <n,...>',
-      'prompt lengths whose prefill is timed',
+      'prompt lengths to measure prefill with',
       integerList(1, 1_000_000),
       [128, 512],
     )
-    .option('--generate <n>', 'decode steps of one measurement', integer(1, 1_000_000), 64)
-    .option('--batch <n,...>', 'numbers of sequences that decode together', integerList(1, 1024), [1, 4])
+    .option('--generate <n>', 'decode steps per measurement', integer(1, 1_000_000), 64)
+    .option('--batch <n,...>', 'numbers of sequences to decode together', integerList(1, 1024), [1, 4])
     .option(
       '--depth <n,...>',
-      'tokens in the cache that a decode starts behind; all but the last 128 are pretended',
+      'tokens in the cache before decoding; only the last 128 are actually computed',
       integerList(1, 1_000_000),
       [128],
     )
-    .option('--reps <n>', 'measurements of each kind', integer(1, 1000), 5)
-    .option('--plan', 'count commands instead of measuring; needs --variant, no checkpoint', false)
-    .addOption(new Option('--variant <name>', 'size of the family, for --plan').choices(VARIANT_NAMES))
-    .option('--tiny', 'the tiny size of the variant, for --plan', false)
-    .option('--layers <n>', 'another number of layers, for --plan', integer(1, 1000))
+    .option('--reps <n>', 'number of measurements of each kind', integer(1, 1000), 5)
+    .option('--plan', 'count commands instead of measuring; needs --variant but no checkpoint', false)
+    .addOption(new Option('--variant <name>', 'model variant, for --plan').choices(VARIANT_NAMES))
+    .option('--tiny', 'use a tiny version of the variant, for --plan', false)
+    .option('--layers <n>', 'number of layers, for --plan (default: that of the variant)', integer(1, 1000))
     .addOption(
-      new Option('--step <kind>', 'what is planned, for --plan')
+      new Option('--step <kind>', 'kind of step, for --plan')
         .choices(['decode', 'prefill'])
         .default('decode'),
     )
-    .option('--rows <n>', 'sequences of the decode step, or tokens of the prompt', integer(1, 1024), 1)
-    .option('--context <n>', 'positions that the step sees, for --plan', integer(1, 32_768), 1024)
+    .option(
+      '--rows <n>',
+      'sequences in the decode step, or tokens in the prompt, for --plan',
+      integer(1, 1024),
+      1,
+    )
+    .option('--context <n>', 'number of positions that the step sees, for --plan', integer(1, 32_768), 1024)
     .option('--json', 'print the result as JSON', false)
     .addHelpText('after', PLAN_HELP)
     .action(async (flags: BenchFlags) => {
@@ -133,7 +138,7 @@ function measurementLines(result: Awaited<ReturnType<typeof measureModel>>): str
   const rows = [
     ...result.prefill.map((item) => rateRow(`prefill of ${item.promptTokens}`, item.tokensPerSecond)),
     ...result.decode.map((item) =>
-      rateRow(`decode, ${item.batch} at once behind ${item.depthTokens}`, item.tokensPerSecond),
+      rateRow(`decode, batch ${item.batch} after ${item.depthTokens}`, item.tokensPerSecond),
     ),
   ];
   const lines = [
@@ -142,14 +147,14 @@ function measurementLines(result: Awaited<ReturnType<typeof measureModel>>): str
     ...table([['tokens/s', 'median', 'min', 'max'], ...rows]),
     '',
     `load: ${result.loadMs.toFixed(0)} ms`,
-    `first token, ${result.firstToken.promptTokens} tokens of prompt: ${result.firstToken.ms.toFixed(0)} ms`,
+    `first token after a prompt of ${result.firstToken.promptTokens} tokens: ${result.firstToken.ms.toFixed(0)} ms`,
     `peak memory: ${formatBytes(result.peakRssBytes)}`,
     `weights read per token: ${formatBytes(result.bytesPerToken)}`,
     `read bandwidth: ${formatBytes(result.readBandwidthBytesPerSecond)}/s`,
   ];
   if (result.decodeBytesPerSecond === null || result.bandwidthFraction === null) return lines;
   const percent = (100 * result.bandwidthFraction).toFixed(0);
-  return [...lines, `decode reads ${formatBytes(result.decodeBytesPerSecond)}/s, ${percent}% of it`];
+  return [...lines, `decode reads ${formatBytes(result.decodeBytesPerSecond)}/s, ${percent}% of that`];
 }
 
 function planLines(result: Awaited<ReturnType<typeof planModel>>): string[] {
@@ -159,15 +164,15 @@ function planLines(result: Awaited<ReturnType<typeof planModel>>): string[] {
   ];
   return [
     `${result.step} step of ${result.variant}, ${result.layerCount} layers, ${result.rows} rows, ${result.precision}: ` +
-      `${result.commandCount} commands, ${result.commandsPerLayer.toFixed(1)} a layer`,
-    `activations: ${formatBytes(result.arenaBytes)}; weights read: ${formatBytes(result.weightBytesPerStep)} a step`,
+      `${result.commandCount} commands, ${result.commandsPerLayer.toFixed(1)} per layer`,
+    `activations: ${formatBytes(result.arenaBytes)}; weights read: ${formatBytes(result.weightBytesPerStep)} per step`,
     ...gpuLines(result.gpu),
     ...counts('kernel', result.commandsByKernel),
     ...counts('part', mergeLayers(result.commandsByScope)),
   ];
 }
 
-/** What the step is made of on a GPU, when the device has launches. */
+/** The launches of the step, if the device is a GPU. */
 function gpuLines(gpu: Awaited<ReturnType<typeof planModel>>['gpu']): string[] {
   if (!gpu) return [];
   const rows = Object.entries(gpu.predictedMsPerStep).map(([chip, ms]) => [
@@ -178,15 +183,15 @@ function gpuLines(gpu: Awaited<ReturnType<typeof planModel>>['gpu']): string[] {
   const { dispatches, barriers, commandBuffers, waits } = gpu;
   return [
     `on the GPU: ${dispatches} dispatches, ${barriers} barriers, ${commandBuffers} command buffer, ${waits} wait`,
-    `weights a token: ${formatBytes(gpu.weightBytesPerToken)}, of tensors of ${formatBytes(gpu.tokenTensorBytes)} that one ` +
-      `uses and ${formatBytes(gpu.checkpointBytes)} in all`,
-    `a step: keys and values ${formatBytes(gpu.cacheBytes)}, activations ${formatBytes(gpu.activationBytes)}`,
+    `weights per token: ${formatBytes(gpu.weightBytesPerToken)}; tensors used by one token: ` +
+      `${formatBytes(gpu.tokenTensorBytes)} of ${formatBytes(gpu.checkpointBytes)}`,
+    `per step: keys and values ${formatBytes(gpu.cacheBytes)}, activations ${formatBytes(gpu.activationBytes)}`,
     '',
-    ...table([['predicted, not measured', 'ms a step', 'ms a token'], ...rows]),
+    ...table([['predicted, not measured', 'ms per step', 'ms per token'], ...rows]),
   ];
 }
 
-/** Neighbouring layers with equally many commands become one line. */
+/** Combines adjacent layers with the same number of commands into one line. */
 function mergeLayers(byScope: Readonly<Record<string, number>>): Record<string, number> {
   const merged: { first: string; last: string; commands: number }[] = [];
   for (const [scope, commands] of Object.entries(byScope)) {

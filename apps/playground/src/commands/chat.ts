@@ -19,19 +19,19 @@ interface ChatFlags extends DeviceFlags, Omit<ChatSettings, 'enableThinking'> {
 export function chatCommand(): Command {
   const command = new Command('chat')
     .description(
-      'Talk with a model in the terminal; /help lists commands, among them /image FILE and /audio FILE. ' +
+      'Chat with a model in the terminal. /help lists commands such as /image FILE and /audio FILE. ' +
         'Ctrl-C stops an answer. In a pipe, every line is a message.',
     )
-    .option('--model <dir>', 'folder of a checkpoint, or org/name on the hub (default: the demo model)')
-    .option('--system <text>', 'what the system says first')
-    .option('--thinking', 'let the model think first', false)
-    .option('--context <n>', 'most tokens of the conversation', integer(2))
-    .option('--max-tokens <n>', 'most tokens of an answer', integer(1))
-    .option('--temperature <t>', '0 = always the likeliest token', real(0))
-    .option('--top-k <n>', 'choose among so many tokens; 0 = off', integer(0))
-    .option('--top-p <p>', 'choose among tokens of this probability together; 1 = off', real(0, 1))
-    .option('--min-p <p>', 'leave out tokens below this share of the likeliest; 0 = off', real(0, 1))
-    .option('--repetition-penalty <x>', 'makes what occurred less likely; 1 = off', real(0))
+    .option('--model <dir>', 'checkpoint folder, or org/name on the hub (default: the demo model)')
+    .option('--system <text>', 'system prompt')
+    .option('--thinking', 'let the model think before it answers', false)
+    .option('--context <n>', 'maximum number of tokens in the conversation', integer(2))
+    .option('--max-tokens <n>', 'maximum number of tokens in an answer', integer(1))
+    .option('--temperature <t>', 'sampling temperature; 0 = always the likeliest token', real(0))
+    .option('--top-k <n>', 'sample from the n likeliest tokens; 0 = off', integer(0))
+    .option('--top-p <p>', 'sample from the likeliest tokens with total probability p; 1 = off', real(0, 1))
+    .option('--min-p <p>', 'drop tokens less likely than p times the likeliest; 0 = off', real(0, 1))
+    .option('--repetition-penalty <x>', 'make tokens that already occurred less likely; 1 = off', real(0))
     .option('--seed <n>', 'the same seed gives the same answers', integer(0))
     .action((flags: ChatFlags) => chat(flags));
   return addDeviceFlags(command, 'fast');
@@ -39,7 +39,7 @@ export function chatCommand(): Command {
 
 async function chat(flags: ChatFlags): Promise<void> {
   await withDevice(flags, async (device) => {
-    // Until the model is here, Ctrl-C ends the program.
+    // Until the model is loaded, Ctrl-C ends the program.
     const model = await withInterrupt(async (signal) => {
       const { loadTextModel } = await import('@markbase/text');
       const { mixtureOfExperts: feedForward } = await import('@markbase/moe');
@@ -54,7 +54,7 @@ async function chat(flags: ChatFlags): Promise<void> {
         settings: settingsOf(flags),
         readMedia: (kind, path, signal) => encodeMedia(flagsOf(kind, path, flags.precision), model, signal),
       });
-      note('/help lists what you can do, Ctrl-D ends the chat');
+      note('/help lists the commands, Ctrl-D ends the chat');
       await terminalChat(state);
     } finally {
       model.dispose();
@@ -80,7 +80,7 @@ function settingsOf(flags: ChatFlags): ChatSettings {
   };
 }
 
-/** One medium, as `generate` takes it on its command line. */
+/** A single medium as `generate`'s command-line flags. */
 function flagsOf(kind: 'image' | 'audio' | 'video', path: string, precision: 'high' | 'fast'): MediaFlags {
   return {
     precision,

@@ -11,22 +11,22 @@ type Runtime = typeof import('@markbase/metal-runtime');
 
 const DEVICE_KINDS = ['metal', 'cuda', 'metal-sim', 'cpu'] as const;
 const MINIMUM_NODE = 20;
-/** Less than this and even the smallest released checkpoint (E2B at 4 bits) does not stay in memory. */
+/** With less memory, not even the smallest released checkpoint (E2B at 4 bits) stays in memory. */
 const SMALL_MEMORY_BYTES = 4e9;
 
 interface Check {
   readonly name: string;
   readonly ok: boolean;
   readonly detail: string;
-  /** What to do; null = nothing. */
+  /** What to do; null if nothing. */
   readonly advice: string | null;
 }
 
-/** `markbase doctor`: says what this machine can run, and what is missing. */
+/** `markbase doctor`: shows what this machine can run and what is missing. */
 export function doctorCommand(): Command {
   return new Command('doctor')
-    .description('Show what this machine can run, and what to do about what is missing.')
-    .option('--model <dir>', 'also say whether this checkpoint fits, and what a token reads; headers only')
+    .description('Show what this machine can run, and how to fix what is missing.')
+    .option('--model <dir>', 'also check whether this checkpoint fits in memory; reads only its headers')
     .option('--json', 'print the result as JSON', false)
     .action(async (flags: { model?: string; json: boolean }) => {
       const model = flags.model === undefined ? null : await modelNeeds(flags.model);
@@ -117,7 +117,7 @@ function metalCheck(devices: readonly { kind: string; available: boolean; reason
   return {
     name: 'metal',
     ok: true,
-    detail: reason ?? 'the GPU runs the kernels',
+    detail: reason ?? 'the kernels run on the GPU',
     advice: adviceForMac({ arch: process.arch, release: release(), reason }),
   };
 }
@@ -128,7 +128,7 @@ function memoryCheck(): Check {
     name: 'memory',
     ok: true,
     detail: `${formatBytes(freemem())} free of ${formatBytes(totalmem())}`,
-    advice: isSmall ? 'use a small checkpoint: E2B at 4 bits reads about 1.3 GB a token' : null,
+    advice: isSmall ? 'use a small checkpoint: E2B at 4 bits reads about 1.3 GB per token' : null,
   };
 }
 
@@ -137,14 +137,13 @@ function demoCheck(demo: Outcome<string>): Check {
     name: 'demo model',
     ok: true,
     detail: 'value' in demo ? demo.value : 'not installed',
-    advice:
-      'value' in demo ? null : 'install @markbase/demo-model, or give a checkpoint of your own with --model',
+    advice: 'value' in demo ? null : 'install @markbase/demo-model, or pass your own checkpoint with --model',
   };
 }
 
 type ModelNeeds = Awaited<ReturnType<typeof modelNeeds>>;
 
-/** What a checkpoint takes on this machine, from its headers alone. */
+/** Memory needs of a checkpoint on this machine, from its headers alone. */
 async function modelNeeds(directory: string) {
   const { estimate, openCheckpoint } = await import('@markbase/loader');
   const checkpoint = await openCheckpoint(directory);
@@ -160,11 +159,11 @@ function modelCheck({ directory, totalBytes, activePerToken, fit }: ModelNeeds):
     name: 'model',
     ok: fits,
     detail:
-      `${directory} takes ${formatBytes(totalBytes)}; a token reads ${formatBytes(total)}: weights ${formatBytes(dense)}, ` +
-      `experts ${formatBytes(experts)}, looked up ${formatBytes(lookups)}, keys and values ${formatBytes(keysAndValues)}`,
+      `${directory} needs ${formatBytes(totalBytes)}; each token reads ${formatBytes(total)}: weights ${formatBytes(dense)}, ` +
+      `experts ${formatBytes(experts)}, lookups ${formatBytes(lookups)}, keys and values ${formatBytes(keysAndValues)}`,
     advice: fits
       ? null
-      : 'take a smaller variant or fewer bits: weights beyond the memory are read from disk for every token',
+      : 'use a smaller variant or fewer bits: weights that do not fit in memory are read from disk for every token',
   };
 }
 

@@ -41,32 +41,44 @@ interface GenerateFlags extends DeviceFlags, SamplingOptions {
 export function generateCommand(): Command {
   const command = new Command('generate')
     .description(
-      'Answer a prompt. Text goes to standard output as it is made, reasoning to standard error. ' +
-        "What is not given is taken from the checkpoint's generation_config.json.",
+      'Answer a prompt. Text is streamed to standard output, reasoning to standard error. ' +
+        "Sampling defaults come from the checkpoint's generation_config.json.",
     )
-    .requiredOption('--model <dir>', 'folder of the checkpoint, or org/name on the Hugging Face hub')
-    .requiredOption('--prompt <text>', 'what the user says')
-    .option('--system <text>', 'what the system says first')
+    .requiredOption('--model <dir>', 'checkpoint folder, or org/name on the Hugging Face hub')
+    .requiredOption('--prompt <text>', "the user's message")
+    .option('--system <text>', 'system prompt')
     .option('--raw', 'continue the prompt as plain text, without the chat template', false)
-    .option('--tools <file>', 'JSON list of tools that the model may call')
-    .option('--image <file>', 'image before the prompt; may be given several times', repeated, [])
-    .option('--audio <file>', 'sound before the prompt; may be given several times', repeated, [])
+    .option('--tools <file>', 'JSON file with a list of tools that the model may call')
+    .option('--image <file>', 'image before the prompt; repeatable', repeated, [])
+    .option('--audio <file>', 'sound before the prompt; repeatable', repeated, [])
     .option('--video <path>', 'video before the prompt: a file, or a folder of pictures')
-    .option('--video-frames <n>', 'most frames of the video, taken evenly; 32 unless given', integer(1))
-    .option('--image-tokens <n>', 'most soft tokens of an image: 70, 140, 280, 560 or 1120', integer(1))
-    .option('--thinking', 'let the model think first', false)
-    .option('--context <n>', 'most tokens of prompt and answer together', integer(2))
-    .option('--max-tokens <n>', 'most tokens of the answer', integer(1))
-    .option('--temperature <t>', '0 = always the likeliest token', real(0))
-    .option('--top-k <n>', 'choose among so many tokens; 0 = off', integer(0))
-    .option('--top-p <p>', 'choose among tokens of this probability together; 1 = off', real(0, 1))
-    .option('--min-p <p>', 'leave out tokens below this share of the likeliest; 0 = off', real(0, 1))
-    .option('--repetition-penalty <x>', 'makes what occurred less likely; 1 = off', real(0))
-    .option('--presence-penalty <x>', 'subtracted once from what was generated; 0 = off', real(-100, 100))
-    .option('--frequency-penalty <x>', 'subtracted for every occurrence; 0 = off', real(-100, 100))
-    .option('--stop <text>', 'ends the answer; may be given several times', repeated, [])
+    .option('--video-frames <n>', 'maximum number of evenly spaced video frames (default: 32)', integer(1))
+    .option(
+      '--image-tokens <n>',
+      'maximum number of soft tokens per image: 70, 140, 280, 560 or 1120',
+      integer(1),
+    )
+    .option('--thinking', 'let the model think before it answers', false)
+    .option('--context <n>', 'maximum number of tokens in prompt and answer together', integer(2))
+    .option('--max-tokens <n>', 'maximum number of tokens in the answer', integer(1))
+    .option('--temperature <t>', 'sampling temperature; 0 = always the likeliest token', real(0))
+    .option('--top-k <n>', 'sample from the n likeliest tokens; 0 = off', integer(0))
+    .option('--top-p <p>', 'sample from the likeliest tokens with total probability p; 1 = off', real(0, 1))
+    .option('--min-p <p>', 'drop tokens less likely than p times the likeliest; 0 = off', real(0, 1))
+    .option('--repetition-penalty <x>', 'make tokens that already occurred less likely; 1 = off', real(0))
+    .option(
+      '--presence-penalty <x>',
+      'subtracted once from the logits of generated tokens; 0 = off',
+      real(-100, 100),
+    )
+    .option(
+      '--frequency-penalty <x>',
+      'subtracted once per occurrence from the logits of generated tokens; 0 = off',
+      real(-100, 100),
+    )
+    .option('--stop <text>', 'string that ends the answer; repeatable', repeated, [])
     .option('--seed <n>', 'the same seed gives the same answer', integer(0))
-    .option('--json', 'print the whole answer as JSON', false)
+    .option('--json', 'print the complete answer as JSON', false)
     .action(async (flags: GenerateFlags) => {
       const request = await requestOf(flags);
       await withInterrupt((signal) => run(flags, { ...request, signal }));
@@ -120,7 +132,7 @@ async function printAnswer(events: AsyncIterable<GenerateEvent>): Promise<void> 
   }
 }
 
-/** Says in this command's terms what to do with a base model. */
+/** Explains how to use a base model with this command. */
 async function checkTemplate(model: TextModel, flags: GenerateFlags): Promise<void> {
   if (flags.raw || model.checkpoint.files.tokenizer === null) return;
   const { template } = await model.language();
@@ -162,7 +174,7 @@ function conversationOf(flags: GenerateFlags, tools: readonly ToolDefinition[] |
     if (!given || (Array.isArray(given) && given.length === 0)) continue;
     throw new InvalidArgumentError({
       argument: `--${name}`,
-      expected: 'no --raw beside it: plain text has no chat template',
+      expected: 'an option that works with --raw, which continues plain text without a chat template',
       received: given,
     });
   }
@@ -189,7 +201,7 @@ async function readTools(path: string): Promise<ToolDefinition[]> {
   return Array.isArray(tools) ? tools : fail(tools);
 }
 
-/** Puts what the encoders made of the media beside the words of the user. */
+/** Adds the encoded media to the user's message. */
 async function withMedia(
   flags: GenerateFlags,
   model: TextModel,

@@ -7,15 +7,17 @@ interface InspectFlags {
   readonly json: boolean;
 }
 
-/** `markbase inspect`: says what is in a checkpoint or a safetensors file; no tensor is read. The loader's own report. */
+/**
+ * `markbase inspect`: describes a checkpoint or a safetensors file without reading a tensor, with the loader's report.
+ */
 export function inspectCommand(): Command {
   return new Command('inspect')
     .description(
-      'Show what a checkpoint or a single safetensors file holds and what it needs. No tensor is read.',
+      'Show the contents and memory needs of a checkpoint or a safetensors file, without reading any tensor.',
     )
     .argument(
       '<path>',
-      'folder with config.json, Hugging Face cache folder, .safetensors file, or org/name on the hub (headers only)',
+      'checkpoint folder, Hugging Face cache folder, .safetensors file, or org/name on the hub (reads only headers)',
     )
     .option('--tensors', 'list every tensor', false)
     .option('--json', 'print the result as JSON', false)

@@ -3,7 +3,7 @@ import { adviceForMac } from './metal-check.js';
 
 const mac = { arch: 'arm64', release: '24.1.0', reason: null };
 
-test('says nothing to a Mac whose GPU runs the kernels', () => {
+test('has no advice if the GPU runs the kernels', () => {
   expect(adviceForMac(mac)).toBeNull();
 });
 

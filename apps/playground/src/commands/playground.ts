@@ -15,27 +15,27 @@ interface PlaygroundFlags extends DeviceFlags {
   readonly open: boolean;
 }
 
-/** Large pictures and sounds come through the page. */
+/** The page sends large pictures and sounds. */
 const MEDIA_BYTES = 64 * 2 ** 20;
-/** A conversation brings all of its media with every question, and a video is 32 of them. */
+/** A conversation sends all of its media with every question, and a video counts as 32. */
 const MEDIA_PARTS = 512;
 const OWN_ADDRESSES = new Set(['127.0.0.1', '::1', 'localhost']);
 
-/** `markbase playground`: the web page and the APIs behind it. */
+/** `markbase playground`: serves the web page and the APIs. */
 export function playgroundCommand(): Command {
   const command = new Command('playground')
     .description(
-      'Open a page to chat with a model, see where time and memory go, and load others; with the APIs beside it. ' +
-        'A key that all requests must bring is read from MARKBASE_API_KEY.',
+      'Open a web page to chat with a model, load others, and see where time and memory go. Also serves the HTTP APIs. ' +
+        'Set MARKBASE_API_KEY to require a key in all requests.',
     )
-    .option('--model <dir>', 'folder of a checkpoint, or org/name on the hub (default: the demo model)')
-    .option('--context <n>', 'most tokens of prompt and answer together', integer(2))
-    .option('--sequences <n>', 'answers at once', integer(1, 64), 4)
-    .option('--port <n>', 'port to listen at; 0 = any free one', integer(0, 65_535), 8080)
-    .option('--host <name>', 'address to listen at', '127.0.0.1')
-    .option('--no-open', 'leave the browser alone')
+    .option('--model <dir>', 'checkpoint folder, or org/name on the hub (default: the demo model)')
+    .option('--context <n>', 'maximum number of tokens in prompt and answer together', integer(2))
+    .option('--sequences <n>', 'answers that run at once', integer(1, 64), 4)
+    .option('--port <n>', 'port to listen on; 0 = any free port', integer(0, 65_535), 8080)
+    .option('--host <name>', 'address to listen on', '127.0.0.1')
+    .option('--no-open', 'do not open a browser')
     .action(async (flags: PlaygroundFlags) => {
-      // Ending it is the only way to end it: no failure.
+      // Ctrl-C is the normal way to end it, not an error.
       await withInterrupt((signal) => run(flags, signal)).catch((error: Error) => {
         if (error.name !== 'AbortError') throw error;
       });
@@ -71,25 +71,25 @@ async function run(flags: PlaygroundFlags, signal: AbortSignal): Promise<void> {
     await new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
-    note('ending');
+    note('shutting down');
   } finally {
     await playground.close();
   }
 }
 
-/** The page loads models and lists folders: beyond this machine, that takes a key. @throws InvalidArgumentError */
+/** The page can load models and list folders, so other machines need a key. @throws InvalidArgumentError */
 function keyFor(host: string): string | undefined {
   const key = process.env.MARKBASE_API_KEY;
   if (key || OWN_ADDRESSES.has(host)) return key || undefined;
   throw new InvalidArgumentError({
     argument: '--host',
-    expected: `an address of this machine alone (${[...OWN_ADDRESSES].join(', ')}) when there is no key`,
+    expected: `a local address (${[...OWN_ADDRESSES].join(', ')}), or a key`,
     received: host,
-    hint: 'Set MARKBASE_API_KEY to a key, and enter it on the page under Settings',
+    hint: 'Set MARKBASE_API_KEY, and enter the same key on the page under Settings',
   });
 }
 
-/** null = the package is not installed: the page then asks for a model. */
+/** null if the package is not installed: the page then asks for a model. */
 async function demoModel(): Promise<string | null> {
   try {
     return (await import('@markbase/demo-model')).modelPath;

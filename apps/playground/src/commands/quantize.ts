@@ -15,30 +15,32 @@ interface QuantizeFlags {
   readonly json: boolean;
 }
 
-/** `markbase quantize`: makes an MLX checkpoint of a Hugging Face one. */
+/** `markbase quantize`: converts a Hugging Face checkpoint to a quantised MLX checkpoint. */
 export function quantizeCommand(): Command {
   return new Command('quantize')
     .description(
       'Convert a bfloat16 checkpoint (Hugging Face or MLX layout) to a quantised one in MLX layout.',
     )
-    .argument('<source>', 'folder of the checkpoint to read')
+    .argument('<source>', 'checkpoint folder to read')
     .argument('<target>', 'folder to write')
     .addOption(
-      new Option('--bits <n>', 'bits of a weight').choices(['2', '3', '4', '5', '6', '8']).default('4'),
+      new Option('--bits <n>', 'bits per weight').choices(['2', '3', '4', '5', '6', '8']).default('4'),
     )
     .addOption(
-      new Option('--group-size <n>', 'weights that share a scale and a bias')
+      new Option('--group-size <n>', 'number of weights that share a scale and a bias')
         .choices(['32', '64', '128'])
         .default('64'),
     )
     .option(
       '--rule <glob=bits[:group]|skip>',
-      'what matching modules get instead, such as "**.mlp.*=8"; may be given several times, the first match counts',
+      'different bits for matching modules, such as "**.mlp.*=8"; repeatable, the first match applies',
       repeated,
       [],
     )
     .addOption(
-      new Option('--towers <mode>', 'vision and audio towers').choices(['keep', 'quantize']).default('keep'),
+      new Option('--towers <mode>', 'keep or quantise the vision and audio towers')
+        .choices(['keep', 'quantize'])
+        .default('keep'),
     )
     .option('--json', 'print the report as JSON', false)
     .action(async (source: string, target: string, flags: QuantizeFlags) => {
@@ -68,8 +70,8 @@ function reportLines(report: QuantizeReport): string[] {
   const before = formatBytes(report.sourceBytes);
   const after = formatBytes(report.targetBytes);
   return [
-    `${report.directory}: ${before} became ${after}; ${report.quantized.length} modules quantised, ` +
-      `${report.plain.length} matrices copied as they are, ${report.dropped.length} tensors left out`,
+    `${report.directory}: reduced ${before} to ${after}; ${report.quantized.length} modules quantised, ` +
+      `${report.plain.length} matrices copied unchanged, ${report.dropped.length} tensors dropped`,
   ];
 }
 

@@ -31,26 +31,36 @@ interface ServeFlags extends DeviceFlags {
 const GB = 1e9;
 const PREFILL_CHUNK = 512;
 
-/** `markbase serve`: answers OpenAI's and Anthropic's APIs over HTTP until it is told to end. */
+/** `markbase serve`: serves OpenAI's and Anthropic's APIs over HTTP until it is stopped. */
 export function serveCommand(): Command {
   const command = new Command('serve')
     .description(
-      "Serve a model over HTTP with OpenAI's and Anthropic's APIs, to this machine alone unless --host says otherwise. " +
-        'The first Ctrl-C lets running answers end. A key that clients must send is read from MARKBASE_API_KEY.',
+      "Serve a model over HTTP with OpenAI's and Anthropic's APIs, by default to this machine only (see --host). " +
+        'The first Ctrl-C lets running answers finish. Set MARKBASE_API_KEY to require a key from clients.',
     )
-    .requiredOption('--model <dir>', 'folder of the checkpoint, or org/name on the Hugging Face hub')
-    .option('--name <id>', 'name of the model in requests (default: that of its folder)')
-    .option('--port <n>', 'port; 0 = any free one', integer(0, 65_535), 8080)
-    .option('--host <address>', 'address to listen at', '127.0.0.1')
-    .option('--context <n>', 'most tokens of prompt and answer together', integer(2))
+    .requiredOption('--model <dir>', 'checkpoint folder, or org/name on the Hugging Face hub')
+    .option('--name <id>', 'name of the model in requests (default: the name of its folder)')
+    .option('--port <n>', 'port to listen on; 0 = any free port', integer(0, 65_535), 8080)
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--context <n>', 'maximum number of tokens in prompt and answer together', integer(2))
     .option('--sequences <n>', 'answers that run at once', integer(1, 1024), 8)
-    .option('--cache-gb <n>', 'memory for prompts that are remembered beyond running answers', real(0), 1)
-    .option('--queue <n>', 'requests that may wait; beyond, they are told to come back', integer(0), 256)
-    .option('--drain <s>', 'seconds that running answers have to end', integer(1), 30)
-    .option('--allow-origin <origin>', 'web pages that may call; may be given several times', repeated, [])
-    .option('--allow-host <name>', 'names under which it may be called, * = any; several times', repeated, [])
-    .option('--allow-image-host <host>', 'hosts that images are fetched from; several times', repeated, [])
-    .option('--log', 'write a line of JSON for every request to standard error', false)
+    .option('--cache-gb <n>', 'memory for remembering prompts, in addition to running answers', real(0), 1)
+    .option('--queue <n>', 'answers that may wait; further requests get status 429', integer(0), 256)
+    .option('--drain <s>', 'seconds that running answers have to finish on shutdown', integer(1), 30)
+    .option(
+      '--allow-origin <origin>',
+      'origin of web pages that may call the server; repeatable',
+      repeated,
+      [],
+    )
+    .option(
+      '--allow-host <name>',
+      'host name under which the server may be called, * = any; repeatable',
+      repeated,
+      [],
+    )
+    .option('--allow-image-host <host>', 'host that images may be fetched from; repeatable', repeated, [])
+    .option('--log', 'write one line of JSON per request to standard error', false)
     .action((flags: ServeFlags) => serve(flags));
   return addDeviceFlags(command, 'fast');
 }
@@ -60,7 +70,7 @@ async function serve(flags: ServeFlags): Promise<void> {
   if (apiKey === '') {
     throw new InvalidArgumentError({
       argument: 'MARKBASE_API_KEY',
-      expected: 'a key, or no such variable',
+      expected: 'a key, or an unset variable',
       received: '',
     });
   }
@@ -89,7 +99,7 @@ async function serve(flags: ServeFlags): Promise<void> {
       clearLine();
       process.stdout.write(`serving ${flags.model} at ${url}/v1\n`);
       await endSignal();
-      note('letting answers end; once more ends at once');
+      note('letting running answers finish; press Ctrl-C again to end now');
     } finally {
       await server.close();
       model.dispose();
@@ -107,7 +117,7 @@ async function loadServedModel(flags: ServeFlags, device: Device, signal: AbortS
   const { precision, sequences: maxSequences } = flags;
   const contextTokens = flags.context ?? Math.min(decoderConfig(checkpoint).maxPositions, 8192);
   const prefillChunk = Math.min(PREFILL_CHUNK, contextTokens);
-  // Without a tokenizer nothing can be served, and that is to be said now.
+  // Nothing can be served without a tokenizer; fail early.
   const language = await loadLanguage(checkpoint, { signal });
   return TextModel.load(checkpoint, device, {
     precision,
@@ -121,12 +131,12 @@ async function loadServedModel(flags: ServeFlags, device: Device, signal: AbortS
     feedForward,
     language: Promise.resolve(language),
     signal,
-    // The log is on standard error too.
+    // The log also goes to standard error.
     ...(!flags.log && { onProgress: startUploadProgress().update }),
   });
 }
 
-/** Waits for Ctrl-C or SIGTERM. The second signal ends the process at once. */
+/** Waits for Ctrl-C or SIGTERM. The second signal ends the process immediately. */
 function endSignal(): Promise<void> {
   return new Promise((resolve) => {
     let hasCome = false;

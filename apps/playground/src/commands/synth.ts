@@ -22,30 +22,28 @@ interface SynthFlags {
   readonly json: boolean;
 }
 
-/** `markbase synth`: writes a checkpoint with random weights and a true shape. */
+/** `markbase synth`: writes a checkpoint with random weights and the true shape of a variant. */
 export function synthCommand(): Command {
   return new Command('synth')
     .description(
       'Write a checkpoint with random weights and the true shape of a variant, in MLX layout, for measurements. ' +
-        'It has the text decoder only: no towers, no tokenizer.',
+        'It contains only the text decoder: no towers, no tokenizer.',
     )
+    .addOption(new Option('--variant <name>', 'model variant').choices(VARIANT_NAMES).makeOptionMandatory())
+    .requiredOption('--out <dir>', 'new or empty folder to write')
     .addOption(
-      new Option('--variant <name>', 'size of the family').choices(VARIANT_NAMES).makeOptionMandatory(),
-    )
-    .requiredOption('--out <dir>', 'a new or empty folder')
-    .addOption(
-      new Option('--bits <n>', 'bits of a weight; 16 = plain bfloat16')
+      new Option('--bits <n>', 'bits per weight; 16 = plain bfloat16')
         .choices(['2', '3', '4', '5', '6', '8', '16'])
         .default('4'),
     )
     .addOption(
-      new Option('--group-size <n>', 'weights that share a scale and a bias')
+      new Option('--group-size <n>', 'number of weights that share a scale and a bias')
         .choices(['32', '64', '128'])
         .default('64'),
     )
     .option('--seed <n>', 'the same seed gives the same bytes', integer(0), 1)
-    .option('--tiny', 'the same structure at a size of a few hundred kilobytes', false)
-    .option('--layers <n>', 'another number of layers', integer(1, 1000))
+    .option('--tiny', 'the same structure, scaled down to a few megabytes', false)
+    .option('--layers <n>', 'number of layers (default: that of the variant)', integer(1, 1000))
     .option('--json', 'print the result as JSON', false)
     .action(async (flags: SynthFlags) => {
       const shape = textShape(flags.variant, { isTiny: flags.tiny, layerCount: flags.layers });

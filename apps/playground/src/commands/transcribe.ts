@@ -21,20 +21,20 @@ const INSTRUCTION = 'Transcribe the following speech segment.';
 const MAX_TOKENS = 512;
 const MAX_SECONDS = 30;
 
-/** `markbase transcribe`: writes down a recording. */
+/** `markbase transcribe`: transcribes a recording. */
 export function transcribeCommand(): Command {
   const command = new Command('transcribe')
     .description(
-      'Write down a recording (WAV, FLAC, MP3, Ogg). It is cut at quiet places; each stretch is printed with its time ' +
-        'as soon as it is written.',
+      'Transcribe a recording (WAV, FLAC, MP3, Ogg). It is split at quiet places; each segment is printed with its times ' +
+        'as soon as it is transcribed.',
     )
     .argument('<file>', 'the recording')
-    .requiredOption('--model <dir>', 'folder of the checkpoint, or org/name on the Hugging Face hub')
-    .option('--prompt <text>', 'what the model is told to do with a stretch', INSTRUCTION)
-    .option('--max-tokens <n>', 'most tokens of the text of one stretch', integer(1), MAX_TOKENS)
-    .option('--max-seconds <n>', 'longest stretch', real(1, MAX_SECONDS), MAX_SECONDS)
-    .option('--truncated', 'take what there is of a file that ends too early', false)
-    .option('--json', 'print the whole result as JSON', false)
+    .requiredOption('--model <dir>', 'checkpoint folder, or org/name on the Hugging Face hub')
+    .option('--prompt <text>', 'instruction for the model, for each segment', INSTRUCTION)
+    .option('--max-tokens <n>', 'maximum number of tokens in the text of a segment', integer(1), MAX_TOKENS)
+    .option('--max-seconds <n>', 'maximum length of a segment in seconds', real(1, MAX_SECONDS), MAX_SECONDS)
+    .option('--truncated', 'accept a truncated file as far as it goes', false)
+    .option('--json', 'print the complete result as JSON', false)
     .action((file: string, flags: TranscribeFlags) => withInterrupt((signal) => run(file, flags, signal)));
   return addDeviceFlags(command, 'fast');
 }
@@ -48,7 +48,7 @@ async function run(file: string, flags: TranscribeFlags, signal: AbortSignal): P
   await withDevice(flags, async (device) => {
     const folder = await checkpointFolder(flags.model, signal);
     note(`loading ${folder}`);
-    // A model that cannot hear is refused before its decoder is loaded.
+    // A model without an audio encoder is refused before its decoder is loaded.
     using audio = await AudioModel.load(folder, device, { precision, signal });
     using text = await loadTextModel(folder, device, { precision, feedForward, signal });
     const progress = startProgress('listening');
@@ -90,7 +90,7 @@ function resultOf(segments: readonly TranscribedSegment[], workSeconds: number) 
   };
 }
 
-/** Hours only where there are any: 1:02:03.4, 02:03.4. */
+/** Hours are only shown if there are any: 1:02:03.4, 02:03.4. */
 function clock(seconds: number): string {
   const tenths = Math.round(seconds * 10);
   const two = (value: number) => String(value).padStart(2, '0');

@@ -9,14 +9,14 @@ interface VerifyFlags extends DeviceFlags {
   readonly json: boolean;
 }
 
-/** `markbase verify`: compares a checkpoint with the reference outputs that lie beside it. */
+/** `markbase verify`: compares a checkpoint with the reference outputs next to it. */
 export function verifyCommand(): Command {
   const command = new Command('verify')
     .description(
-      'Compare a checkpoint with the reference outputs beside it (expected.safetensors): hidden states, logits and ' +
-        'greedy tokens. Fails when a part is outside of its tolerance.',
+      'Compare a checkpoint with the reference outputs next to it (expected.safetensors): hidden states, logits and ' +
+        'greedy tokens. Fails if a part is outside its tolerance.',
     )
-    .argument('<dir>', 'folder of the checkpoint')
+    .argument('<dir>', 'checkpoint folder')
     .option('--json', 'print the result as JSON', false)
     .action(async (directory: string, flags: VerifyFlags) => {
       const { verifyCheckpoint } = await import('@markbase/text');

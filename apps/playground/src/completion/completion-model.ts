@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 
-/** What a shell completes. */
+/** Everything that a shell can complete. */
 export interface CompletionModel {
   readonly program: string;
   readonly commands: readonly CompletedCommand[];
@@ -12,11 +12,11 @@ export interface CompletedCommand {
   /** One sentence. */
   readonly description: string;
   readonly options: readonly CompletedOption[];
-  /** Words that may stand behind the command itself. */
+  /** Words that may follow the command itself. */
   readonly words: readonly string[];
 }
 
-/** An option, and what may follow it. */
+/** An option and the values that may follow it. */
 export interface CompletedOption {
   /** With its dashes. */
   readonly flag: string;
@@ -29,7 +29,7 @@ export interface CompletedOption {
 
 const PATH = /<(?:dir|file|path|out|folder)\b/;
 
-/** Reads commands and options off the program itself, so that completion never lags behind. */
+/** Reads commands and options from the program itself, so that completion is always up to date. */
 export function completionModel(program: Command): CompletionModel {
   return {
     program: program.name(),
@@ -44,7 +44,7 @@ export function completionModel(program: Command): CompletionModel {
 
 const HELP: CompletedOption = {
   flag: '--help',
-  description: 'explain all options',
+  description: 'show help for the command',
   takesValue: false,
   choices: null,
   isPath: false,

@@ -1,12 +1,12 @@
 import type { CompletedCommand, CompletionModel } from './completion-model.js';
 
-/** Shells that can be completed. */
+/** Supported shells. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
-/** One of them. */
+/** One of the supported shells. */
 export type Shell = (typeof SHELLS)[number];
 
-/** The script that teaches a shell to complete the program. */
+/** The script that makes a shell complete the program's commands and options. */
 export function completionScript(shell: Shell, model: CompletionModel): string {
   if (shell === 'bash') return bashScript(model);
   return shell === 'zsh' ? zshScript(model) : fishScript(model);
@@ -17,7 +17,7 @@ function bashScript({ program, commands }: CompletionModel): string {
     const words = [...command.options.map(({ flag }) => flag), ...command.words].join(' ');
     return `    ${command.name}) words=${quoted(words)} ;;`;
   });
-  return `# bash completion of ${program}. Use it: source <(${program} completion bash)
+  return `# bash completion for ${program}. Usage: source <(${program} completion bash)
 _${program}() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" words=""
   COMPREPLY=()
@@ -37,7 +37,7 @@ complete -F _${program} ${program}
 `;
 }
 
-/** Behind an option stand its choices, files, or whatever the person types. */
+/** What follows an option: one of its choices, a file, or any text. */
 function valueCases(commands: readonly CompletedCommand[]): string {
   const lines = commands.flatMap(({ name, options }) =>
     options
@@ -74,7 +74,7 @@ function zshScript({ program, commands }: CompletionModel): string {
     return `    ${name}) _arguments ${[...specs, ...positional].join(' \\\n      ')} ;;`;
   });
   return `#compdef ${program}
-# zsh completion of ${program}. Use it: source <(${program} completion zsh)
+# zsh completion for ${program}. Usage: source <(${program} completion zsh)
 _${program}() {
   local -a commands
   commands=(
@@ -111,10 +111,10 @@ function fishScript({ program, commands }: CompletionModel): string {
       return `complete -c ${program} -n '__fish_seen_subcommand_from ${name}' ${option}`;
     }),
   ]);
-  return `# fish completion of ${program}. Use it: ${program} completion fish | source\n${lines.join('\n')}\n`;
+  return `# fish completion for ${program}. Usage: ${program} completion fish | source\n${lines.join('\n')}\n`;
 }
 
-/** A word of bash and zsh, whatever is in it. */
+/** Quotes any text as a word for bash and zsh. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

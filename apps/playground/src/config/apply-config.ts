@@ -3,9 +3,9 @@ import { type Command, InvalidArgumentError, type Option } from 'commander';
 import { COMMON_SECTION, type ConfigFile } from './config-file.js';
 
 /**
- * Makes the values of a config file the defaults of the commands' options; what the command line says still counts more.
+ * Makes the values of a config file the defaults of the commands' options; options on the command line take precedence.
  *
- * @throws InvalidConfigError for commands and options that there are not, and for values that an option does not take
+ * @throws InvalidConfigError for unknown commands and options, and for invalid values
  */
 export function applyConfig(program: Command, { path, sections }: ConfigFile): void {
   const commands = new Map(program.commands.map((command) => [command.name(), command]));
@@ -21,12 +21,12 @@ export function applyConfig(program: Command, { path, sections }: ConfigFile): v
       if (taking.length === 0) {
         throw new InvalidConfigError({
           ...where,
-          expected: 'an option that --help lists, without its dashes',
+          expected: 'an option listed by --help, without its dashes',
           received: key,
         });
       }
       for (const command of taking) {
-        // The section of a command counts more than that of all.
+        // A command's own section takes precedence over the common one.
         if (name === COMMON_SECTION && sections[command.name()]?.[key] !== undefined) continue;
         const option = optionOf(command, key)!;
         command.setOptionValueWithSource(option.attributeName(), parsed(option, value, where), 'config');
@@ -45,14 +45,14 @@ function parsed(option: Option, value: unknown, where: { path: string; key: stri
   };
   if (option.isBoolean()) {
     if (typeof value !== 'boolean') return fail('true or false');
-    // "no-open": true says what --no-open says.
+    // "no-open": true means the same as --no-open.
     return option.negate ? !value : value;
   }
   const values: unknown[] = Array.isArray(value) ? value : [value];
   if (!values.every((item) => typeof item === 'string' || typeof item === 'number')) {
-    return fail('a text or a number, or a list of them');
+    return fail('a string or a number, or a list of them');
   }
-  if (Array.isArray(value) && !Array.isArray(option.defaultValue)) return fail('one value');
+  if (Array.isArray(value) && !Array.isArray(option.defaultValue)) return fail('a single value');
   try {
     const parse = option.parseArg as ((text: string, previous: unknown) => unknown) | undefined;
     return values.reduce<unknown>(

@@ -3,20 +3,20 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { InvalidConfigError } from '@markbase/core';
 
-/** Values of options: for every command under `defaults`, for one under its name. */
+/** Values of options: under `defaults` for all commands, under a command's name for that command. */
 export interface ConfigFile {
   readonly path: string;
-  /** By command, then by long option without its dashes. */
+  /** By command, then by long option name without its dashes. */
   readonly sections: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
-/** Section that counts for every command that has the option. */
+/** The section that applies to all commands with the option. */
 export const COMMON_SECTION = 'defaults';
 
 const FILE_NAME = 'markbase.config.json';
 const LONGEST_BYTES = 1 << 20;
 
-/** Where a config file is looked for, in this order; the first one there is counts. */
+/** Where config files are searched for, in this order; the first existing file is used. */
 export function configPaths(env: NodeJS.ProcessEnv = process.env): string[] {
   if (env.MARKBASE_CONFIG) return [resolve(env.MARKBASE_CONFIG)];
   const home = env.XDG_CONFIG_HOME || join(homedir(), '.config');
@@ -26,8 +26,8 @@ export function configPaths(env: NodeJS.ProcessEnv = process.env): string[] {
 /**
  * Reads the config file.
  *
- * @returns null when there is none
- * @throws InvalidConfigError when it is not as it should be; the system's error when MARKBASE_CONFIG names none
+ * @returns null if there is none
+ * @throws InvalidConfigError if the file is invalid; the system's error if the file named by MARKBASE_CONFIG is missing
  */
 export async function readConfigFile(env: NodeJS.ProcessEnv = process.env): Promise<ConfigFile | null> {
   for (const path of configPaths(env)) {

@@ -1,9 +1,10 @@
 import { type Checkpoint, estimate } from '@markbase/loader';
 
 /**
- * Parameters that compute with one token: of experts those that run, of embedding tables the head alone.
+ * Number of parameters that one token is computed with: only the active experts, and only the head of the embedding
+ * tables.
  *
- * Each costs a multiplication and an addition.
+ * Each costs one multiplication and one addition.
  */
 export function activeParameters({ config, quantization, weights }: Checkpoint): number {
   const bitsOf = (module: string): number => {
@@ -15,12 +16,12 @@ export function activeParameters({ config, quantization, weights }: Checkpoint):
       const count = tensor.shape.reduce((product, size) => product * size, 1);
       const isPacked = tensor.dtype === 'U32';
       const elements = isPacked ? (count * 32) / bitsOf(name.replace(/\.weight$/, '')) : count;
-      // Scales and offsets belong to the values that they scale.
+      // Scales and biases belong to the values that they scale.
       const sizeBytes = /\.(?:scales|biases)$/.test(name) ? 0 : elements;
       yield [name, { dtype: tensor.dtype, shape: tensor.shape, range: { sizeBytes } }] as const;
     }
   };
-  // An estimate in which every parameter is a byte counts parameters.
+  // An estimate with one byte per parameter counts parameters.
   const { dense, experts } = estimate({ config, weights: { entries: counted } }).activePerToken;
   return dense + experts;
 }

@@ -2,12 +2,12 @@ import { MarkBaseError } from '@markbase/core';
 import { RequestError } from '@markbase/server';
 import { isAbort, reasonForUser } from '../errors.js';
 
-/** An error as the APIs write it. */
+/** An error in the format of the APIs. */
 export interface ErrorBody {
   readonly error: { readonly message: string; readonly type: string; readonly code: string | null };
 }
 
-/** Status and body for an error. What the caller cannot have caused is a 500 with its text: this server is the caller's own. */
+/** Status and body for an error. An internal error is a 500 with its message, because this server is the user's own. */
 export function errorResponseOf(error: unknown): { readonly status: number; readonly body: ErrorBody } {
   if (error instanceof RequestError) {
     const { status, message, type, apiCode: code } = error;

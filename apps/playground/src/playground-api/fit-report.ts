@@ -4,9 +4,10 @@ import { estimate, isRepositoryName, openCheckpoint, openRemoteCheckpoint } from
 import type { FitReport, LoadRequest } from './playground-types.js';
 
 /**
- * What a model would take on this machine, from its headers; of a repository on the hub, a few kilobytes are read.
+ * Memory needs of a model on this machine, from its headers; for a repository on the hub, a few kilobytes are
+ * downloaded.
  *
- * @throws what the loader throws
+ * @throws the loader's errors
  */
 export async function fitReport(
   request: Pick<LoadRequest, 'model' | 'precision' | 'contextTokens' | 'maxSequences'>,

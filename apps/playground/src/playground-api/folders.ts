@@ -3,11 +3,11 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { FolderListing } from './playground-types.js';
 
-/** More folders than this are not shown. */
+/** Maximum number of folders shown. */
 const MOST_FOLDERS = 500;
 
 /**
- * Folders inside a folder, hidden ones left out, those that look like checkpoints marked.
+ * Folders inside a folder, without hidden ones; folders that look like checkpoints are marked.
  *
  * @param path empty = the home folder
  * @throws the system's error, such as ENOENT

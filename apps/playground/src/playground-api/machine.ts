@@ -23,7 +23,7 @@ export async function machineOf(): Promise<Pick<PlaygroundState, 'version' | 'ma
   };
 }
 
-/** Opening one is the only way to know. */
+/** Opening a device is the only way to find out whether it exists. */
 async function availableDevices(): Promise<string[]> {
   const found: string[] = [];
   for (const kind of KINDS) {
@@ -31,7 +31,7 @@ async function availableDevices(): Promise<string[]> {
       (await openDevice({ kind })).dispose();
       found.push(kind);
     } catch {
-      // It is not here; asking for it by name says why.
+      // Not available; requesting it by name reports the reason.
     }
   }
   return found;

@@ -2,7 +2,7 @@ import type { ModelConfig } from '@markbase/loader';
 import type { MediaEncoder } from '@markbase/text';
 import type { MediaSupport } from './playground-types.js';
 
-/** What the page needs to know to count the tokens of media before it sends them. */
+/** What the page needs to count the tokens of media before sending them. */
 export function mediaSupport(config: ModelConfig, encoder: MediaEncoder): MediaSupport {
   if (config.family === 'gemma4_assistant') return { image: null, audio: null };
   const { vision, audio } = config;

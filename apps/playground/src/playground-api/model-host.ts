@@ -1,28 +1,20 @@
 import { MarkBaseError } from '@markbase/core';
 import { isRepositoryName, openCheckpoint, resolveCheckpoint } from '@markbase/loader';
-import type { Server, ServerLimits } from '@markbase/server';
+import type { Server } from '@markbase/server';
+import type { HostOptions } from './host-options.js';
 import type { LoadProgress, LoadRequest } from './playground-types.js';
 import { type RunningModel, startModel } from './running-model.js';
 
-/** What every model is served with. */
-export interface HostOptions {
-  readonly apiKey?: string;
-  readonly allowedHosts?: readonly string[];
-  readonly allowedImageHosts?: readonly string[];
-  readonly threads?: number;
-  readonly limits?: Partial<ServerLimits>;
-}
-
-/** Another model is being loaded already. */
+/** Another model is already being loaded. */
 export class LoadInProgressError extends MarkBaseError {
   readonly code = 'LOAD_IN_PROGRESS';
 
   constructor() {
-    super('A model is being loaded already: wait for it, or cancel it where it was started');
+    super('Another model is already being loaded: wait for it, or cancel it where it was started');
   }
 }
 
-/** Holds the one model that a playground runs, and exchanges it for another. */
+/** Holds the one model that a playground runs, and replaces it with another. */
 export class ModelHost {
   readonly #options: HostOptions;
   #running: RunningModel | null = null;
@@ -33,26 +25,26 @@ export class ModelHost {
     this.#options = options;
   }
 
-  /** The model that answers; null while there is none. */
+  /** The model that answers; null if there is none. */
   get running(): RunningModel | null {
     return this.#running;
   }
 
-  /** The APIs of the model; null while there is none. */
+  /** The APIs of the model; null if there is none. */
   get server(): Server | null {
     return this.#running?.server ?? null;
   }
 
-  /** True from the beginning of a load to its end. */
+  /** True from the start of a load to its end. */
   get isLoading(): boolean {
     return this.#isLoading;
   }
 
   /**
-   * Loads a model in the place of the one that runs. What can fail early, a download and reading the headers, does so while
-   * the old model still answers; when loading fails later, the old one comes back.
+   * Replaces the running model. Downloading and reading the headers happen while the old model still answers, so that
+   * most failures do not affect it; if loading fails later, the old model is loaded again.
    *
-   * @throws LoadInProgressError; what the loader, the device and the model throw; the signal's reason when aborted
+   * @throws LoadInProgressError; errors of the loader, the device and the model; the signal's reason when aborted
    */
   async load(
     request: LoadRequest,
@@ -79,7 +71,7 @@ export class ModelHost {
     }
   }
 
-  /** Lets running answers end, and frees everything. */
+  /** Lets running answers finish, and frees everything. */
   async close(): Promise<void> {
     await this.#unload();
   }
@@ -117,7 +109,7 @@ export class ModelHost {
 
 const NO_BYTES = { doneBytes: 0, totalBytes: 0, file: null };
 
-/** A repository keeps its name, though its folder in the cache is called after a commit. */
+/** Keeps the name of a repository, whose folder in the cache is named after a commit. */
 function nameOf(model: string): string | undefined {
   return isRepositoryName(model) ? model.split('/').at(-1) : undefined;
 }

@@ -5,7 +5,7 @@ import { PerformanceSampler } from './performance-samples.js';
 const SETTINGS = { maxSequences: 4, rememberedSequences: 1, contextTokens: 100 };
 const NOTHING = { prefillTokens: 0, decodeSteps: 0, decodedTokens: 0, busySequences: 0, heldTokens: 0 };
 
-/** A model whose counters a test sets. */
+/** A model with counters that the test sets. */
 function modelOf(counts: { value: Partial<TextModel['activity']> }): TextModel {
   return {
     settings: SETTINGS,
@@ -19,7 +19,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('gives rates since the last sample, and shares of what there is', () => {
+it('returns rates since the last sample, and shares of the capacity', () => {
   vi.useFakeTimers();
   const sampler = new PerformanceSampler();
   const counts = { value: {} };
@@ -36,7 +36,7 @@ it('gives rates since the last sample, and shares of what there is', () => {
   });
 });
 
-it('does not take the counters of another model for its own', () => {
+it('does not compare with the counters of another model', () => {
   const sampler = new PerformanceSampler();
   sampler.sample(modelOf({ value: { decodedTokens: 1000 } }));
   expect(sampler.sample(modelOf({ value: { decodedTokens: 10 } })).decodeTokensPerSecond).toBe(0);

@@ -1,7 +1,7 @@
 import type { TextModel } from '@markbase/text';
 import type { PerformanceSample } from './playground-types.js';
 
-/** Takes samples of what a model does; each holds the rates since the one before. */
+/** Takes samples of a model's activity; each holds the rates since the previous one. */
 export class PerformanceSampler {
   #last: {
     readonly atMs: number;
@@ -9,7 +9,7 @@ export class PerformanceSampler {
     readonly activity: TextModel['activity'];
   } | null = null;
 
-  /** @param model null = none is loaded */
+  /** @param model null if none is loaded */
   sample(model: TextModel | null): PerformanceSample {
     const atMs = Date.now();
     const { rss, heapUsed } = process.memoryUsage();
@@ -19,7 +19,7 @@ export class PerformanceSampler {
       return { ...memory, ...NOTHING };
     }
     const { activity, settings } = model;
-    // The counters of another model say nothing about this one.
+    // The counters of another model cannot be compared with this one's.
     const last = this.#last?.model === model ? this.#last : null;
     this.#last = { atMs, model, activity };
     const seconds = last ? Math.max(1, atMs - last.atMs) / 1000 : 1;

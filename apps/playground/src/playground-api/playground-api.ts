@@ -17,7 +17,7 @@ import { suggestions } from './suggestions.js';
 const LONGEST_BODY = 64 * 1024;
 const SAMPLE_MS = 500;
 
-/** What the page needs beside the public APIs: loading models, and seeing what the machine does. */
+/** What the page needs in addition to the public APIs: loading models, and monitoring the machine. */
 export function playgroundApi(host: ModelHost): Hono {
   const app = new Hono();
   let measuring: Promise<unknown> | null = null;
@@ -40,7 +40,7 @@ export function playgroundApi(host: ModelHost): Hono {
     const running = host.running;
     if (!running)
       throw new RequestError({ status: 404, message: 'No model is loaded', apiCode: 'model_not_found' });
-    // Two measurements at once would measure each other.
+    // Concurrent measurements would disturb each other.
     while (measuring) await measuring.catch(() => {});
     const measurement = measureRoofline(running.model, context.req.raw.signal);
     measuring = measurement;
@@ -54,7 +54,7 @@ export function playgroundApi(host: ModelHost): Hono {
 }
 
 function refuseBody(): never {
-  throw new RequestError({ status: 413, message: `The body is longer than ${LONGEST_BODY} bytes` });
+  throw new RequestError({ status: 413, message: `The body is larger than ${LONGEST_BODY} bytes` });
 }
 
 async function jsonOf(context: Context): Promise<unknown> {
@@ -65,7 +65,7 @@ async function jsonOf(context: Context): Promise<unknown> {
   }
 }
 
-/** Progress as events; leaving the stream cancels the load. */
+/** Sends progress as events; closing the stream cancels the load. */
 function load(context: Context, host: ModelHost, request: ReturnType<typeof loadRequest>): Response {
   return streamSSE(context, async (stream) => {
     const controller = new AbortController();
@@ -80,7 +80,7 @@ function load(context: Context, host: ModelHost, request: ReturnType<typeof load
   });
 }
 
-/** A sample every half second, until the reader leaves. */
+/** Sends a sample every half second, until the reader leaves. */
 function performanceEvents(context: Context, host: ModelHost): Response {
   return streamSSE(context, async (stream) => {
     const sampler = new PerformanceSampler();

@@ -1,16 +1,16 @@
-/** What the loaded model takes beside text. */
+/** Media that the loaded model accepts in addition to text. */
 export interface MediaSupport {
   readonly image: {
     readonly patchSize: number;
     readonly poolingKernelSize: number;
-    /** Soft tokens of a picture at most, unless a person chooses. */
+    /** Default for the maximum number of soft tokens of a picture. */
     readonly defaultBudget: number;
   } | null;
   /** samplesPerToken null = the model has an audio tower. */
   readonly audio: { readonly samplesPerToken: number | null } | null;
 }
 
-/** The model that answers. */
+/** The loaded model. */
 export interface LoadedModel {
   /** Its name in the APIs. */
   readonly id: string;
@@ -27,7 +27,7 @@ export interface LoadedModel {
   readonly media: MediaSupport;
   readonly weightBytes: number;
   readonly cacheBytes: number;
-  /** What the checkpoint says about sampling; null = nothing. */
+  /** The checkpoint's sampling defaults; null = not specified. */
   readonly defaults: {
     readonly temperature: number | null;
     readonly topP: number | null;
@@ -35,7 +35,7 @@ export interface LoadedModel {
   };
 }
 
-/** What the server says about itself. */
+/** The state of the server. */
 export interface PlaygroundState {
   readonly version: string;
   readonly machine: {
@@ -44,25 +44,25 @@ export interface PlaygroundState {
     readonly threads: number;
     readonly totalMemoryBytes: number;
   };
-  /** Devices that this machine and this build have. */
+  /** Devices that this machine and this build support. */
   readonly devices: readonly string[];
   readonly model: LoadedModel | null;
-  /** Models that are here already. */
+  /** Models that are already on this machine. */
   readonly suggestions: readonly { readonly name: string; readonly model: string }[];
 }
 
-/** Which model to load, and how. */
+/** A model to load, and how. */
 export interface LoadRequest {
   /** A folder, or org/name on the hub. */
   readonly model: string;
   readonly device: string;
   readonly precision: 'fast' | 'high';
-  /** null = the default of the engine. */
+  /** null = the engine's default. */
   readonly contextTokens: number | null;
   readonly maxSequences: number;
 }
 
-/** How far loading is. */
+/** Progress of loading. */
 export interface LoadProgress {
   readonly stage: 'open' | 'download' | 'unload' | 'load' | 'warm-up';
   readonly doneBytes: number;
@@ -70,7 +70,7 @@ export interface LoadProgress {
   readonly file: string | null;
 }
 
-/** What a model would take. */
+/** Memory needs of a model. */
 export interface FitReport {
   readonly totalBytes: number;
   readonly weightBytes: number;
@@ -79,11 +79,11 @@ export interface FitReport {
   readonly memoryBytes: number;
   readonly fits: boolean;
   readonly maxContextTokens: number;
-  /** The longest context that the model was made for. */
+  /** The longest context that the model was trained for. */
   readonly maxPositions: number;
-  /** Bytes that one token reads. */
+  /** Bytes read per token. */
   readonly bytesPerToken: number;
-  /** Bytes to download first; null = the model is here. */
+  /** Bytes to download first; null if the model is on this machine. */
   readonly downloadBytes: number | null;
 }
 
@@ -98,28 +98,28 @@ export interface FolderListing {
   }[];
 }
 
-/** What the server was doing at one moment. */
+/** The server's activity at one moment. */
 export interface PerformanceSample {
   /** Milliseconds since 1970. */
   readonly atMs: number;
-  /** Prompt tokens a second since the last sample. */
+  /** Prompt tokens per second since the last sample. */
   readonly prefillTokensPerSecond: number;
-  /** Generated tokens a second since the last sample. */
+  /** Generated tokens per second since the last sample. */
   readonly decodeTokensPerSecond: number;
-  /** Sequences that are being answered. */
+  /** Sequences in use. */
   readonly running: number;
-  /** Sequences that there are. */
+  /** Number of sequences. */
   readonly slots: number;
-  /** Mean rows of a decode step since the last sample; 0 = no step. */
+  /** Mean number of rows per decode step since the last sample; 0 if there was no step. */
   readonly meanBatch: number;
   /** Share of all cache positions that hold a token, 0 to 1. */
   readonly cacheUse: number;
-  /** Memory of the process that is in use. */
+  /** Resident memory of the process. */
   readonly residentBytes: number;
   readonly heapBytes: number;
 }
 
-/** What a step reaches, and what this machine allows. */
+/** Performance of steps compared with the limits of this machine. */
 export interface RooflineReport {
   readonly readBytesPerSecond: number;
   readonly points: readonly RooflinePoint[];

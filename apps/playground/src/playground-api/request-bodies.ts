@@ -21,7 +21,7 @@ export function loadRequest(body: unknown): LoadRequest {
   }
   if (precision !== 'fast' && precision !== 'high') throw invalid('precision', "'fast' or 'high'", precision);
   if (contextTokens !== null && !isWhole(contextTokens, 2, Number.MAX_SAFE_INTEGER)) {
-    throw invalid('contextTokens', 'a whole number from 2, or null', contextTokens);
+    throw invalid('contextTokens', 'a whole number of at least 2, or null', contextTokens);
   }
   if (!isWhole(maxSequences, 1, MOST_SEQUENCES)) {
     throw invalid('maxSequences', `a whole number from 1 to ${MOST_SEQUENCES}`, maxSequences);

@@ -4,16 +4,16 @@ import type { TextModel } from '@markbase/text';
 import { activeParameters } from './active-parameters.js';
 import type { RooflinePoint, RooflineReport } from './playground-types.js';
 
-/** Positions that a measured decode starts behind. */
+/** Number of positions in the cache before a measured decode. */
 const DEPTH = 64;
 const DECODE_STEPS = 24;
 const PREFILL_TOKENS = 256;
 
 /**
- * Measures this machine's read bandwidth, and decode and prefill steps of a loaded model, in turn with its answers.
+ * Measures this machine's read bandwidth, and decode and prefill steps of a loaded model, alternating with its answers.
  *
  * A step of b sequences computes 2 · b operations per active parameter and reads the dense weights once, the experts of
- * each sequence, and each sequence's keys and values. Operations of attention itself are not counted.
+ * each sequence, and each sequence's keys and values. The operations of attention itself are not counted.
  *
  * @throws the signal's reason when aborted
  */
@@ -50,7 +50,7 @@ export async function measureRoofline(model: TextModel, signal: AbortSignal): Pr
   return { readBytesPerSecond: bytesPerSecond, points };
 }
 
-/** Median seconds of a decode step. */
+/** Median duration of a decode step in seconds. */
 async function decodeSeconds(model: TextModel, batch: number, signal: AbortSignal): Promise<number> {
   const depth = Math.min(DEPTH, Math.floor(model.settings.contextTokens / 2));
   const steps = Math.min(DECODE_STEPS, model.settings.contextTokens - depth - 1);
@@ -74,7 +74,7 @@ async function decodeSeconds(model: TextModel, batch: number, signal: AbortSigna
   }
 }
 
-/** Median seconds of a prompt. */
+/** Median duration of a prompt in seconds. */
 async function prefillSeconds(model: TextModel, tokens: number, signal: AbortSignal): Promise<number> {
   const rows = model.layOut({ ids: promptIds(model, tokens) });
   const times: number[] = [];
@@ -91,7 +91,7 @@ async function prefillSeconds(model: TextModel, tokens: number, signal: AbortSig
   return median(times) / 1000;
 }
 
-/** Ids of ordinary tokens: which ones they are changes no time. */
+/** Ids of ordinary tokens; which ones they are does not affect the time. */
 function promptIds({ config }: TextModel, count: number): number[] {
   const { image, video, audio, delimiters } = config.placeholders;
   const special = new Set([image, video, audio, ...delimiters]);

@@ -5,31 +5,31 @@ import { mixtureOfExperts } from '@markbase/moe';
 import { createServer, type Server } from '@markbase/server';
 import { generate, loadTextModel, type MediaEncoder, type TextModel } from '@markbase/text';
 import { loadCheckpointMedia } from '../serve/checkpoint-media.js';
+import type { HostOptions } from './host-options.js';
 import { mediaSupport } from './media-support.js';
-import type { HostOptions } from './model-host.js';
 import type { LoadedModel, LoadProgress, LoadRequest } from './playground-types.js';
 
-/** A model on a device, with the APIs that answer for it. */
+/** A model on a device, with its APIs. */
 export interface RunningModel {
   readonly model: TextModel;
   readonly server: Server;
   readonly description: LoadedModel;
-  /** Lets running answers end, and frees everything. */
+  /** Lets running answers finish, and frees everything. */
   stop(): Promise<void>;
 }
 
-/** Running answers get so long when another model is loaded. */
+/** How long running answers may continue when another model is loaded. */
 const DRAIN_MS = 5000;
 
 /**
- * Opens a device, loads a model with its encoders, and makes the APIs for it.
+ * Opens a device, loads a model with its encoders, and creates the APIs for it.
  *
- * @throws what the device, the loader and the model throw; the signal's reason when aborted
+ * @throws errors of the device, the loader and the model; the signal's reason when aborted
  */
 export async function startModel(
   request: LoadRequest,
   options: HostOptions & {
-    /** Default: after the folder. */
+    /** Default: the name of the folder. */
     readonly name?: string;
     readonly signal: AbortSignal;
     readonly onProgress: (progress: LoadProgress) => void;
@@ -79,7 +79,7 @@ export async function startModel(
   }
 }
 
-/** A folder called `model` says nothing: the package around it does. */
+/** A folder named `model` is uninformative: use the name of the package that contains it. */
 async function readableName(folder: string): Promise<string> {
   const parent = dirname(folder);
   const isPackage = await stat(join(parent, 'package.json')).then(

@@ -4,7 +4,7 @@ import type { PlaygroundState } from './playground-types.js';
 
 const CACHE_FOLDER = /^models--([^-]+(?:-[^-]+)*)--(.+)$/;
 
-/** Models that are on this machine: those of the demo package, and repositories in the hub's cache that look like Gemma. */
+/** Models on this machine: those of the demo package, and repositories in the hub's cache that look like Gemma. */
 export async function suggestions(): Promise<PlaygroundState['suggestions']> {
   const [demo, cached] = await Promise.all([demoModels(), cachedRepositories()]);
   return [...demo, ...cached];

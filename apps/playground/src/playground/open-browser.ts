@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** Opens an address in the person's browser, where there is one; nothing happens otherwise. */
+/** Opens a URL in the user's browser; does nothing if there is none. */
 export function openBrowser(address: string): void {
   const [program, ...args] = commandFor(process.platform, address);
   const child = spawn(program!, args, { stdio: 'ignore', detached: true });

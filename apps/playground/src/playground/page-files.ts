@@ -3,8 +3,7 @@ import { extname, join } from 'node:path';
 import { Hono } from 'hono';
 
 /**
- * What the page may do: load its own files and nothing else. Attached media are data: and blob: addresses, which lead
- * nowhere.
+ * Restricts the page to its own files. Attached media are data: and blob: URLs, which do not cause requests.
  */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -38,7 +37,7 @@ const HEADERS = {
 export function pageFiles(folder: string): Hono {
   const app = new Hono();
   app.get('/', () => fileResponse(join(folder, 'index.html'), 'no-cache'));
-  // Names carry a hash of their content. Without dots beside the extension's, a name cannot lead out of the folder.
+  // Names contain a hash of the content. With a single dot, a name cannot lead out of the folder.
   app.get('/assets/:name{[A-Za-z0-9_-]+\\.(?:js|css|svg)}', (context) =>
     fileResponse(join(folder, 'assets', context.req.param('name')), 'public, max-age=31536000, immutable'),
   );

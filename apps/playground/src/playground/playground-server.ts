@@ -5,24 +5,25 @@ import { checkCaller, checkKey } from '@markbase/server';
 import { Hono } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { errorResponseOf } from '../playground-api/error-response.js';
-import { type HostOptions, ModelHost } from '../playground-api/model-host.js';
+import type { HostOptions } from '../playground-api/host-options.js';
+import { ModelHost } from '../playground-api/model-host.js';
 import { playgroundApi } from '../playground-api/playground-api.js';
 import { pageFiles } from './page-files.js';
 
 const PAGE_FOLDER = fileURLToPath(new URL('./page', import.meta.url));
 const RETRY_SECONDS = 2;
 
-/** A playground that listens. */
+/** A running playground. */
 export interface Playground {
   /** Such as `http://127.0.0.1:8080`. */
   readonly address: string;
   readonly host: ModelHost;
-  /** Lets running answers end, frees the model and stops listening. */
+  /** Lets running answers finish, frees the model and stops listening. */
   close(): Promise<void>;
 }
 
 /**
- * Serves the page, the playground's own API and the public APIs of the loaded model under one address.
+ * Serves the page, the playground's own API and the public APIs of the loaded model at one address.
  *
  * @throws the system's error, such as EADDRINUSE
  */
@@ -44,7 +45,7 @@ export async function startPlayground(
       listener.close(() => resolve());
     });
     await host.close();
-    // Pages that watch the performance never leave by themselves.
+    // Pages that follow the performance stream never disconnect by themselves.
     if ('closeAllConnections' in listener) listener.closeAllConnections();
     await closed;
   };
@@ -75,7 +76,9 @@ export function playgroundApp(
   app.all('*', (context) => {
     const { server } = host;
     if (server) return server.app.fetch(context.req.raw, context.env);
-    const message = host.isLoading ? 'A model is being loaded' : 'No model is loaded: choose one on the page';
+    const message = host.isLoading
+      ? 'A model is being loaded: try again later'
+      : 'No model is loaded: choose one on the page';
     const body = { error: { message, type: 'server_error', code: 'model_not_loaded' } };
     return context.json(body, 503, { 'retry-after': String(RETRY_SECONDS) });
   });

@@ -1,6 +1,6 @@
 import type { LogFields, Logger } from '@markbase/server';
 
-/** Writes what a server says to standard error, one JSON object a line. Prompts and answers are never among it. */
+/** Writes a server's log to standard error, one JSON object per line. It never contains prompts or answers. */
 export function accessLog(isVerbose: boolean): Logger {
   const write = (level: string, message: string, fields: LogFields, error?: unknown) => {
     const stack = error instanceof Error ? { error: error.stack } : {};

@@ -8,15 +8,15 @@ export interface CheckpointMedia extends Disposable {
   readonly encoder: MediaEncoder;
 }
 
-/** How encoders are loaded. */
+/** Options for loading encoders. */
 export interface CheckpointMediaOptions {
   readonly precision: 'high' | 'fast';
   readonly signal?: AbortSignal;
 }
 
 /**
- * Loads the encoders that a checkpoint has weights for. Video is left to the caller, as frames: containers are read by a
- * program of the system, which is not given what somebody sent over a network.
+ * Loads the encoders that a checkpoint has weights for. Clients send video as frames: decoding a container would need
+ * an external program, which must not be given untrusted input from the network.
  */
 export async function loadCheckpointMedia(
   checkpoint: Checkpoint,
@@ -44,7 +44,7 @@ export async function loadCheckpointMedia(
   };
 }
 
-/** null where the model has no such part. */
+/** null if the model does not have this part. */
 async function unlessUnsupported<Model>(loading: Promise<Model>): Promise<Model | null> {
   try {
     return await loading;

@@ -1,13 +1,13 @@
 import { type Checkpoint, cacheBytes } from '@markbase/loader';
 
-/** What the caches of one sequence depend on. */
+/** Properties that determine the cache size of a sequence. */
 export interface SequenceSize {
   readonly contextTokens: number;
   readonly prefillChunk: number;
   readonly precision: 'high' | 'fast';
 }
 
-/** How many prompts can be remembered, beside those that are being answered, within so many bytes. */
+/** How many prompts can be remembered within a memory limit, in addition to running answers. */
 export function rememberedSequences({ config }: Checkpoint, limitBytes: number, size: SequenceSize): number {
   if (config.family === 'gemma4_assistant') return 0;
   const ofOne = cacheBytes(config.text, {

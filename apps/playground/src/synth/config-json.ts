@@ -1,12 +1,12 @@
 import type { TextShape } from './shape.js';
 
-/** `quantization` of a config.json: the default, and what single modules have instead. */
+/** An entry of `quantization` in config.json: the default, or an override for one module. */
 export interface QuantizationEntry {
   readonly bits: number;
   readonly group_size: number;
 }
 
-/** The special tokens of the released vocabulary, as config.json spells their keys. */
+/** The special tokens of the released vocabulary, with their keys in config.json. */
 const RELEASED_TOKENS = {
   boi_token_id: 255999,
   image_token_id: 258880,
@@ -17,7 +17,7 @@ const RELEASED_TOKENS = {
   video_token_id: 258884,
 };
 
-/** config.json of a text-only checkpoint of this shape, without its quantisation. */
+/** config.json of a text-only checkpoint with this shape, without quantisation. */
 export function configJson(shape: TextShape): Record<string, unknown> {
   return {
     architectures: [
@@ -92,7 +92,7 @@ function layerTypes(shape: TextShape): string[] {
   );
 }
 
-/** A small vocabulary keeps its special tokens at its end, in the same order. */
+/** A small vocabulary has its special tokens at the end, in the same order. */
 function specialTokens(vocabSize: number): Record<string, number> {
   const keys = Object.entries(RELEASED_TOKENS);
   if (vocabSize > RELEASED_TOKENS.video_token_id) return RELEASED_TOKENS;

@@ -4,7 +4,7 @@ import { RandomPool } from './random-pool.js';
 import type { TextShape } from './shape.js';
 import { type Storage, synthTensors } from './tensors.js';
 
-/** A random checkpoint that nothing has been written of: its JSON files and its tensors. */
+/** A random checkpoint before it is written: its JSON files and its tensors. */
 export interface CheckpointPlan {
   /** Contents by file name. */
   readonly files: Readonly<Record<string, unknown>>;
@@ -12,7 +12,7 @@ export interface CheckpointPlan {
   readonly text: TextConfig;
 }
 
-/** Lays out a text-only checkpoint of this shape. The same seed gives the same bytes. */
+/** Plans a text-only checkpoint with this shape. The same seed yields the same bytes. */
 export function planCheckpoint(shape: TextShape, storage: Storage, seed: number): CheckpointPlan {
   const config = configJson(shape);
   const { text } = parseModelConfig(config, 'config.json');

@@ -5,15 +5,15 @@ const PAIR_COUNT = 1 << 17;
 const PIECE_BYTES = 4 << 20;
 
 /**
- * Seeded random tensor data at the speed of a disk: a pool is filled once with xorshift numbers, and a tensor is made
- * of pieces of it that begin at places which the seed and the tensor's name choose.
+ * Seeded random tensor data at disk speed: a pool is filled once with xorshift numbers, and a tensor consists of pieces
+ * of the pool whose positions depend on the seed and the tensor's name.
  */
 export class RandomPool {
   readonly #seed: number;
   readonly #words: Uint8Array;
   readonly #values = new Map<string, Uint8Array>();
 
-  /** @param seed a whole number; the same seed gives the same bytes */
+  /** @param seed a whole number; the same seed yields the same bytes */
   constructor(seed: number) {
     this.#seed = seed;
     const words = new Uint32Array(POOL_WORDS);
@@ -22,16 +22,16 @@ export class RandomPool {
     this.#words = new Uint8Array(words.buffer);
   }
 
-  /** Random bytes: as a bit stream they are uniform codes of any width. */
+  /** Random bytes; read as a bit stream, they are uniform codes of any width. */
   *codes(name: string, sizeBytes: number): Generator<Uint8Array> {
     yield* pieces(this.#words, 4, sizeBytes, xorshift(hash(this.#seed, name)));
   }
 
   /**
-   * Scales and biases (bfloat16) for uniform codes, w = code · scale + bias, such that w has mean 0 and about this
-   * standard deviation. Half of the scales are negative, as in real checkpoints.
+   * Scales and biases (bfloat16) for uniform codes, w = code · scale + bias, such that w has mean 0 and approximately
+   * this standard deviation. Half of the scales are negative, as in real checkpoints.
    *
-   * @param name of the module: its scales and its biases must be asked for under the same name
+   * @param name name of the module: its scales and its biases must be requested with the same name
    */
   *scales(name: string, count: number, spread: { bits: number; deviation: number }): Generator<Uint8Array> {
     yield* this.#pairs(name, count, spread, 'scales');
@@ -64,7 +64,7 @@ export class RandomPool {
     const { bits, deviation } = spread;
     const largest = 2 ** bits - 1;
     const step = deviation / Math.sqrt((4 ** bits - 1) / 12);
-    // Scales and biases come from the same random numbers, so that equal places in both pools belong together.
+    // Scales and biases use the same random numbers, so that equal positions in both pools belong together.
     const factor = which === 'scales' ? 1 : -largest / 2;
     const pool = this.#cached(`${which} ${bits} ${deviation}`, () =>
       fill(PAIR_COUNT, hash(this.#seed, 'pairs'), (random) => {
@@ -84,7 +84,7 @@ export class RandomPool {
   }
 }
 
-/** Cuts `sizeBytes` out of a pool, piece by piece, each from a random element on. */
+/** Yields `sizeBytes` from a pool in pieces, each starting at a random element. */
 function* pieces(
   pool: Uint8Array,
   elementBytes: number,

@@ -1,4 +1,4 @@
-/** The numbers that tell the released text decoders apart (docs/gemma4.md section 1.1; layers follow from them). */
+/** The numbers in which the released text decoders differ (docs/gemma4.md section 1.1); layers follow from them. */
 export interface TextShape {
   readonly modelType: 'gemma4' | 'gemma4_unified';
   readonly vocabSize: number;
@@ -8,12 +8,12 @@ export interface TextShape {
   readonly fullEvery: number;
   readonly headCount: number;
   readonly kvHeadCount: number;
-  /** Of full layers; null = the same as `kvHeadCount`. */
+  /** For full layers; null = the same as `kvHeadCount`. */
   readonly globalKvHeadCount: number | null;
   readonly headWidth: number;
   readonly globalHeadWidth: number;
   readonly intermediateSize: number;
-  /** The MLP of layers that share K and V is twice as wide. */
+  /** The MLP is twice as wide in layers that share K and V. */
   readonly isDoubleWide: boolean;
   /** 0 = no per-layer embedding. */
   readonly perLayerSize: number;
@@ -106,17 +106,17 @@ const VARIANTS = {
   },
 } satisfies Record<string, TextShape>;
 
-/** A size of the family. */
+/** A variant of the family. */
 export type VariantName = keyof typeof VARIANTS;
 
-/** Names that `textShape` knows. */
+/** Names accepted by `textShape`. */
 export const VARIANT_NAMES = Object.keys(VARIANTS) as VariantName[];
 
 /**
  * The text decoder of a variant.
  *
- * @param options.isTiny the same structure at a size that runs in milliseconds: two periods of layers
- * @param options.layerCount another depth; the share of layers that reuse K and V stays as it is
+ * @param options.isTiny the same structure, scaled down to run in milliseconds: two periods of layers
+ * @param options.layerCount another depth; the share of layers that reuse K and V stays the same
  */
 export function textShape(
   variant: VariantName,
@@ -146,7 +146,7 @@ function tinyShape(shape: TextShape): TextShape {
   };
 }
 
-/** The owning layers are kept to whole periods, so that each kind of layer has a source to share. */
+/** Keeps the number of owning layers a multiple of the period, so that each kind of layer has a source to share. */
 function sharedLayers(released: TextShape, layerCount: number): number {
   if (released.sharedKvLayerCount === 0) return 0;
   const owningShare = 1 - released.sharedKvLayerCount / released.layerCount;

@@ -5,10 +5,10 @@ import type { RandomPool } from './random-pool.js';
 /** How the matrices of a checkpoint are stored; null = plain bfloat16. */
 export type Storage = { readonly bits: number; readonly groupSize: number } | null;
 
-/** The tensors of a random checkpoint, and the modules that are not stored like the rest. */
+/** The tensors of a random checkpoint, and the modules that are stored differently. */
 export interface SynthTensors {
   readonly tensors: readonly TensorSource[];
-  /** By module path: entries of `quantization` in config.json. */
+  /** Entries of `quantization` in config.json, by module path. */
   readonly overrides: Readonly<Record<string, QuantizationEntry>>;
 }
 
@@ -20,8 +20,8 @@ const GAIN = { mean: 1, deviation: 0.05 };
 /**
  * Every tensor of a text-only checkpoint in MLX layout, with random weights that keep activations near 1.
  *
- * A matrix [out, in] has a standard deviation of 1/sqrt(in); norm gains and layer scalars are near 1; key norms are near
- * 1/sqrt(K), because Gemma 4 does not scale attention scores.
+ * A matrix [out, in] has a standard deviation of 1/sqrt(in); norm gains and layer scalars are near 1; key norms are
+ * near 1/sqrt(K), because Gemma 4 does not scale attention scores.
  */
 export function synthTensors(config: TextConfig, storage: Storage, pool: RandomPool): SynthTensors {
   const writer = new TensorWriter(storage, pool);
@@ -78,7 +78,7 @@ function writeExperts(
   width: number,
 ): void {
   const { count, intermediateSize } = experts;
-  // The router's input is scaled by 1/sqrt(D) already, so that its logits are near 1 with a deviation of 1.
+  // The router's input is already scaled by 1/sqrt(D), so this keeps its logits near 1.
   writer.matrix(`${path}.router.proj`, [count, width], { deviation: 1, bits: ROUTER_BITS });
   writer.gain(`${path}.router.scale`, width);
   writer.gain(`${path}.router.per_expert_scale`, count);
@@ -100,7 +100,7 @@ const EXPERT_NORMS = [
   'post_feedforward_layernorm_2',
 ];
 
-/** Collects tensors; nothing is generated before its chunks are asked for. */
+/** Collects tensors; their data is generated on demand. */
 class TensorWriter {
   readonly #storage: Storage;
   readonly #pool: RandomPool;
@@ -117,7 +117,7 @@ class TensorWriter {
     this.#bf16(name, [length], { mean, deviation: mean * GAIN.deviation });
   }
 
-  /** A matrix [.., out, in], quantised where the storage says so and the width allows it. */
+  /** A matrix [.., out, in], quantised if the storage says so and the width allows it. */
   matrix(
     module: string,
     shape: readonly number[],

@@ -8,10 +8,10 @@ import type { CheckpointPlan } from './plan-checkpoint.js';
 const MAX_SHARD_BYTES = 4.5e9;
 
 /**
- * Writes a planned checkpoint into an empty or new folder; config.json comes last, so that an interrupted folder is
- * not taken for a checkpoint.
+ * Writes a planned checkpoint to an empty or new folder. config.json is written last, so that an incomplete folder does
+ * not look like a checkpoint.
  *
- * @throws InvalidArgumentError when the folder has files in it; FileAccessError when the disk is too small
+ * @throws InvalidArgumentError if the folder contains files; FileAccessError if the disk is too small
  */
 export async function writeCheckpoint(
   directory: string,
@@ -32,8 +32,8 @@ export async function writeCheckpoint(
 }
 
 /**
- * Writes the same checkpoint with a hole in place of the weights: it can be opened and mapped, takes no space, and all
- * weights are zero. For recording programs, not for running them.
+ * Writes the same checkpoint as a sparse file without weights: it can be opened and mapped, takes no disk space, and
+ * all weights are zero. For recording programs, not for running them.
  */
 export async function writeSparseCheckpoint(directory: string, plan: CheckpointPlan): Promise<void> {
   await createEmptyFolder(directory);
@@ -59,7 +59,7 @@ export async function writeSparseCheckpoint(directory: string, plan: CheckpointP
   await writeJsonFiles(directory, plan);
 }
 
-/** Bytes of all tensors of a plan. */
+/** Size of all tensors of a plan in bytes. */
 export function planBytes(plan: CheckpointPlan): number {
   return totalBytes(plan.tensors);
 }
@@ -78,7 +78,7 @@ async function createEmptyFolder(directory: string): Promise<void> {
     argument: '--out',
     expected: 'a new or empty folder',
     received: directory,
-    hint: `it holds ${entries.length} files, such as ${entries[0]}: remove them, or choose another folder`,
+    hint: `It contains ${entries.length} files, such as ${entries[0]}: remove them, or choose another folder`,
   });
 }
 
@@ -89,7 +89,7 @@ async function checkSpace(directory: string, tensors: readonly TensorSource[]): 
   throw new FileAccessError({
     path: directory,
     operation: 'write',
-    reason: `the checkpoint needs ${formatBytes(needed)}, but only ${formatBytes(bavail * bsize)} are free on that disk`,
+    reason: `the checkpoint needs ${formatBytes(needed)}, but only ${formatBytes(bavail * bsize)} are free on this disk`,
   });
 }
 

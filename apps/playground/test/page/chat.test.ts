@@ -3,10 +3,10 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { greedily, hasBrowser, lastAnswer, say, stagePage, textOf, withSettings } from './open-page.js';
 
-/** What the browser kept: the first question of the branch that is looked at, and how many messages there are. */
+/** What the browser stored: the first question of the current branch, and the number of messages. */
 function kept(page: Page): Promise<string | undefined> {
   return page.evaluate(async () => {
-    // Opening a database that is not there yet would make an empty one.
+    // Opening a database that does not exist yet would create an empty one.
     if ((await indexedDB.databases()).length === 0) return undefined;
     return new Promise<string | undefined>((resolve) => {
       const opening = indexedDB.open('markbase');
@@ -25,7 +25,7 @@ function kept(page: Page): Promise<string | undefined> {
 describe.skipIf(!hasBrowser)('the chat', () => {
   const stage = stagePage();
 
-  it('streams an answer, and says what it cost', async () => {
+  it('streams an answer, and shows its statistics', async () => {
     const page = await stage.open();
     await greedily(page);
     await page.evaluate(() => {
@@ -42,10 +42,10 @@ describe.skipIf(!hasBrowser)('the chat', () => {
     const states = await page.evaluate(() => [...(window as unknown as { seen: Set<string> }).seen]);
     expect(states.length).toBeGreaterThan(2);
     expect(text.startsWith(states[0]!.trim().slice(0, 8))).toBe(true);
-    expect(await textOf(page.locator('.cost'))).toMatch(/\d+ → \d+ tokens, first after/);
+    expect(await textOf(page.locator('.cost'))).toMatch(/\d+ → \d+ tokens, first token after/);
   });
 
-  it('stops where it is asked to, keeps what is there, and goes on from it', async () => {
+  it('stops on request, keeps what has arrived, and continues from it', async () => {
     const page = await stage.open();
     await page.evaluate(() => {
       const observer = new MutationObserver(() => {
@@ -81,7 +81,7 @@ describe.skipIf(!hasBrowser)('the chat', () => {
     await page.getByRole('button', { name: 'Previous version' }).click();
     expect(await lastAnswer(page)).toContain('121');
     expect(await page.getByText('2 / 2').count()).toBe(1);
-    // Changes are kept when nothing happened for a moment.
+    // Changes are stored after a short pause.
     await expect.poll(() => kept(page), { timeout: 20_000 }).toBe('What is 31 + 90? 5');
     await page.reload();
     expect(await lastAnswer(page)).toContain('121');
@@ -100,7 +100,7 @@ describe.skipIf(!hasBrowser)('the chat', () => {
     expect(await lastAnswer(page)).toContain('1909');
   });
 
-  it('folds what the model thinks', async () => {
+  it('folds thoughts', async () => {
     const page = await stage.open();
     await greedily(page);
     await withSettings(page, () => page.getByLabel('Think before answering').check());
@@ -112,7 +112,7 @@ describe.skipIf(!hasBrowser)('the chat', () => {
     expect((await textOf(thoughts.locator('.markdown'))).length).toBeGreaterThan(3);
   });
 
-  it('follows the system prompt and limits, and says why an answer ended early', async () => {
+  it('follows the system prompt and limits, and explains why an answer ended early', async () => {
     const page = await stage.open();
     await greedily(page);
     await withSettings(page, async () => {
@@ -120,9 +120,9 @@ describe.skipIf(!hasBrowser)('the chat', () => {
     });
     await say(page, 'What is 97 - 54?');
     expect(JSON.parse(await lastAnswer(page))).toEqual({ answer: 43 });
-    await withSettings(page, () => page.getByLabel(/Longest answer/).fill('3'));
+    await withSettings(page, () => page.getByLabel(/Maximum answer length/).fill('3'));
     await page.getByRole('button', { name: 'Regenerate' }).click();
-    await page.getByText('reached its longest length').waitFor();
+    await page.getByText('reached its maximum length').waitFor();
   });
 
   it('exports a conversation, and opens it again', async () => {

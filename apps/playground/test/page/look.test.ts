@@ -14,7 +14,7 @@ const MARKDOWN = [
   '| a | b |\n|---|---|\n| 1 | 2 |',
 ].join('\n\n');
 
-/** Puts an answer on the page that no model has to write. */
+/** Puts an answer on the page without asking a model. */
 async function showAnswer(page: Page, text: string): Promise<void> {
   const message = { role: 'assistant', parentId: 'a', status: 'done', error: null, statistics: null };
   const file = {
@@ -46,7 +46,7 @@ async function accessibilityFaults(page: Page): Promise<string[]> {
 describe.skipIf(!hasBrowser)('the look of the page', () => {
   const stage = stagePage();
 
-  it('shows markdown, and runs nothing of it', async () => {
+  it('shows markdown, and never runs its content', async () => {
     const page = await stage.open();
     await showAnswer(page, MARKDOWN);
     const answer = page.locator('.answer');
@@ -63,7 +63,7 @@ describe.skipIf(!hasBrowser)('the look of the page', () => {
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('if (true) alert("x") // no');
   });
 
-  it.each([true, false])('has no fault that axe finds, dark: %s', async (isDark) => {
+  it.each([true, false])('passes the checks of axe, dark: %s', async (isDark) => {
     const page = await stage.open({ isDark });
     expect(await accessibilityFaults(page)).toEqual([]);
     await showAnswer(page, MARKDOWN);
@@ -74,12 +74,12 @@ describe.skipIf(!hasBrowser)('the look of the page', () => {
     }
   });
 
-  it('follows the system to dark, and the person to light, also over a reload', async () => {
+  it('follows the dark theme of the system, and keeps an explicit choice over a reload', async () => {
     const page = await stage.open({ isDark: true });
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const dark = await background();
     await page.getByLabel('More').click();
-    await page.getByRole('button', { name: 'Dark or light' }).click();
+    await page.getByRole('button', { name: 'Toggle dark mode' }).click();
     const light = await background();
     expect(light).toBe('rgb(255, 255, 255)');
     expect(dark).not.toBe(light);
@@ -115,7 +115,7 @@ describe.skipIf(!hasBrowser)('the look of the page', () => {
     await page.keyboard.press('Escape');
     await page.locator('main').focus();
     await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
     await page.keyboard.press('Escape');
     await page.keyboard.press('Alt+KeyN');
     await page.getByText('runs on this machine').waitFor();

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { encodeWav } from '../../page/src/media/wav.js';
 import { hasBrowser, lastAnswer, say, stagePage, textOf, withSettings } from './open-page.js';
 
-/** A picture that the browser draws, as a file that is dropped on the page. */
+/** A picture drawn by the browser, as a file dropped on the page. */
 async function dropPicture(page: Page, width: number, height: number): Promise<void> {
   const transfer = await page.evaluateHandle(
     async ([wide, high]) => {
@@ -25,7 +25,7 @@ async function dropPicture(page: Page, width: number, height: number): Promise<v
   await page.dispatchEvent('.page', 'drop', { dataTransfer: transfer });
 }
 
-/** A moving square, recorded by the browser, as a file that is pasted. */
+/** A moving square recorded by the browser, as a pasted file. */
 async function pasteVideo(page: Page): Promise<void> {
   await page.evaluate(async () => {
     const canvas = document.createElement('canvas');
@@ -58,27 +58,28 @@ async function pasteVideo(page: Page): Promise<void> {
   });
 }
 
-/** A second of a tone, as a WAV file. */
+/** A tone as a WAV file. */
 function tone(seconds: number): Buffer {
   const samples = Float32Array.from({ length: 16_000 * seconds }, (_, index) => 0.5 * Math.sin(index / 5));
   return Buffer.from(encodeWav(samples));
 }
 
-/** What the model says is not the point here: a few words are enough. */
+/** The content of answers does not matter here: a few words are enough. */
 function briefly(page: Page): Promise<void> {
-  return withSettings(page, () => page.getByLabel(/Longest answer/).fill('8'));
+  return withSettings(page, () => page.getByLabel(/Maximum answer length/).fill('8'));
 }
 
 describe.skipIf(!hasBrowser)('media', () => {
   const stage = stagePage();
 
-  it('counts the tokens of a picture before it is sent, by budget, and answers about it', async () => {
+  it('counts the tokens of a picture before it is sent, depending on the budget, and answers about it', async () => {
     const page = await stage.open();
     await briefly(page);
     await dropPicture(page, 480, 240);
     const attachment = page.locator('.composer .attachment');
     await attachment.getByRole('img', { name: 'half-red.png' }).waitFor();
-    // Blocks of 48 pixels, twice as many across as down: 11 by 5 of at most 70, 23 by 11 of at most 280, and two delimiters.
+    // Blocks of 48 pixels, twice as many across as down: 11 by 5 of at most 70, 23 by 11 of at most 280, plus two
+    // delimiters.
     await page.getByLabel('Budget of half-red.png').selectOption('280');
     expect(await textOf(attachment)).toContain('480 × 240, 255 tokens');
     await page.getByLabel('Budget of half-red.png').selectOption('70');
@@ -87,7 +88,7 @@ describe.skipIf(!hasBrowser)('media', () => {
     await say(page, 'What is this?');
     expect(await lastAnswer(page)).not.toBe('');
     await page.locator('.question').getByRole('img', { name: 'half-red.png' }).waitFor();
-    // The prompt is the picture, and a little more.
+    // The prompt is the picture and a little more.
     const promptTokens = Number(/^\d+/.exec(await textOf(page.locator('.cost')))?.[0]);
     expect(promptTokens).toBeGreaterThan(57);
     expect(promptTokens).toBeLessThan(57 + 30);
@@ -99,7 +100,7 @@ describe.skipIf(!hasBrowser)('media', () => {
       .locator('#file-picker')
       .setInputFiles({ name: 'tone.wav', mimeType: 'audio/wav', buffer: tone(2) });
     await page.getByRole('img', { name: 'Waveform of tone.wav' }).waitFor();
-    // 25 a second, and two delimiters.
+    // 25 per second, plus two delimiters.
     expect(await textOf(page.locator('.composer .attachment'))).toContain('2.0 s, 52 tokens');
     await say(page, 'What do you hear?');
     await lastAnswer(page);
@@ -127,11 +128,11 @@ describe.skipIf(!hasBrowser)('media', () => {
     expect(await page.locator('.answer .error').count()).toBe(0);
   });
 
-  it('says what to do with a file that is nothing of all that', async () => {
+  it('says what to do with any other file', async () => {
     const page = await stage.open();
     const picker = page.locator('#file-picker');
     await picker.setInputFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('x') });
-    await page.getByText('notes.txt is no picture, sound or video').waitFor();
+    await page.getByText('notes.txt is not a picture, sound or video').waitFor();
     await picker.setInputFiles({ name: 'broken.png', mimeType: 'image/png', buffer: Buffer.from('x') });
     await page.getByText('The browser cannot read broken.png as a picture').waitFor();
   });

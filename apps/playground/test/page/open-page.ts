@@ -5,30 +5,30 @@ import { type RunningPlayground, startPlayground } from '../start-playground.js'
 
 const CHROMIUM = process.env.MARKBASE_CHROMIUM ?? '/usr/bin/chromium';
 
-/** True where the page can be tested. */
+/** True if the page can be tested. */
 export const hasBrowser = existsSync(CHROMIUM);
 
-/** A playground with the demo model and a browser, for all tests of a file. */
+/** A playground with the demo model and a browser, shared by the tests of a file. */
 export interface Stage {
-  /** A fresh visitor's page. What breaks the page's own rules on the way fails the test. */
+  /** A new visitor's page. Violations of the page's own rules fail the test. */
   open(options?: VisitorOptions): Promise<Page>;
   readonly address: string;
 }
 
-/** How a visitor comes. */
+/** Properties of the visitor's browser. */
 export interface VisitorOptions {
   readonly width?: number;
   readonly height?: number;
   readonly isDark?: boolean;
 }
 
-/** Starts the playground and the browser before the tests of a file, and ends both behind them. */
+/** Starts the playground and the browser before the tests of a file, and ends both after them. */
 export function stagePage(): Stage {
   let playground: RunningPlayground | undefined;
   let browser: Browser;
   beforeAll(async () => {
     playground = await startPlayground();
-    // Without a sandbox for its processes, which containers do not allow; with sound and camera that are made up.
+    // Without a process sandbox, which containers do not allow; with simulated microphone and camera.
     const args = [
       '--no-sandbox',
       '--headless',
@@ -55,7 +55,7 @@ export function stagePage(): Stage {
       const page = await context.newPage();
       const faults: string[] = [];
       page.on('console', (message) => {
-        // A refusal that a test provokes is no fault of the page.
+        // A refusal that a test provokes is not a fault of the page.
         if (message.type() === 'error' && !/status of 400/.test(message.text())) faults.push(message.text());
       });
       page.on('pageerror', (error) => faults.push(String(error)));
@@ -89,7 +89,7 @@ export async function lastAnswer(page: Page): Promise<string> {
   return textOf(answer.locator('.markdown').last());
 }
 
-/** The text of what a locator finds. */
+/** The text of the element that a locator finds. */
 export async function textOf(locator: Locator): Promise<string> {
   return ((await locator.textContent()) ?? '').trim();
 }
@@ -101,7 +101,7 @@ export async function withSettings(page: Page, change: () => Promise<void>): Pro
   await page.getByRole('button', { name: 'Close Settings' }).click();
 }
 
-/** The likeliest token always, so that answers can be compared. */
+/** Always picks the likeliest token, so that answers can be compared. */
 export function greedily(page: Page): Promise<void> {
   return withSettings(page, () => page.getByLabel('Temperature').fill('0'));
 }

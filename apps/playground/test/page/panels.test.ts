@@ -7,7 +7,7 @@ const MODEL_WITH_EXPERTS = `${DEMO_MODEL}-moe`;
 describe.skipIf(!hasBrowser)('the panels', () => {
   const stage = stagePage();
 
-  it('say whether a model fits, load it, and say what is wrong with another', async () => {
+  it('report whether a model fits, load it, and report what is wrong with another', async () => {
     const page = await stage.open();
     await page.getByRole('button', { name: /^Model: / }).click();
     const folder = page.getByLabel('Folder, or org/name on the hub');
@@ -28,7 +28,7 @@ describe.skipIf(!hasBrowser)('the panels', () => {
     expect(await lastAnswer(page)).toContain('121');
   });
 
-  it('find checkpoints by looking into folders', async () => {
+  it('find checkpoints by browsing folders', async () => {
     const page = await stage.open();
     await page.getByRole('button', { name: /^Model: / }).click();
     await page.getByRole('button', { name: 'Browse folders' }).click();

@@ -2,11 +2,11 @@ import { request } from './request.js';
 import { errorOf, RequestError } from './request-error.js';
 import { serverSentEvents } from './server-sent-events.js';
 
-/** What happens while the model answers. */
+/** An event while the model answers. */
 export type ChatEvent =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'reasoning'; readonly text: string }
-  /** A piece of a call: the first of each index has id and name. */
+  /** A piece of a tool call; the first piece of each index has id and name. */
   | {
       readonly type: 'tool';
       readonly index: number;
@@ -22,7 +22,7 @@ export type ChatEvent =
       readonly completionTokens: number;
     };
 
-/** The fields of a chunk that the page reads. */
+/** The fields of a chunk that the page uses. */
 interface Chunk {
   readonly error?: unknown;
   readonly choices?: readonly {
@@ -45,10 +45,10 @@ interface Chunk {
 }
 
 /**
- * Asks `/v1/chat/completions` for a streamed answer.
+ * Requests a streamed answer from `/v1/chat/completions`.
  *
  * @param body the request; `stream` and `stream_options` are added
- * @throws RequestError when the server refuses, or fails on the way; the signal's reason when aborted
+ * @throws RequestError if the server refuses or fails during the answer; the signal's reason when aborted
  */
 export async function* chatStream(
   body: Readonly<Record<string, unknown>>,
@@ -74,7 +74,7 @@ export async function* chatStream(
     yield* chunkEvents(chunk);
   }
   signal.throwIfAborted();
-  if (!isComplete) throw new RequestError('the stream ended in the middle of the answer', { status: 0 });
+  if (!isComplete) throw new RequestError('the connection ended in the middle of the answer', { status: 0 });
 }
 
 function* chunkEvents({ choices = [], usage }: Chunk): Generator<ChatEvent> {

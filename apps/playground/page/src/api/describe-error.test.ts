@@ -3,11 +3,11 @@ import { describeError } from './describe-error.js';
 import { errorOf, RequestError } from './request-error.js';
 
 it.each([
-  [0, null, null, /does not answer. Check that `markbase playground` still runs/],
+  [0, null, null, /is not responding. Check that `markbase playground` is still running/],
   [400, 'context_length_exceeded', null, /^No room. Start a new chat/],
   [400, null, null, /^No room.$/],
   [401, null, null, /Enter it under Settings/],
-  [403, null, null, /address that the server printed/],
+  [403, null, null, /address printed by the server/],
   [404, null, null, /Load a model in the Model panel/],
   [413, null, null, /fewer or smaller files/],
   [429, null, '7', /Send again in 7 seconds/],
@@ -18,12 +18,12 @@ it.each([
   expect(describeError(new RequestError('No room', { status, code, retryAfter }))).toMatch(expected);
 });
 
-it('admits faults of its own', () => {
-  expect(describeError(new TypeError('x is undefined'))).toMatch(/ran into a fault: x is undefined. Reload/);
+it('reports bugs in the page', () => {
+  expect(describeError(new TypeError('x is undefined'))).toMatch(/has a bug: x is undefined. Reload/);
   expect(describeError('odd')).toMatch(/odd/);
 });
 
-it('finds the words of the server in what it sends', () => {
+it('extracts the message of the server from its response', () => {
   expect(errorOf('{"error": {"message": "No room", "code": "full"}}')).toEqual({
     message: 'No room',
     code: 'full',

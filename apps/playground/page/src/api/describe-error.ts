@@ -1,23 +1,23 @@
 import { RequestError } from './request-error.js';
 
-/** What went wrong and what to do about it, in sentences for a person. */
+/** Describes an error and what to do about it, in sentences for the user. */
 export function describeError(error: unknown): string {
   if (!(error instanceof RequestError)) {
     const text = error instanceof Error ? error.message : String(error);
-    return `The page ran into a fault: ${sentence(text)} Reload the page; your conversation is kept.`;
+    return `The page has a bug: ${sentence(text)} Reload the page; your conversation is kept.`;
   }
   const said = sentence(error.message);
   if (error.status === 0) {
-    return 'The server does not answer. Check that `markbase playground` still runs, then send again.';
+    return 'The server is not responding. Check that `markbase playground` is still running, then send again.';
   }
   if (error.code === 'context_length_exceeded') {
-    return `${said} Start a new chat, take pictures out, or load the model with a longer context.`;
+    return `${said} Start a new chat, remove pictures, or load the model with a longer context.`;
   }
   switch (error.status) {
     case 401:
-      return 'The server asks for an API key. Enter it under Settings, then send again.';
+      return 'The server requires an API key. Enter it under Settings, then send again.';
     case 403:
-      return `${said} Open the page at the address that the server printed.`;
+      return `${said} Open the page at the address printed by the server.`;
     case 404:
       return `${said} Load a model in the Model panel.`;
     case 413:
@@ -27,7 +27,7 @@ export function describeError(error: unknown): string {
       return `The server is busy. Send again ${wait(error.retryAfterSeconds)}.`;
     default:
       return error.status >= 500
-        ? `The server failed: ${said} Send again; if it fails again, the server's own output says more.`
+        ? `The server failed: ${said} Send again; if that fails too, see the output of the server.`
         : said;
   }
 }
@@ -38,6 +38,6 @@ function wait(seconds: number | null): string {
 }
 
 function sentence(text: string): string {
-  const trimmed = text.trim() || 'It did not say why';
+  const trimmed = text.trim() || 'It gave no reason';
   return /[.!?]$/.test(trimmed) ? trimmed : `${trimmed}.`;
 }

@@ -4,24 +4,24 @@ import { serverSentEvents } from './server-sent-events.js';
 
 const BASE = '/playground/api/';
 
-/** An event of the playground's API with its data parsed. */
+/** An event of the playground's API with parsed data. */
 export interface ApiEvent {
   readonly event: string;
   readonly data: unknown;
 }
 
-/** Asks for JSON. @throws RequestError */
+/** Gets JSON. @throws RequestError */
 export async function getJson<Value>(path: string, signal?: AbortSignal): Promise<Value> {
   const response = await request(BASE + path, { signal: signal ?? null });
   return (await response.json()) as Value;
 }
 
-/** Sends JSON and gets JSON. @throws RequestError */
+/** Sends JSON and receives JSON. @throws RequestError */
 export async function postJson<Value>(path: string, body: unknown, signal?: AbortSignal): Promise<Value> {
   return (await (await post(path, body, signal)).json()) as Value;
 }
 
-/** Sends JSON and gets events; an `error` event is thrown. @throws RequestError */
+/** Sends JSON and receives events; an `error` event is thrown. @throws RequestError */
 export async function* postEvents(
   path: string,
   body: unknown,
@@ -30,7 +30,7 @@ export async function* postEvents(
   yield* eventsOf(await post(path, body, signal));
 }
 
-/** Listens to events; an `error` event is thrown. @throws RequestError */
+/** Receives events; an `error` event is thrown. @throws RequestError */
 export async function* getEvents(path: string, signal: AbortSignal): AsyncGenerator<ApiEvent> {
   yield* eventsOf(await request(BASE + path, { signal }));
 }

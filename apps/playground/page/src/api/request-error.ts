@@ -1,10 +1,10 @@
-/** A request that the server refused, or that never reached it. */
+/** A request that the server refused or that did not reach it. */
 export class RequestError extends Error {
-  /** HTTP status; 0 = no answer. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number;
-  /** The server's name for the fault; null = none. */
+  /** The server's error code, or null. */
   readonly code: string | null;
-  /** Seconds after which the server wants to be asked again; null = it did not say. */
+  /** Seconds after which to retry; null if the server did not say. */
   readonly retryAfterSeconds: number | null;
 
   constructor(message: string, fields: { status: number; code?: string | null; retryAfter?: string | null }) {
@@ -17,7 +17,7 @@ export class RequestError extends Error {
   }
 }
 
-/** The fields of an error body in OpenAI's form; of anything else, its text. */
+/** The fields of an error body in OpenAI's format; for any other body, its text. */
 export function errorOf(text: string): { message: string; code: string | null } {
   try {
     const { error } = JSON.parse(text) as { error?: { message?: unknown; code?: unknown } };
@@ -25,7 +25,7 @@ export function errorOf(text: string): { message: string; code: string | null } 
       return { message: error.message, code: typeof error.code === 'string' ? error.code : null };
     }
   } catch {
-    // Not JSON: the text itself is all there is.
+    // Not JSON: use the text.
   }
   return { message: text.slice(0, 500), code: null };
 }

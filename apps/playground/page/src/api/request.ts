@@ -2,9 +2,9 @@ import { settings } from '../settings/settings.js';
 import { errorOf, RequestError } from './request-error.js';
 
 /**
- * `fetch` with the API key of the settings, which rejects for every answer but 2xx.
+ * `fetch` with the API key from the settings; rejects unless the status is 2xx.
  *
- * @throws RequestError, with the server's own words where it gave any; the signal's reason when aborted
+ * @throws RequestError, with the server's message if there is one; the signal's reason when aborted
  */
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
   const { apiKey } = settings.value;

@@ -16,7 +16,7 @@ async function read(text: string, pieceBytes: number): Promise<ServerSentEvent[]
   return events;
 }
 
-it('reads events in pieces of any size, with comments, names, joined lines and every line end', async () => {
+it('reads events in pieces of any size, with comments, names, joined lines and all kinds of line breaks', async () => {
   const text =
     ': keep-alive\n\ndata: {"a": "é"}\n\nevent: error\r\ndata: one\r\ndata:two\r\n\r\nid: 7\n\ndata: [DONE]';
   const expected = [

@@ -1,12 +1,12 @@
 /** One event of a stream. */
 export interface ServerSentEvent {
-  /** 'message' unless the server named it. */
+  /** 'message' unless the server names it. */
   readonly event: string;
   readonly data: string;
 }
 
 /**
- * Reads `text/event-stream`: events end at an empty line, comments are skipped, several data lines are joined.
+ * Reads `text/event-stream`: events end at an empty line, comments are skipped, multiple data lines are joined.
  *
  * @param body bytes in pieces of any size
  */

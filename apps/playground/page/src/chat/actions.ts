@@ -12,9 +12,9 @@ import { attachments, readingCount } from '../media/attachments.js';
 import { loadedModel } from '../model/model-state.js';
 import { answer, isAnswering, stopAnswer } from './answering.js';
 
-/** What is written but not sent. */
+/** Text that has been written but not sent. */
 export const draft = signal('');
-/** The message that is being edited; null = none. */
+/** The message being edited; null if none. */
 export const editedId = signal<string | null>(null);
 
 /** Sends the draft with its attachments. */
@@ -28,25 +28,25 @@ export function send(): void {
   attachments.value = [];
 }
 
-/** Says something else in the place of a message; the old one stays as another branch. */
+/** Replaces a message; the old one stays as another branch. */
 export function saveEdit(message: UserMessage, text: string): void {
   editedId.value = null;
   if (isAnswering.value || (text.trim() === '' && message.attachments.length === 0)) return;
   say({ ...message, id: newMessageId(), text: text.trim() });
 }
 
-/** Edits what was said last. */
+/** Edits the user's last message. */
 export function editLast(): void {
   if (isAnswering.value) return;
   editedId.value = pathOf(conversation.value).findLast(({ role }) => role === 'user')?.id ?? null;
 }
 
-/** Lets the model answer a message once more; the old answer stays as another branch. */
+/** Lets the model answer a message again; the old answer stays as another branch. */
 export function regenerate(parentId: string): void {
   void answer(parentId);
 }
 
-/** Begins with an empty conversation. */
+/** Starts an empty conversation. */
 export function newChat(): void {
   stopAnswer();
   conversation.value = emptyConversation(conversation.value.systemPrompt);

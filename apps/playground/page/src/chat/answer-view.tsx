@@ -8,13 +8,13 @@ import { BranchSwitch } from './branch-switch.js';
 import { CopyButton } from './copy-button.js';
 import { ToolUseView } from './tool-use-view.js';
 
-/** What the model answered: reasoning folded, tools, text, and what it cost. */
+/** The model's answer: folded reasoning, tools, text, and statistics. */
 export function AnswerView({ message }: { readonly message: AssistantMessage }) {
   const isStreaming = message.status === 'streaming';
   return (
     <article class="message answer" aria-label="Model" aria-busy={isStreaming}>
       {message.rounds.map((round, index) => (
-        // Rounds are only ever added at the end.
+        // Rounds are only ever appended.
         <RoundView
           key={index}
           round={round}
@@ -23,7 +23,7 @@ export function AnswerView({ message }: { readonly message: AssistantMessage }) 
       ))}
       {message.status === 'stopped' && <p class="hint">Stopped.</p>}
       {message.status === 'length' && (
-        <p class="hint">The answer reached its longest length. Allow a longer one under Settings.</p>
+        <p class="hint">The answer reached its maximum length. You can raise it under Settings.</p>
       )}
       {message.error && (
         <p class="error" role="alert">
@@ -74,9 +74,9 @@ function Cost({ message: { statistics } }: { readonly message: AssistantMessage 
   const { decodePerSecond } = ratesOf(statistics);
   return (
     <span class="hint cost">
-      {statistics.promptTokens} → {statistics.completionTokens} tokens, first after{' '}
+      {statistics.promptTokens} → {statistics.completionTokens} tokens, first token after{' '}
       {formatDuration(statistics.firstTokenMs)}
-      {decodePerSecond !== null && `, ${decodePerSecond.toFixed(0)} a second`}
+      {decodePerSecond !== null && `, ${decodePerSecond.toFixed(0)} tokens/s`}
     </span>
   );
 }

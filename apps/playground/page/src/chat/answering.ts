@@ -17,22 +17,22 @@ import { runTool } from '../tools/demo-tools.js';
 import { chatRequest } from './chat-request.js';
 import { EMPTY_ROUND, grownRound } from './round.js';
 
-/** A model that calls tools for ever is stopped here. */
+/** Stops a model that keeps calling tools. */
 const MOST_ROUNDS = 6;
 
-/** True while an answer comes in. */
+/** True while an answer arrives. */
 export const isAnswering = signal(false);
-/** What a screen reader says about the answer. */
+/** Announcement for screen readers about the answer. */
 export const announcement = signal('');
 
 let current: AbortController | null = null;
 
-/** Stops the answer that comes in; what is there of it stays. */
+/** Stops the current answer; what has arrived stays. */
 export function stopAnswer(): void {
   current?.abort();
 }
 
-/** Lets the model answer the message `parentId`, as one more version of its answer. */
+/** Lets the model answer the message `parentId`, adding another version of its answer. */
 export async function answer(parentId: string): Promise<void> {
   if (current) return;
   const controller = new AbortController();
@@ -63,7 +63,7 @@ export async function answer(parentId: string): Promise<void> {
   }
 }
 
-/** Asks, runs the tools that the model calls, and asks again, until it answers in words. */
+/** Asks the model, runs the tools that it calls, and asks again until it answers with text. */
 async function runRounds(id: string, abort: AbortSignal): Promise<string> {
   const rounds: Round[] = [];
   for (;;) {
@@ -95,12 +95,12 @@ async function runRound(id: string, earlier: readonly Round[], abort: AbortSigna
       else {
         firstTokenMs ??= performance.now() - startedAt;
         round = grownRound(round, event);
-        // At most one drawing a frame, however fast tokens come.
+        // Draw at most once per frame, however fast tokens arrive.
         frame ??= requestAnimationFrame(draw);
       }
     }
   } finally {
-    // A frame that comes later would undo what the tools add.
+    // A pending frame would overwrite the results of tools.
     if (frame !== null) cancelAnimationFrame(frame);
     draw();
   }

@@ -2,7 +2,7 @@ import { select, siblingsOf } from '../conversation/conversation.js';
 import { conversation } from '../conversation/current.js';
 import { isAnswering } from './answering.js';
 
-/** Goes through the versions of a message; nothing where there is one alone. */
+/** Switches between the versions of a message; hidden if there is only one. */
 export function BranchSwitch({ id }: { readonly id: string }) {
   const versions = siblingsOf(conversation.value, id);
   if (versions.length < 2) return null;

@@ -24,14 +24,14 @@ const asked: Conversation = append(emptyConversation(), {
   attachments: [],
 });
 
-it('says nothing that was not set', () => {
+it('sends only what was set', () => {
   expect(chatRequest(asked, 'a', 'demo', SETTINGS)).toEqual({
     model: 'demo',
     messages: [{ role: 'user', content: 'Is it cold in Paris?' }],
   });
 });
 
-it('puts settings, the system prompt and tools where the API has them', () => {
+it('puts settings, the system prompt and tools into the fields of the API', () => {
   const settings = { ...SETTINGS, temperature: 0, maxTokens: 9, stop: 'END\n\n.', tools: true };
   expect(chatRequest({ ...asked, systemPrompt: 'Be brief.' }, 'a', 'demo', settings)).toMatchObject({
     messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user' }],
@@ -42,7 +42,7 @@ it('puts settings, the system prompt and tools where the API has them', () => {
   });
 });
 
-it('gives back calls with their results, and leaves out a call that was stopped', () => {
+it('sends calls with their results, and omits a call that was stopped', () => {
   const use = { id: 'c1', name: 'get_weather', arguments: '{"city":"Paris"}', result: '{"temperature":3}' };
   const answered = append(asked, {
     role: 'assistant',
@@ -71,7 +71,7 @@ it('gives back calls with their results, and leaves out a call that was stopped'
   ]);
 });
 
-it('sends media before the text, a video as timed frames', () => {
+it('sends media before the text, and a video as timed frames', () => {
   const frame = (timestampSeconds: number) => ({
     url: `data:image/jpeg;base64,${timestampSeconds}`,
     timestampSeconds,

@@ -9,11 +9,11 @@ import { FRAME_BUDGET } from '../media/token-count.js';
 import type { Settings } from '../settings/settings.js';
 import { toolDefinitions } from '../tools/demo-tools.js';
 
-/** A message in the form of the API. */
+/** A message in the format of the API. */
 export type ApiMessage = Readonly<Record<string, unknown>>;
 
 /**
- * The request for the next answer of a conversation.
+ * The request for the next answer in a conversation.
  *
  * @param lastId the last message that the model sees
  */
@@ -42,7 +42,7 @@ export function chatRequest(
   };
 }
 
-/** A conversation up to `lastId` in the form of the API. */
+/** A conversation up to `lastId` in the format of the API. */
 export function apiMessages(conversation: Conversation, lastId: string): ApiMessage[] {
   const { systemPrompt } = conversation;
   const system: ApiMessage[] = systemPrompt.trim() === '' ? [] : [{ role: 'system', content: systemPrompt }];
@@ -57,10 +57,10 @@ function messageParts(message: Message): ApiMessage[] {
   return [{ role: 'user', content: [...attachments.flatMap(attachmentParts), ...textPart] }];
 }
 
-/** Each round of an answer is a message, and so is each result of a tool. */
+/** Each round of an answer and each tool result is a separate message. */
 function answerMessages({ rounds }: AssistantMessage): ApiMessage[] {
   return rounds.flatMap(({ text, toolUses }): ApiMessage[] => {
-    // A call whose result is missing was stopped: the model must not see half of it.
+    // A call without a result was stopped: the model must not see it.
     const finished = toolUses.filter(({ result }) => result !== null);
     if (finished.length === 0) return text === '' ? [] : [{ role: 'assistant', content: text }];
     const calls = finished.map(({ id, name, arguments: args }) => ({
@@ -82,7 +82,7 @@ function attachmentParts(attachment: Attachment): unknown[] {
     case 'audio':
       return [{ type: 'input_audio', input_audio: { data: attachment.wav, format: 'wav' } }];
     case 'video':
-      // What a video is to the model: frames, each behind the time at which it was shown.
+      // The model sees a video as frames, each after its timestamp.
       return attachment.frames.flatMap(({ url, timestampSeconds }) => [
         { type: 'text', text: `${clock(timestampSeconds)} ` },
         imagePart(url, FRAME_BUDGET),
@@ -94,7 +94,7 @@ function imagePart(url: string, budget: number) {
   return { type: 'image_url', image_url: { url, max_soft_tokens: budget } };
 }
 
-/** MM:SS, cut. */
+/** MM:SS, rounded down. */
 function clock(seconds: number): string {
   const digits = (value: number) => String(Math.floor(value)).padStart(2, '0');
   return `${digits(seconds / 60)}:${digits(seconds % 60)}`;

@@ -8,7 +8,7 @@ import { isAnswering, stopAnswer } from './answering.js';
 
 const TALLEST = 240;
 
-/** Where a person writes: text, files, the microphone, send and stop. */
+/** The message form: text, files, microphone, send and stop. */
 export function Composer() {
   const area = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
@@ -20,7 +20,7 @@ export function Composer() {
   useEffect(() => area.current?.focus(), []);
   const { media } = loadedModel.value ?? {};
   const onKeyDown = (event: KeyboardEvent) => {
-    // An input method uses Enter to choose a word.
+    // Input methods use Enter to confirm a word.
     if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
       send();

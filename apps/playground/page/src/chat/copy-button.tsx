@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { copyText } from '../shell/clipboard.js';
 
-/** Copies text and says so. */
+/** Copies text and shows that it did. */
 export function CopyButton({ text }: { readonly text: () => string }) {
   const label = useSignal('Copy');
   const copy = async () => {

@@ -6,7 +6,7 @@ import { isAnswering } from './answering.js';
 import { BranchSwitch } from './branch-switch.js';
 import { CopyButton } from './copy-button.js';
 
-/** What a person said, and how to change it. */
+/** The user's message, and how to edit it. */
 export function QuestionView({ message }: { readonly message: UserMessage }) {
   return (
     <article class="message question" aria-label="You">

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { ChatEvent } from '../api/chat-stream.js';
 import { EMPTY_ROUND, grownRound } from './round.js';
 
-it('gathers text, reasoning and pieces of calls', () => {
+it('collects text, reasoning and pieces of calls', () => {
   const call = (index: number, args: string, name = '') =>
     ({ type: 'tool', index, id: name && `c${index}`, name, arguments: args }) as const;
   const events: Extract<ChatEvent, { type: 'text' | 'reasoning' | 'tool' }>[] = [

@@ -1,10 +1,10 @@
 import type { ChatEvent } from '../api/chat-stream.js';
 import type { Round, ToolUse } from '../conversation/conversation.js';
 
-/** A round in which nothing was said yet. */
+/** A round without content. */
 export const EMPTY_ROUND: Round = { reasoning: '', text: '', toolUses: [] };
 
-/** A round with what an event adds to it. */
+/** A round extended by an event. */
 export function grownRound(
   round: Round,
   event: Extract<ChatEvent, { type: 'text' | 'reasoning' | 'tool' }>,

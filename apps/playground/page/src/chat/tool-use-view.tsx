@@ -1,6 +1,6 @@
 import type { ToolUse } from '../conversation/conversation.js';
 
-/** A call of a tool, folded: its name and arguments, and its result. */
+/** A tool call with its name, arguments and result; can be folded. */
 export function ToolUseView({ use }: { readonly use: ToolUse }) {
   return (
     <details class="tool" open>
@@ -26,7 +26,7 @@ export function ToolUseView({ use }: { readonly use: ToolUse }) {
   );
 }
 
-/** JSON with room to breathe; half-written JSON as it is. */
+/** Indented JSON; incomplete JSON unchanged. */
 function pretty(json: string): string {
   try {
     return JSON.stringify(JSON.parse(json), null, 2);

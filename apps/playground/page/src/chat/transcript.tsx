@@ -8,7 +8,7 @@ import { AnswerView } from './answer-view.js';
 import { announcement } from './answering.js';
 import { QuestionView } from './question-view.js';
 
-/** So close to the end, new text keeps the end in view. */
+/** Within this distance of the end, new text keeps the end in view. */
 const NEAR_END_PIXELS = 80;
 
 /** The conversation, from the first message to the last. */
@@ -24,7 +24,7 @@ export function Transcript() {
     <main
       ref={place}
       class="transcript"
-      // A region that scrolls must be within reach of the keyboard.
+      // A scrollable region must be reachable with the keyboard.
       // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
       tabIndex={0}
       aria-label="Conversation"
@@ -61,7 +61,7 @@ function Welcome() {
     <section class="welcome">
       <h1>MarkBase playground</h1>
       {model ? (
-        <p>{model.id} runs on this machine. Nothing that you write or attach leaves it.</p>
+        <p>{model.id} runs on this machine. What you write or attach never leaves it.</p>
       ) : (
         <p>
           No model is loaded.{' '}

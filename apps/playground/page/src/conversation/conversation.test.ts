@@ -30,7 +30,7 @@ const answer = (id: string, parentId: string, text = id): AssistantMessage => ({
 });
 const ids = (messages: readonly { id: string }[]) => messages.map(({ id }) => id);
 
-it('keeps every branch, and shows the one that was chosen last at each message', () => {
+it('keeps every branch, and shows the last selected one at each message', () => {
   let tree = append(append(emptyConversation(), ask('a')), answer('a1', 'a'));
   tree = append(append(tree, ask('b', 'a1')), answer('b1', 'b'));
   expect(ids(pathOf(tree))).toEqual(['a', 'a1', 'b', 'b1']);
@@ -45,7 +45,7 @@ it('keeps every branch, and shows the one that was chosen last at each message',
   expect(ids(siblingsOf(tree, 'a'))).toEqual(['a', 'c']);
 });
 
-it('changes answers alone, and ignores what it does not know', () => {
+it('changes only answers, and ignores unknown ids', () => {
   const tree = append(append(emptyConversation('Be brief.'), ask('a')), answer('a1', 'a'));
   const stopped = updateAnswer(tree, 'a1', (message) => ({ ...message, status: 'stopped' }));
   expect(stopped.messages.a1).toMatchObject({ status: 'stopped' });
@@ -54,7 +54,7 @@ it('changes answers alone, and ignores what it does not know', () => {
   expect(select(tree, 'nothing')).toBe(tree);
 });
 
-it('joins the texts between tool calls', () => {
+it('joins the text between tool calls', () => {
   const message = answer('x', 'a');
   const rounds = ['Let me look.', '', 'It is sunny.'].map((text) => ({ reasoning: '', text, toolUses: [] }));
   expect(answerText({ ...message, rounds })).toBe('Let me look.\n\nIt is sunny.');

@@ -1,6 +1,6 @@
 import type { Attachment } from '../media/attachment.js';
 
-/** A call of a tool, and what came of it. */
+/** A tool call and its result. */
 export interface ToolUse {
   readonly id: string;
   readonly name: string;
@@ -10,14 +10,14 @@ export interface ToolUse {
   readonly result: string | null;
 }
 
-/** What the model said up to the end of its answer, or up to the result of a tool. */
+/** The model's output up to the end of its answer or up to a tool result. */
 export interface Round {
   readonly reasoning: string;
   readonly text: string;
   readonly toolUses: readonly ToolUse[];
 }
 
-/** What an answer cost. Times are measured in the page, from sending the request. */
+/** Statistics of an answer. Times are measured in the page, from sending the request. */
 export interface AnswerStatistics {
   readonly promptTokens: number;
   readonly cachedTokens: number;
@@ -26,56 +26,56 @@ export interface AnswerStatistics {
   readonly totalMs: number;
 }
 
-/** What a person said. */
+/** A message of the user. */
 export interface UserMessage {
   readonly role: 'user';
   readonly id: string;
-  /** The message that this one follows; ROOT = none. */
+  /** The message that this one follows; ROOT if none. */
   readonly parentId: string;
   readonly text: string;
   readonly attachments: readonly Attachment[];
 }
 
-/** What the model answered. */
+/** An answer of the model. */
 export interface AssistantMessage {
   readonly role: 'assistant';
   readonly id: string;
   readonly parentId: string;
   readonly rounds: readonly Round[];
   readonly status: 'streaming' | 'done' | 'length' | 'stopped' | 'failed';
-  /** What went wrong and what to do; null unless failed. */
+  /** What went wrong and what to do about it; null unless failed. */
   readonly error: string | null;
   readonly statistics: AnswerStatistics | null;
 }
 
-/** A message of either side. */
+/** A message of the user or the model. */
 export type Message = UserMessage | AssistantMessage;
 
 /**
- * A tree of messages. Editing a message or asking again adds a sibling, so nothing is ever lost; `selected` says, for
- * each parent, which of its children the person is looking at.
+ * A tree of messages. Editing a message or asking again adds a sibling, so that nothing is lost. For each parent,
+ * `selected` holds the child that is shown.
  */
 export interface Conversation {
   readonly systemPrompt: string;
-  /** By id, the oldest first. */
+  /** By id, oldest first. */
   readonly messages: Readonly<Record<string, Message>>;
   readonly selected: Readonly<Record<string, string>>;
 }
 
-/** Parent of first messages. */
+/** Parent of the first messages. */
 export const ROOT = 'root';
 
-/** A conversation in which nobody has said anything. */
+/** A conversation without messages. */
 export function emptyConversation(systemPrompt = ''): Conversation {
   return { systemPrompt, messages: {}, selected: {} };
 }
 
-/** An id that no other message has. */
+/** A unique message id. */
 export function newMessageId(): string {
   return `m-${crypto.randomUUID()}`;
 }
 
-/** Adds a message and looks at it. */
+/** Adds a message and selects it. */
 export function append(conversation: Conversation, message: Message): Conversation {
   return {
     ...conversation,
@@ -84,7 +84,7 @@ export function append(conversation: Conversation, message: Message): Conversati
   };
 }
 
-/** Changes the answer `id`; a conversation without it stays as it is. */
+/** Changes the answer `id`; a conversation without it is returned unchanged. */
 export function updateAnswer(
   conversation: Conversation,
   id: string,
@@ -95,14 +95,14 @@ export function updateAnswer(
   return { ...conversation, messages: { ...conversation.messages, [id]: change(message) } };
 }
 
-/** Looks at another branch: the one that `id` begins. */
+/** Switches to the branch that starts with `id`. */
 export function select(conversation: Conversation, id: string): Conversation {
   const message = conversation.messages[id];
   if (!message) return conversation;
   return { ...conversation, selected: { ...conversation.selected, [message.parentId]: id } };
 }
 
-/** The messages that the person is looking at, from the first to the last, or to `lastId`. */
+/** The messages shown, from the first to the last or to `lastId`. */
 export function pathOf({ messages, selected }: Conversation, lastId?: string): Message[] {
   const path: Message[] = [];
   let id = selected[ROOT];
@@ -116,13 +116,13 @@ export function pathOf({ messages, selected }: Conversation, lastId?: string): M
   return path;
 }
 
-/** The versions of a message, itself among them, the oldest first. */
+/** All versions of a message, including itself, oldest first. */
 export function siblingsOf({ messages }: Conversation, id: string): Message[] {
   const parentId = messages[id]?.parentId;
   return Object.values(messages).filter((message) => message.parentId === parentId);
 }
 
-/** All text of an answer, without reasoning and tools. */
+/** The complete text of an answer, without reasoning and tools. */
 export function answerText(message: AssistantMessage): string {
   return message.rounds
     .map(({ text }) => text)

@@ -2,14 +2,14 @@ import { signal } from '@preact/signals';
 import { type Conversation, emptyConversation, pathOf } from './conversation.js';
 import { keepConversation, keptConversation } from './keep.js';
 
-/** The conversation on the screen. */
+/** The conversation shown. */
 export const conversation = signal<Conversation>(emptyConversation());
 
 let isKept = false;
 let timer: ReturnType<typeof setTimeout> | undefined;
 const KEEP_AFTER_MS = 400;
 
-/** Brings back what this browser kept, and keeps every change from now on. */
+/** Restores the conversation stored in this browser, and stores every change from now on. */
 export async function restoreConversation(): Promise<void> {
   const kept = await keptConversation();
   if (kept && pathOf(conversation.value).length === 0) conversation.value = kept;
@@ -24,6 +24,6 @@ export async function restoreConversation(): Promise<void> {
     clearTimeout(timer);
     timer = setTimeout(keepNow, KEEP_AFTER_MS);
   });
-  // Whoever closes the page in the middle of a pause loses nothing either.
+  // Closing the page before the timer fires must not lose anything either.
   addEventListener('pagehide', keepNow);
 }

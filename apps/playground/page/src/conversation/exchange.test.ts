@@ -47,11 +47,11 @@ const tree: Conversation = append(
   },
 );
 
-it('reads back what it wrote', () => {
+it('reads what it wrote', () => {
   expect(parseConversation(serializeConversation(tree))).toEqual(tree);
 });
 
-it('takes an answer that was coming in as stopped, and forgets choices that lead nowhere', () => {
+it('treats an unfinished answer as stopped, and drops invalid selections', () => {
   const streaming = {
     ...tree,
     messages: { ...tree.messages, b: { ...tree.messages.b!, status: 'streaming' } },
@@ -71,7 +71,7 @@ it.each([
   [serializeConversation(tree).replace('"version": 1', '"version": 9'), 'version is 9'],
   [serializeConversation(tree).replace('data:image/png', 'https://example.com/'), 'not part of the file'],
   [serializeConversation(tree).replace('"role": "user"', '"role": "root"'), 'role'],
-  [serializeConversation(tree).replace('"text": "What is this?"', '"text": 7'), 'text should be a text'],
+  [serializeConversation(tree).replace('"text": "What is this?"', '"text": 7'), 'text should be a string'],
 ])('refuses what it cannot show: %#', (text, message) => {
   expect(() => parseConversation(text)).toThrow(message);
 });

@@ -10,7 +10,7 @@ export function serializeConversation(conversation: Conversation): string {
 }
 
 /**
- * Reads what `serializeConversation` wrote. An answer that was coming in counts as stopped.
+ * Reads what `serializeConversation` wrote. An unfinished answer counts as stopped.
  *
  * @throws TypeError that says what is wrong with the file
  */
@@ -22,7 +22,7 @@ export function parseConversation(text: string): Conversation {
     throw new TypeError('it is not JSON');
   }
   const { format, version, systemPrompt, messages, selected } = record(file, 'the file');
-  if (format !== FORMAT) throw new TypeError('it is not a conversation that this page exported');
+  if (format !== FORMAT) throw new TypeError('it is not a conversation exported by this page');
   if (version !== VERSION) throw new TypeError(`its version is ${version}, expected ${VERSION}`);
   const entries = Object.entries(record(messages, 'messages'));
   const known = Object.fromEntries(entries.map(([id, value]) => [id, message(id, value)]));
@@ -43,7 +43,7 @@ function message(id: string, value: unknown): Message {
     const attachments = list(rest.attachments, 'attachments').map(attachment);
     return { ...base, role, text: string(rest.text, 'text'), attachments };
   }
-  if (role !== 'assistant') throw new TypeError(`message ${id} has the role ${String(role)}`);
+  if (role !== 'assistant') throw new TypeError(`message ${id} has the unknown role ${String(role)}`);
   const statuses = ['done', 'length', 'stopped', 'failed'] as const;
   return {
     ...base,
@@ -100,7 +100,8 @@ function attachment(value: unknown): Attachment {
     const sampleCount = number(fields.sampleCount, 'sampleCount');
     return { ...base, kind: 'audio', wav: string(fields.wav, 'wav'), sampleCount, peaks };
   }
-  if (fields.kind !== 'video') throw new TypeError(`an attachment is of the kind ${String(fields.kind)}`);
+  if (fields.kind !== 'video')
+    throw new TypeError(`an attachment has the unknown kind ${String(fields.kind)}`);
   const frames = list(fields.frames, 'frames').map((frame) => {
     const { url, timestampSeconds } = record(frame, 'a frame');
     return { url: dataUrl(url), timestampSeconds: number(timestampSeconds, 'timestampSeconds') };
@@ -108,7 +109,7 @@ function attachment(value: unknown): Attachment {
   return { ...base, ...size(), kind: 'video', seconds: number(fields.seconds, 'seconds'), frames };
 }
 
-/** A file must not make the page ask anybody for a picture. */
+/** An imported file must not make the page request pictures from elsewhere. */
 function dataUrl(value: unknown): string {
   const url = string(value, 'url');
   if (!url.startsWith('data:image/')) throw new TypeError('a picture is not part of the file');
@@ -128,7 +129,7 @@ function list(value: unknown, what: string): unknown[] {
 
 function string(value: unknown, what: string): string {
   if (typeof value === 'string') return value;
-  throw new TypeError(`${what} should be a text`);
+  throw new TypeError(`${what} should be a string`);
 }
 
 function number(value: unknown, what: string): number {

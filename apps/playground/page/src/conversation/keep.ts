@@ -5,14 +5,14 @@ const DATABASE = 'markbase';
 const STORE = 'conversations';
 const KEY = 'current';
 
-/** Keeps the conversation in this browser, pictures included, as far as it allows that. */
+/** Stores the conversation, pictures included, in this browser, if it allows that. */
 export async function keepConversation(conversation: Conversation): Promise<void> {
   await transaction('readwrite', (store) => store.put(serializeConversation(conversation), KEY)).catch(
     () => {},
   );
 }
 
-/** What `keepConversation` kept; null when there is nothing, or nothing that can be read. */
+/** The stored conversation; null if there is none or it cannot be read. */
 export async function keptConversation(): Promise<Conversation | null> {
   try {
     const text = await transaction<unknown>('readonly', (store) => store.get(KEY));

@@ -20,7 +20,7 @@ it.each([
   expect(html.replace(/<\/?span(?: class="hl-[a-z]+")?>/g, '')).not.toMatch(/[<>]/);
 });
 
-it('tells kinds apart', () => {
+it('distinguishes kinds of tokens', () => {
   const html = highlight('if (f(1)) return "if" // if', 'js');
   expect(html.match(/hl-\w+/g)).toEqual([
     'hl-keyword',

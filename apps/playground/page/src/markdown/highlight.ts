@@ -67,7 +67,7 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
   ...of(DATA, 'json yaml yml toml ini'),
 };
 
-/** Code as HTML, escaped, with comments, strings, numbers, keywords and called names in spans. */
+/** Code as escaped HTML, with comments, strings, numbers, keywords and called functions in spans. */
 export function highlight(code: string, languageName: string): string {
   const name = languageName.toLowerCase();
   const language = Object.hasOwn(LANGUAGES, name) ? LANGUAGES[name] : undefined;
@@ -90,7 +90,7 @@ export function highlight(code: string, languageName: string): string {
   return html + escapeHtml(code.slice(end));
 }
 
-/** Text as HTML. */
+/** Escapes text for HTML. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -2,11 +2,11 @@ import { useMemo } from 'preact/hooks';
 import { copyText } from '../shell/clipboard.js';
 import { renderMarkdown } from './render-markdown.js';
 
-/** Shows markdown. Buttons of code blocks copy their code. */
+/** Shows markdown. Buttons in code blocks copy the code. */
 export function Markdown({ text }: { readonly text: string }) {
   const html = useMemo(() => ({ __html: renderMarkdown(text) }), [text]);
   return (
-    // The listener serves the buttons inside, which have a keyboard of their own.
+    // The listener handles clicks on the buttons inside, which support the keyboard themselves.
     // biome-ignore lint/a11y/noStaticElementInteractions: delegation
     // biome-ignore lint/a11y/useKeyWithClickEvents: delegation
     <div class="markdown" onClick={onClick} dangerouslySetInnerHTML={html} />

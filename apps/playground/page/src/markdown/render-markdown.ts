@@ -15,11 +15,11 @@ const marked = new Marked({
         `<pre tabindex="0"><code>${highlight(text, language)}</code></pre></div>`
       );
     },
-    // Nothing is loaded from elsewhere: a picture becomes a link to it.
+    // Nothing is loaded from elsewhere: a picture becomes a link.
     image({ href, text }) {
       return `<a href="${escapeHtml(href)}">${escapeHtml(text || href)}</a>`;
     },
-    // HTML that a model writes is shown, not run.
+    // HTML written by a model is shown, not interpreted.
     html({ text }) {
       return escapeHtml(text);
     },
@@ -44,7 +44,7 @@ const CLEAN = {
   ALLOW_ARIA_ATTR: false,
 };
 
-/** Markdown as HTML that is safe to put into the page. */
+/** Markdown as HTML that is safe to insert into the page. */
 export function renderMarkdown(text: string): string {
   return purify.sanitize(marked.parse(text, { async: false }), CLEAN);
 }

@@ -5,7 +5,7 @@ import { AttachmentView } from './attachment-view.js';
 import { attachmentError, attachments, readingCount, removeAttachment, setBudget } from './attachments.js';
 import { tokenCount } from './token-count.js';
 
-/** What goes with the next message, and how many tokens it takes. */
+/** Attachments of the next message, and the number of tokens they take. */
 export function AttachmentList() {
   const model = loadedModel.value;
   const all = attachments.value;
@@ -41,7 +41,7 @@ export function AttachmentList() {
       {model && total > 0 && (
         <p class="hint" id="attachment-total">
           {formatCount(total, 'token')} of {model.contextTokens.toLocaleString('en')} for attachments.
-          {total >= model.contextTokens && ' That is more than the context holds: take something out.'}
+          {total >= model.contextTokens && ' That exceeds the context: remove an attachment.'}
         </p>
       )}
       {attachmentError.value && (

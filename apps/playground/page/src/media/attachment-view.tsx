@@ -6,7 +6,7 @@ import { tokenCount } from './token-count.js';
 import { SAMPLE_RATE_HZ } from './wav.js';
 import { Waveform } from './waveform.js';
 
-/** A picture, a waveform or frames, with what it costs. */
+/** A picture, a waveform or video frames, with the number of tokens. */
 export function AttachmentView(props: {
   readonly attachment: Attachment;
   readonly children?: ComponentChildren;
@@ -37,7 +37,7 @@ function Preview({ attachment }: { readonly attachment: Attachment }) {
       return (
         <div class="sound">
           <Waveform peaks={attachment.peaks} label={`Waveform of ${attachment.name}`} />
-          {/* A sound that a person attached has no captions. */}
+          {/* A sound attached by the user has no captions. */}
           {/* biome-ignore lint/a11y/useMediaCaption: see above */}
           <audio
             controls

@@ -1,30 +1,30 @@
-/** A picture that goes with a message. */
+/** A picture to send with a message. */
 export interface ImageAttachment {
   readonly kind: 'image';
   readonly id: string;
   readonly name: string;
-  /** data: URL of the file as it was given. */
+  /** data: URL of the original file. */
   readonly url: string;
-  /** Pixels as shown, after an EXIF rotation. */
+  /** Size in pixels as displayed, after EXIF rotation. */
   readonly width: number;
   readonly height: number;
-  /** Most soft tokens that the model sees of it. */
+  /** Maximum number of soft tokens for the picture. */
   readonly budget: number;
 }
 
-/** A sound that goes with a message. */
+/** A sound to send with a message. */
 export interface AudioAttachment {
   readonly kind: 'audio';
   readonly id: string;
   readonly name: string;
-  /** A WAV file, 16 kHz, one channel, 16 bits, in base64. */
+  /** A WAV file with 16 kHz, one channel and 16 bits, in base64. */
   readonly wav: string;
   readonly sampleCount: number;
-  /** Largest magnitudes of equal pieces, 0 to 1, for the waveform. */
+  /** Peak magnitudes of equal pieces, 0 to 1, for the waveform. */
   readonly peaks: readonly number[];
 }
 
-/** A video that goes with a message, as the frames that the model sees. */
+/** A video to send with a message, as the frames that the model sees. */
 export interface VideoAttachment {
   readonly kind: 'video';
   readonly id: string;
@@ -35,12 +35,12 @@ export interface VideoAttachment {
   readonly frames: readonly VideoFrame[];
 }
 
-/** One frame. */
+/** One frame of a video. */
 export interface VideoFrame {
   /** data: URL of a JPEG. */
   readonly url: string;
   readonly timestampSeconds: number;
 }
 
-/** Anything that goes with a message. */
+/** Anything that can be sent with a message. */
 export type Attachment = ImageAttachment | AudioAttachment | VideoAttachment;

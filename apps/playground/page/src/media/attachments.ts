@@ -6,11 +6,11 @@ import { readAudio } from './read-audio.js';
 import { readImage } from './read-image.js';
 import { readVideo } from './read-video.js';
 
-/** What goes with the next message. */
+/** Attachments of the next message. */
 export const attachments = signal<readonly Attachment[]>([]);
-/** Why a file could not be attached; null = nothing is wrong. */
+/** Why a file could not be attached; null if there was no error. */
 export const attachmentError = signal<string | null>(null);
-/** Files that are being read. */
+/** Number of files being read. */
 export const readingCount = signal(0);
 
 const MOST_BYTES = 256 * 2 ** 20;
@@ -21,7 +21,7 @@ export async function attachFiles(files: Iterable<File>): Promise<void> {
   for (const file of files) await addAttachment(() => readFile(file));
 }
 
-/** Attaches what `read` gives, or says why it cannot. */
+/** Attaches what `read` returns, or reports why it failed. */
 export async function addAttachment(read: () => Promise<Attachment>): Promise<void> {
   readingCount.value += 1;
   try {
@@ -34,12 +34,12 @@ export async function addAttachment(read: () => Promise<Attachment>): Promise<vo
   }
 }
 
-/** Takes an attachment back. */
+/** Removes an attachment. */
 export function removeAttachment(id: string): void {
   attachments.value = attachments.value.filter((attachment) => attachment.id !== id);
 }
 
-/** Most soft tokens that the model sees of a picture. */
+/** Sets the maximum number of soft tokens for a picture. */
 export function setBudget(id: string, budget: number): void {
   attachments.value = attachments.value.map((attachment) =>
     attachment.id === id && attachment.kind === 'image' ? { ...attachment, budget } : attachment,
@@ -55,7 +55,7 @@ function readFile(file: File): Promise<Attachment> {
     return readAudio(file, file.name);
   }
   if (kind !== 'image' && kind !== 'video') {
-    throw new TypeError(`${file.name} is no picture, sound or video. Attach one of these, or paste text.`);
+    throw new TypeError(`${file.name} is not a picture, sound or video. Attach one of these, or paste text.`);
   }
   if (model && !model.media.image) throw new TypeError(unable(model.id, 'pictures'));
   return kind === 'image'
@@ -64,5 +64,5 @@ function readFile(file: File): Promise<Attachment> {
 }
 
 function unable(model: string, what: string): string {
-  return `${model} takes no ${what}. Load another model in the Model panel.`;
+  return `${model} does not support ${what}. Load another model in the Model panel.`;
 }

@@ -1,9 +1,9 @@
 const PIECE = 0x8000;
 
-/** Bytes in base64. */
+/** Encodes bytes as base64. */
 export function toBase64(bytes: Uint8Array): string {
   let binary = '';
-  // One call for all bytes would have more arguments than an engine allows.
+  // A single call for all bytes would exceed the engine's limit on arguments.
   for (let begin = 0; begin < bytes.length; begin += PIECE) {
     binary += String.fromCharCode(...bytes.subarray(begin, begin + PIECE));
   }

@@ -5,12 +5,12 @@ import { encodeWav, peaksOf, SAMPLE_RATE_HZ } from './wav.js';
 const PEAK_COUNT = 96;
 
 /**
- * Reads a sound of any format that the browser plays, as one channel at 16 kHz.
+ * Reads a sound in any format that the browser supports, as one channel at 16 kHz.
  *
- * @throws TypeError when the browser cannot read it
+ * @throws TypeError if the browser cannot read it
  */
 export async function readAudio(file: Blob, name: string): Promise<AudioAttachment> {
-  // Decoding in a context of this rate also resamples.
+  // Decoding in a context with this rate also resamples.
   const context = new OfflineAudioContext(1, 1, SAMPLE_RATE_HZ);
   const decoded = await context.decodeAudioData(await file.arrayBuffer()).catch(() => {
     throw new TypeError(`The browser cannot read ${name} as a sound. Use WAV, MP3, FLAC or Ogg.`);

@@ -1,15 +1,15 @@
 import type { ImageAttachment } from './attachment.js';
 import { toDataUrl } from './base64.js';
 
-/** Larger pictures are made smaller before they are sent: the model does not see more of them. */
+/** Larger pictures are scaled down before they are sent, because the model would not see more of them. */
 const LONGEST_SIDE = 4096;
 const KEPT_TYPES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
 
 /**
- * Reads a picture. Formats that the server may not know are turned into PNG by the browser.
+ * Reads a picture. The browser converts formats that the server may not support to PNG.
  *
- * @param budget most soft tokens that the model sees of it
- * @throws TypeError when the browser cannot read it
+ * @param budget maximum number of soft tokens for the picture
+ * @throws TypeError if the browser cannot read it
  */
 export async function readImage(file: File, budget: number): Promise<ImageAttachment> {
   const bitmap = await createImageBitmap(file, { imageOrientation: 'from-image' }).catch(() => {
@@ -24,7 +24,7 @@ export async function readImage(file: File, budget: number): Promise<ImageAttach
   return { kind: 'image', id: crypto.randomUUID(), name: file.name, url, width, height, budget };
 }
 
-/** Draws a picture at a size, as a data: URL. */
+/** Draws a picture at the given size; returns a data: URL. */
 export function drawn(source: CanvasImageSource, width: number, height: number, type: string): string {
   const canvas = document.createElement('canvas');
   canvas.width = width;

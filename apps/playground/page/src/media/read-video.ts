@@ -1,17 +1,17 @@
 import type { VideoAttachment, VideoFrame } from './attachment.js';
 import { drawn } from './read-image.js';
 
-/** Most frames that the model sees of one video. */
+/** Maximum number of frames per video. */
 const MOST_FRAMES = 32;
-/** More than this a second shows a model nothing new. */
+/** A higher rate would not show a model anything new. */
 const FRAMES_PER_SECOND = 2;
-/** A frame has a budget of 70 soft tokens: about 400 by 400 pixels. */
+/** A frame has a budget of 70 soft tokens, about 400 by 400 pixels. */
 const LONGEST_SIDE = 512;
 
 /**
- * Takes frames from a video at equal distances, up to 32.
+ * Takes up to 32 evenly spaced frames from a video.
  *
- * @throws TypeError when the browser cannot play it
+ * @throws TypeError if the browser cannot play it
  */
 export async function readVideo(file: File): Promise<VideoAttachment> {
   const url = URL.createObjectURL(file);

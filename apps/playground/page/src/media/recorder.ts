@@ -2,15 +2,15 @@ import { signal } from '@preact/signals';
 import { addAttachment, attachmentError } from './attachments.js';
 import { readAudio } from './read-audio.js';
 
-/** Seconds of the recording that runs; null = none. */
+/** Length of the current recording in seconds; null if there is none. */
 export const recordingSeconds = signal<number | null>(null);
 
-/** Longest sound that the model takes in one piece. */
+/** Longest sound that the model accepts in one piece. */
 const LONGEST_SECONDS = 30;
 
 let recorder: MediaRecorder | null = null;
 
-/** Records from the microphone until it is called again, at most 30 s, and attaches the sound. */
+/** Records from the microphone until called again, at most 30 s, and attaches the sound. */
 export async function toggleRecording(): Promise<void> {
   if (recorder) {
     recorder.stop();
@@ -21,7 +21,7 @@ export async function toggleRecording(): Promise<void> {
     stream = await navigator.mediaDevices.getUserMedia({ audio: true });
   } catch {
     attachmentError.value =
-      'The browser gives no microphone. Allow it in the address bar, or attach a sound as a file.';
+      'The browser denied access to the microphone. Allow it in the address bar, or attach a sound file.';
     return;
   }
   const pieces: Blob[] = [];

@@ -19,7 +19,7 @@ const sound: Attachment = { kind: 'audio', id: 's', name: 's', wav: '', sampleCo
 const frames = [0, 1].map((timestampSeconds) => ({ url: '', timestampSeconds }));
 const video: Attachment = { kind: 'video', id: 'v', name: 'v', width: 480, height: 480, seconds: 2, frames };
 
-it('counts what the loader counts, with delimiters', () => {
+it('counts the same as the loader, including delimiters', () => {
   expect(tokenCount(picture(70), MEDIA)).toBe(11 * 6 + 2);
   expect(tokenCount(picture(280), MEDIA)).toBe(22 * 12 + 2);
   expect(tokenCount(picture(1120), MEDIA)).toBe(44 * 25 + 2);
@@ -28,7 +28,7 @@ it('counts what the loader counts, with delimiters', () => {
   expect(tokenCount(sound, { ...MEDIA, audio: { samplesPerToken: 640 } })).toBe(27);
 });
 
-it('knows what a model does not take', () => {
+it('returns null for media that a model does not support', () => {
   expect(tokenCount(picture(70), { image: null, audio: null })).toBeNull();
   expect(tokenCount(sound, { image: null, audio: null })).toBeNull();
 });

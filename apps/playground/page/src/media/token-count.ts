@@ -2,13 +2,13 @@ import { audioTowerTokens, imageTokens, unifiedAudioTokens } from '@markbase/loa
 import type { MediaSupport } from '../model/model-state.js';
 import type { Attachment } from './attachment.js';
 
-/** Budget of one frame of a video. */
+/** Budget of one video frame. */
 export const FRAME_BUDGET = 70;
 
 /**
- * Prompt tokens that an attachment takes, delimiters included; null when the model does not take it.
+ * Number of prompt tokens of an attachment, delimiters included; null if the model does not support it.
  *
- * A video counts its frames; their timestamps are ordinary text and come on top.
+ * For a video, its frames are counted; their timestamps are ordinary text and come in addition.
  */
 export function tokenCount(attachment: Attachment, media: MediaSupport): number | null {
   if (attachment.kind === 'audio') {

@@ -1,4 +1,4 @@
-/** Rate at which the model hears. */
+/** Sample rate of the model's audio input. */
 export const SAMPLE_RATE_HZ = 16_000;
 
 const HEADER_BYTES = 44;
@@ -6,7 +6,7 @@ const HEADER_BYTES = 44;
 /**
  * A WAV file with one channel of 16 bits at 16 kHz.
  *
- * @param samples -1 to 1; what lies outside is cut
+ * @param samples -1 to 1; values outside are clipped
  */
 export function encodeWav(samples: Float32Array): Uint8Array {
   const bytes = new Uint8Array(HEADER_BYTES + samples.length * 2);
@@ -33,7 +33,7 @@ export function encodeWav(samples: Float32Array): Uint8Array {
   return bytes;
 }
 
-/** The largest magnitudes of `count` equal pieces, 0 to 1. */
+/** Peak magnitudes of `count` equal pieces, 0 to 1. */
 export function peaksOf(samples: Float32Array, count: number): number[] {
   return Array.from({ length: count }, (_, index) => {
     const begin = Math.floor((index * samples.length) / count);

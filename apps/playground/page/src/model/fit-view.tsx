@@ -1,7 +1,7 @@
 import type { FitReport } from '../../../src/playground-api/playground-types.js';
 import { formatBytes, formatCount } from './format.js';
 
-/** Whether a model fits into memory, in a sentence and a bar. */
+/** Whether a model fits in memory, as a sentence and a bar. */
 export function FitView({ report }: { readonly report: FitReport }) {
   const { totalBytes, memoryBytes, fits, maxContextTokens, maxPositions, downloadBytes } = report;
   const parts = [
@@ -11,13 +11,13 @@ export function FitView({ report }: { readonly report: FitReport }) {
   ];
   return (
     <div class={`fit ${fits ? 'fits' : 'too-large'}`} role="status">
-      <strong>{fits ? 'It fits.' : 'It does not fit.'}</strong> It takes {formatBytes(totalBytes)} of{' '}
+      <strong>{fits ? 'It fits.' : 'It does not fit.'}</strong> It needs {formatBytes(totalBytes)} of{' '}
       {formatBytes(memoryBytes)}: {parts.map(({ name, bytes }) => `${formatBytes(bytes)} ${name}`).join(', ')}
-      . A token reads {formatBytes(report.bytesPerToken)}.{!fits && ` ${advice(maxContextTokens)}`}
+      . Each token reads {formatBytes(report.bytesPerToken)}.{!fits && ` ${advice(maxContextTokens)}`}
       {fits &&
         maxContextTokens < maxPositions &&
-        ` Up to ${formatCount(maxContextTokens, 'token')} of context would fit.`}
-      {downloadBytes !== null && ` ${formatBytes(downloadBytes)} are downloaded first.`}
+        ` A context of up to ${formatCount(maxContextTokens, 'token')} would fit.`}
+      {downloadBytes !== null && ` First, ${formatBytes(downloadBytes)} will be downloaded.`}
       <progress
         max={memoryBytes}
         value={Math.min(totalBytes, memoryBytes)}
@@ -30,5 +30,5 @@ export function FitView({ report }: { readonly report: FitReport }) {
 function advice(maxContextTokens: number): string {
   return maxContextTokens > 0
     ? `Choose a context of at most ${formatCount(maxContextTokens, 'token')}, or fewer answers at once.`
-    : 'Take a smaller model, or one with fewer bits.';
+    : 'Use a smaller model, or one with fewer bits.';
 }

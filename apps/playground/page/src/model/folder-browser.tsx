@@ -4,7 +4,7 @@ import type { FolderListing } from '../../../src/playground-api/playground-types
 import { describeError } from '../api/describe-error.js';
 import { getJson } from '../api/playground-api.js';
 
-/** Folders of the machine that the server runs on. Choosing a checkpoint hands its path to `onChoose`. */
+/** Browses the folders of the server's machine. Choosing a checkpoint passes its path to `onChoose`. */
 export function FolderBrowser({ onChoose }: { readonly onChoose: (path: string) => void }) {
   const listing = useSignal<FolderListing | null>(null);
   const failure = useSignal<string | null>(null);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { formatBytes, formatCount, formatDuration } from './format.js';
 
-it('writes numbers for people', () => {
+it('formats numbers for display', () => {
   expect([0, 999, 1000, 12_345, 999_999, 1.5e9, -2e6].map(formatBytes)).toEqual([
     '0 B',
     '999 B',

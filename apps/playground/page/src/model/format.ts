@@ -1,6 +1,6 @@
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
 
-/** Bytes for a person, in powers of 1000: `1.42 GB`. */
+/** Formats bytes in powers of 1000: `1.42 GB`. */
 export function formatBytes(bytes: number): string {
   let value = Math.abs(bytes);
   let unit = 0;
@@ -12,7 +12,7 @@ export function formatBytes(bytes: number): string {
   return `${bytes < 0 ? '-' : ''}${value.toFixed(digits)} ${UNITS[unit]}`;
 }
 
-/** Milliseconds for a person: `340 ms`, `2.1 s`, `1:05 min`. */
+/** Formats milliseconds: `340 ms`, `2.1 s`, `1:05 min`. */
 export function formatDuration(ms: number): string {
   if (ms < 999.5) return `${Math.round(ms)} ms`;
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
@@ -20,7 +20,7 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')} min`;
 }
 
-/** A number of things: `1 token`, `2,048 tokens`. */
+/** Formats a count: `1 token`, `2,048 tokens`. */
 export function formatCount(count: number, thing: string): string {
   return `${count.toLocaleString('en')} ${thing}${count === 1 ? '' : 's'}`;
 }

@@ -8,7 +8,7 @@ import { loadModel, serverState } from './model-state.js';
 
 const CONTEXTS = [1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072];
 
-/** Which model to load and how, with what it would take. */
+/** The form for loading a model, with an estimate of its memory needs. */
 export function LoadForm() {
   const request = useSignal<LoadRequest>({
     model: '',

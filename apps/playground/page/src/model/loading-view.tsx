@@ -6,10 +6,10 @@ const STAGES: Readonly<Record<LoadingState['stage'], string>> = {
   download: 'Downloading',
   unload: 'Waiting for running answers',
   load: 'Mapping weights',
-  'warm-up': 'Answering a first prompt',
+  'warm-up': 'Warming up',
 };
 
-/** How far loading is, how fast it goes, and how to stop it. */
+/** Progress and rate of loading, and a button to cancel it. */
 export function LoadingView({ state }: { readonly state: LoadingState }) {
   const { stage, doneBytes, totalBytes, bytesPerSecond, file } = state;
   const isCounted = totalBytes > 0;
@@ -21,7 +21,7 @@ export function LoadingView({ state }: { readonly state: LoadingState }) {
         {STAGES[stage]}
         {file && `: ${file}`}
       </p>
-      {/* Without a value the bar only says that something happens. */}
+      {/* Without a value, the bar only shows that something is happening. */}
       <progress
         aria-label="Progress of loading"
         max={isCounted ? totalBytes : undefined}
@@ -30,8 +30,8 @@ export function LoadingView({ state }: { readonly state: LoadingState }) {
       {isCounted && (
         <p class="hint">
           {formatBytes(doneBytes)} of {formatBytes(totalBytes)}
-          {bytesPerSecond !== null && `, ${formatBytes(bytesPerSecond)} a second`}
-          {remainingMs !== null && `, ${formatDuration(remainingMs)} to go`}
+          {bytesPerSecond !== null && `, ${formatBytes(bytesPerSecond)}/s`}
+          {remainingMs !== null && `, ${formatDuration(remainingMs)} left`}
         </p>
       )}
       <button type="button" onClick={cancelLoading}>

@@ -4,7 +4,7 @@ import { LoadForm } from './load-form.js';
 import { LoadingView } from './loading-view.js';
 import { loadedModel, loading, modelError, serverState } from './model-state.js';
 
-/** What is loaded, and what could be. */
+/** The loaded model, and a form to load another. */
 export function ModelPanel() {
   return (
     <Panel id="model" title="Model">
@@ -43,7 +43,7 @@ function LoadedView() {
         name="Memory"
         value={`${formatBytes(model.weightBytes)} weights, ${formatBytes(model.cacheBytes)} caches`}
       />
-      <Fact name="Takes" value={takes.join(', ')} />
+      <Fact name="Input" value={takes.join(', ')} />
     </dl>
   );
 }

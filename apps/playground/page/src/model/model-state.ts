@@ -11,24 +11,24 @@ import { RateMeter } from './rate-meter.js';
 
 export type { LoadedModel, MediaSupport } from '../../../src/playground-api/playground-types.js';
 
-/** What the server says about itself; null = not asked yet. */
+/** The state of the server; null before the first request. */
 export const serverState = signal<PlaygroundState | null>(null);
-/** The model that answers; null = none. */
+/** The loaded model; null if there is none. */
 export const loadedModel = signal<LoadedModel | null>(null);
-/** How far loading is; null = nothing is being loaded. */
+/** Progress of loading; null if nothing is being loaded. */
 export const loading = signal<LoadingState | null>(null);
-/** Why the server could not be asked, or the model not be loaded; null = nothing is wrong. */
+/** Why the server could not be reached or the model not be loaded; null if there was no error. */
 export const modelError = signal<string | null>(null);
 
-/** Loading, with the rate of what it downloads. */
+/** Progress of loading, with the download rate. */
 export interface LoadingState extends LoadProgress {
-  /** Bytes a second over the last seconds; null = not known yet. */
+  /** Bytes per second over the last seconds; null if not known yet. */
   readonly bytesPerSecond: number | null;
 }
 
 let controller: AbortController | null = null;
 
-/** Asks the server what it runs. */
+/** Asks the server for its state. */
 export async function refreshState(): Promise<void> {
   try {
     const state = await getJson<PlaygroundState>('state');
@@ -40,7 +40,7 @@ export async function refreshState(): Promise<void> {
   }
 }
 
-/** Loads a model in the place of the one that is loaded. */
+/** Replaces the loaded model. */
 export async function loadModel(request: LoadRequest): Promise<void> {
   if (controller) return;
   controller = new AbortController();
@@ -57,7 +57,7 @@ export async function loadModel(request: LoadRequest): Promise<void> {
     }
   } catch (error) {
     modelError.value = abort.aborted
-      ? 'Loading was cancelled. Nothing was lost: it goes on where it stopped.'
+      ? 'Loading was cancelled. Downloaded data is kept; loading again resumes the download.'
       : describeError(error);
   } finally {
     controller = null;
@@ -68,7 +68,7 @@ export async function loadModel(request: LoadRequest): Promise<void> {
   }
 }
 
-/** Stops loading. What was downloaded stays. */
+/** Cancels loading. Downloaded data is kept. */
 export function cancelLoading(): void {
   controller?.abort();
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { RateMeter } from './rate-meter.js';
 
-it('gives the rate of the last seconds, and begins anew with another file', () => {
+it('returns the rate of the last seconds, and restarts with another file', () => {
   const meter = new RateMeter();
   expect(meter.update(0, 0)).toBeNull();
   expect(meter.update(1000, 1000)).toBe(1000);

@@ -3,10 +3,10 @@ export class RateMeter {
   readonly #points: { readonly amount: number; readonly atMs: number }[] = [];
   static readonly WINDOW_MS = 3000;
 
-  /** Adds a reading. @returns units a second; null before there are two readings */
+  /** Adds a reading. @returns units per second; null before there are two readings */
   update(amount: number, atMs: number): number | null {
     const last = this.#points.at(-1);
-    // Another file or stage begins: the old rate says nothing about it.
+    // Another file or stage has started: the old readings no longer apply.
     if (last && amount < last.amount) this.#points.length = 0;
     this.#points.push({ amount, atMs });
     while (this.#points.length > 2 && atMs - this.#points[0]!.atMs > RateMeter.WINDOW_MS)

@@ -6,7 +6,7 @@ const SHOWN = 6;
 /** The last answers: time to the first token, rates, and the split between prompt and answer. */
 export function AnswerTable() {
   const latest = answers.value.slice(-SHOWN).reverse();
-  if (latest.length === 0) return <p class="hint">Send a message to see what its answer costs.</p>;
+  if (latest.length === 0) return <p class="hint">Send a message to see the statistics of its answer.</p>;
   return (
     <table>
       <thead>
@@ -35,7 +35,7 @@ export function AnswerTable() {
                   min={0}
                   max={100}
                   value={percent}
-                  aria-label={`${percent} % of the time for the prompt`}
+                  aria-label={`${percent}% of the time was spent on the prompt`}
                 />
               </td>
             </tr>

@@ -9,11 +9,11 @@ const answer = {
   totalMs: 1500,
 };
 
-it('divides an answer into prompt and answer', () => {
+it('splits the time between prompt and answer', () => {
   expect(ratesOf(answer)).toEqual({ prefillPerSecond: 200, decodePerSecond: 10, prefillShare: 1 / 3 });
 });
 
-it('gives no rate where nothing was measured', () => {
+it('returns no rate if nothing was measured', () => {
   expect(ratesOf({ ...answer, completionTokens: 1, totalMs: 500 }).decodePerSecond).toBeNull();
   expect(ratesOf({ ...answer, firstTokenMs: 0, totalMs: 0 })).toMatchObject({
     prefillPerSecond: null,

@@ -21,7 +21,7 @@ export function PerformancePanel() {
   return (
     <Panel id="performance" title="Performance">
       <LivePlots />
-      <h3>Answers of this page</h3>
+      <h3>Answers on this page</h3>
       <AnswerTable />
       <h3>Roofline</h3>
       <Roofline />
@@ -59,7 +59,7 @@ function LivePlots() {
         format={(value) => value.toFixed(1)}
         lines={[
           { label: 'running', color: 'series-1', values: all.map((sample) => sample.running) },
-          { label: 'rows a step', color: 'series-2', values: all.map((sample) => sample.meanBatch) },
+          { label: 'rows per step', color: 'series-2', values: all.map((sample) => sample.meanBatch) },
         ]}
       />
       <Plot
@@ -90,8 +90,8 @@ function Roofline() {
   return (
     <>
       <p class="hint">
-        Measures how fast this machine reads memory, and how close the steps of the loaded model come to that.
-        Takes some seconds, in which answers are slower.
+        Measures how fast this machine reads memory, and how close the steps of the loaded model come to that
+        rate. Takes a few seconds, during which answers are slower.
       </p>
       <button type="button" disabled={isMeasuring.value || !loadedModel.value} onClick={() => void measure()}>
         {isMeasuring.value ? 'Measuring…' : 'Measure'}
@@ -115,8 +115,8 @@ function RooflineResult({ report }: { readonly report: RooflineReport }) {
           <tr>
             <th scope="col">step</th>
             <th scope="col">tokens/s</th>
-            <th scope="col">a token</th>
-            <th scope="col">of memory speed</th>
+            <th scope="col">time per token</th>
+            <th scope="col">share of memory bandwidth</th>
           </tr>
         </thead>
         <tbody>
@@ -132,7 +132,7 @@ function RooflineResult({ report }: { readonly report: RooflineReport }) {
           ))}
         </tbody>
       </table>
-      <p class="hint">Memory is read at {formatBytes(report.readBytesPerSecond)} a second.</p>
+      <p class="hint">Memory read bandwidth: {formatBytes(report.readBytesPerSecond)}/s.</p>
     </>
   );
 }

@@ -3,15 +3,15 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { theme } from '../settings/theme.js';
 
-/** A line of a plot. */
+/** A line in a plot. */
 export interface PlotLine {
   readonly label: string;
   readonly values: readonly number[];
-  /** Custom property of the style sheet with its colour. */
+  /** Name of the style sheet's custom property with its colour. */
   readonly color: string;
 }
 
-/** Lines over time. A table for screen readers holds the newest values. */
+/** Plots lines over time. The caption shows the latest values as text, also for screen readers. */
 export function Plot(props: {
   readonly title: string;
   readonly seconds: readonly number[];
@@ -35,7 +35,7 @@ export function Plot(props: {
       plot.current?.destroy();
       plot.current = null;
     };
-    // The colours are read once, so another theme needs another plot.
+    // The colours are read once, so a new theme needs a new plot.
   }, [colors]);
   useEffect(() => {
     plot.current?.setData([[...seconds], ...lines.map(({ values }) => [...values])]);

@@ -7,8 +7,8 @@ const BOTTOM = 28;
 const TOP = 10;
 
 /**
- * Operations a second over operations per byte, both logarithmic. The slope is what memory allows; the flat part is the
- * best that any step reached.
+ * Operations per second over operations per byte, both on logarithmic axes. The slope is the limit set by memory
+ * bandwidth; the flat part is the best rate of any step.
  */
 export function RooflineChart({ report }: { readonly report: RooflineReport }) {
   const { points, readBytesPerSecond } = report;
@@ -62,7 +62,7 @@ export function RooflineChart({ report }: { readonly report: RooflineReport }) {
   );
 }
 
-/** Below its point or above, in turn, so that neighbours do not cover each other; on the side that has room. */
+/** Alternately below and above its point, so that neighbours do not overlap, and on the side with more room. */
 function StepName(props: {
   readonly point: RooflinePoint;
   readonly x: number;
@@ -82,13 +82,13 @@ function StepName(props: {
   );
 }
 
-/** The picture in words. */
+/** Describes the chart in words. */
 function description({ points, readBytesPerSecond }: RooflineReport): string {
   const steps = points.map(
     ({ name, operationsPerByte, operationsPerSecond }) =>
-      `${name}: ${short(operationsPerSecond)} operations a second at ${short(operationsPerByte)} operations per byte`,
+      `${name}: ${short(operationsPerSecond)} operations per second at ${short(operationsPerByte)} operations per byte`,
   );
-  return `Roofline. Memory gives ${short(readBytesPerSecond)} bytes a second. ${steps.join('. ')}.`;
+  return `Roofline. Memory bandwidth: ${short(readBytesPerSecond)} bytes per second. ${steps.join('. ')}.`;
 }
 
 function decades(smallest: number, largest: number): readonly [number, number] {

@@ -6,10 +6,10 @@ import { getEvents } from '../api/playground-api.js';
 const KEPT_SAMPLES = 240;
 const RETRY_MS = 2000;
 
-/** What the server was doing, the newest sample last. */
+/** Samples of the server's activity, newest last. */
 export const samples = signal<readonly PerformanceSample[]>([]);
 
-/** Listens to the server until aborted; a broken connection is opened again. */
+/** Follows the server's samples until aborted; reconnects after errors. */
 export async function followPerformance(abort: AbortSignal): Promise<void> {
   while (!abort.aborted) {
     try {
@@ -17,7 +17,7 @@ export async function followPerformance(abort: AbortSignal): Promise<void> {
         samples.value = [...samples.value, data as PerformanceSample].slice(-KEPT_SAMPLES);
       }
     } catch {
-      // The panel shows what there was; the chat says what is wrong.
+      // The panel keeps showing the old samples; the chat reports the error.
     }
     if (!abort.aborted) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }

@@ -4,14 +4,14 @@ type NumberName = {
   [Name in keyof Settings]: Settings[Name] extends number | null ? Name : never;
 }[keyof Settings];
 
-/** A setting that is a number, or empty. What is out of range is not taken over. */
+/** A numeric setting that may be empty. Values out of range are ignored. */
 export function NumberField(props: {
   readonly name: NumberName;
   readonly label: string;
   readonly min: number;
   readonly max: number;
   readonly step: number;
-  /** What an empty field stands for. */
+  /** What an empty field means. */
   readonly hint: number | string;
 }) {
   const { name, label, min, max, step, hint } = props;

@@ -38,7 +38,7 @@ export function SettingsPanel() {
         Offer the demo tools: weather (invented) and calculator
       </label>
       <h3>Sampling</h3>
-      <p class="hint">An empty field leaves it to the checkpoint.</p>
+      <p class="hint">An empty field uses the checkpoint's default.</p>
       <NumberField
         name="temperature"
         label="Temperature"
@@ -67,25 +67,25 @@ export function SettingsPanel() {
       />
       <NumberField
         name="maxTokens"
-        label="Longest answer, tokens"
+        label="Maximum answer length (tokens)"
         min={1}
         max={1_000_000}
         step={1}
-        hint="as fits"
+        hint="unlimited"
       />
       <NumberField name="seed" label="Seed" min={0} max={Number.MAX_SAFE_INTEGER} step={1} hint="random" />
       <label class="field">
-        Stop at, one text a line
+        Stop strings, one per line
         <textarea
           rows={2}
           value={value.stop}
           onInput={({ currentTarget }) => changeSettings({ stop: currentTarget.value })}
         />
       </label>
-      {/* Password managers look for a form. */}
+      {/* Password managers expect a form. */}
       <form onSubmit={(event) => event.preventDefault()}>
         <label class="field">
-          API key, if the server asks for one
+          API key, if the server requires one
           <input
             type="password"
             autoComplete="off"
@@ -95,7 +95,7 @@ export function SettingsPanel() {
         </label>
       </form>
       <button type="button" onClick={() => changeSettings({ ...DEFAULT_SETTINGS, apiKey: value.apiKey })}>
-        Back to the defaults
+        Reset to defaults
       </button>
     </Panel>
   );

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { readStored, store } from './storage.js';
 
-/** How answers are made. Numbers that are null come from the checkpoint. */
+/** Options for answers. Null means the checkpoint's default. */
 export interface Settings {
   readonly temperature: number | null;
   readonly topP: number | null;
@@ -10,7 +10,7 @@ export interface Settings {
   readonly repetitionPenalty: number | null;
   readonly maxTokens: number | null;
   readonly seed: number | null;
-  /** Texts that end an answer, one a line. */
+  /** Strings that end an answer, one per line. */
   readonly stop: string;
   readonly thinking: boolean;
   /** Offers the two demo tools to the model. */
@@ -19,7 +19,7 @@ export interface Settings {
   readonly apiKey: string;
 }
 
-/** What a new visitor starts with. */
+/** Settings of a new visitor. */
 export const DEFAULT_SETTINGS: Settings = {
   temperature: null,
   topP: null,
@@ -36,12 +36,12 @@ export const DEFAULT_SETTINGS: Settings = {
 
 const KEY = 'markbase.settings';
 
-/** The settings, kept in this browser. */
+/** The settings, stored in this browser. */
 export const settings = signal<Settings>({ ...DEFAULT_SETTINGS, ...readStored<Partial<Settings>>(KEY) });
 
 settings.subscribe((value) => store(KEY, value));
 
-/** Changes some of the settings. */
+/** Changes some settings. */
 export function changeSettings(change: Partial<Settings>): void {
   settings.value = { ...settings.value, ...change };
 }

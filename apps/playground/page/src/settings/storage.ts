@@ -1,4 +1,4 @@
-/** Reads what `store` wrote; null when there is nothing, or when the browser keeps nothing. */
+/** Reads a value written by `store`; null if there is none or the browser does not store anything. */
 export function readStored<Value>(key: string): Value | null {
   try {
     return JSON.parse(localStorage.getItem(key) ?? 'null') as Value | null;
@@ -7,11 +7,11 @@ export function readStored<Value>(key: string): Value | null {
   }
 }
 
-/** Keeps a value in this browser, as far as it allows that. */
+/** Stores a value in this browser, if it allows that. */
 export function store(key: string, value: unknown): void {
   try {
     localStorage.setItem(key, JSON.stringify(value));
   } catch {
-    // Private windows and full storages keep nothing: the value then lives as long as the page.
+    // Private windows and full storage keep nothing: the value then lasts as long as the page.
   }
 }

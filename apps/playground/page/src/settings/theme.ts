@@ -1,13 +1,13 @@
 import { signal } from '@preact/signals';
 import { readStored, store } from './storage.js';
 
-/** Colours of the page; `auto` follows the system. */
+/** Colour theme of the page; `auto` follows the system. */
 export type Theme = 'auto' | 'light' | 'dark';
 
 const KEY = 'markbase.theme';
 const THEMES: readonly Theme[] = ['auto', 'light', 'dark'];
 
-/** The chosen colours. */
+/** The chosen theme. */
 export const theme = signal<Theme>(THEMES.find((name) => name === readStored<Theme>(KEY)) ?? 'auto');
 
 theme.subscribe((value) => {
@@ -16,14 +16,14 @@ theme.subscribe((value) => {
   else document.documentElement.dataset.theme = value;
 });
 
-/** True when the page is dark now. */
+/** True if the page is currently dark. */
 export function isDark(): boolean {
   return (
     theme.value === 'dark' || (theme.value === 'auto' && matchMedia('(prefers-color-scheme: dark)').matches)
   );
 }
 
-/** From dark to light and back; it then no longer follows the system. */
+/** Switches between dark and light; the page then no longer follows the system. */
 export function toggleTheme(): void {
   theme.value = isDark() ? 'light' : 'dark';
 }

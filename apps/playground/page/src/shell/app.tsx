@@ -15,7 +15,7 @@ export function App() {
   const isDropping = useSignal(false);
   const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
   return (
-    // Dropping is one more way to attach; the button serves the keyboard.
+    // Dropping is only an additional way to attach files; the button works with the keyboard.
     // biome-ignore lint/a11y/noStaticElementInteractions: see above
     <div
       class={`page ${openPanel.value ? 'with-panel' : ''} ${isDropping.value ? 'dropping' : ''}`}

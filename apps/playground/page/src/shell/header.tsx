@@ -8,7 +8,7 @@ import { toggleTheme } from '../settings/theme.js';
 import { openPanel, type PanelName, togglePanel } from './panels.js';
 import { showShortcuts } from './shortcuts.js';
 
-/** The name of the model, the panels, and what can be done with the conversation. */
+/** The model's name, the panel buttons, and actions for the conversation. */
 export function Header() {
   return (
     <header class="bar">
@@ -39,7 +39,7 @@ function PanelButton({ name, children }: { readonly name: PanelName; readonly ch
   );
 }
 
-/** What is needed less often. */
+/** Less frequent actions. */
 function More() {
   const menu = useRef<HTMLDetailsElement>(null);
   const picker = useRef<HTMLInputElement>(null);
@@ -68,10 +68,10 @@ function More() {
       >
         <summary aria-label="More">⋯</summary>
         <div class="menu-body">
-          {entry('Dark or light', toggleTheme)}
+          {entry('Toggle dark mode', toggleTheme)}
           {entry('Export conversation', exportConversation)}
           {entry('Import conversation', () => picker.current!.click(), isAnswering.value)}
-          {entry('Keyboard', showShortcuts)}
+          {entry('Keyboard shortcuts', showShortcuts)}
         </div>
         <input
           ref={picker}

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { closePanel, type PanelName } from './panels.js';
 
-/** A column beside the chat; on a phone it covers the chat. */
+/** A column next to the chat; on a phone it covers the chat. */
 export function Panel(props: {
   readonly id: PanelName;
   readonly title: string;

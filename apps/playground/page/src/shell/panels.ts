@@ -1,14 +1,14 @@
 import { signal } from '@preact/signals';
 
-/** Panels beside the chat. */
+/** Panels next to the chat. */
 export type PanelName = 'model' | 'settings' | 'performance';
 
-/** The panel that is open; null = the chat has all the room. */
+/** The open panel; null if none. */
 export const openPanel = signal<PanelName | null>(null);
 
 let opener: HTMLElement | null = null;
 
-/** Opens a panel, or closes it when it is open. */
+/** Opens a panel, or closes it if it is open. */
 export function togglePanel(name: PanelName): void {
   if (openPanel.value === name) {
     closePanel();
@@ -18,7 +18,7 @@ export function togglePanel(name: PanelName): void {
   openPanel.value = name;
 }
 
-/** Closes the panel; the keyboard is back where it was before. */
+/** Closes the panel and returns the focus to where it was. */
 export function closePanel(): void {
   openPanel.value = null;
   opener?.focus();

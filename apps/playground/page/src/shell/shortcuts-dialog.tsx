@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { areShortcutsShown, SHORTCUTS } from './shortcuts.js';
 
-/** The list of keys. */
+/** The list of keyboard shortcuts. */
 export function ShortcutsDialog() {
   const dialog = useRef<HTMLDialogElement>(null);
   const isShown = areShortcutsShown.value;
@@ -11,12 +11,12 @@ export function ShortcutsDialog() {
   return (
     <dialog
       ref={dialog}
-      aria-label="Keyboard"
+      aria-label="Keyboard shortcuts"
       onClose={() => {
         areShortcutsShown.value = false;
       }}
     >
-      <h2>Keyboard</h2>
+      <h2>Keyboard shortcuts</h2>
       <dl class="facts">
         {SHORTCUTS.map(([keys, action]) => (
           <div key={keys}>

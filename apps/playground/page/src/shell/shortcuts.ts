@@ -3,26 +3,26 @@ import { newChat } from '../chat/actions.js';
 import { isAnswering, stopAnswer } from '../chat/answering.js';
 import { closePanel, openPanel } from './panels.js';
 
-/** True while the list of keys is shown. */
+/** True while the list of shortcuts is shown. */
 export const areShortcutsShown = signal(false);
 
-/** Shows the list of keys. */
+/** Shows the list of shortcuts. */
 export function showShortcuts(): void {
   areShortcutsShown.value = true;
 }
 
-/** Keys that work anywhere on the page. */
+/** Keyboard shortcuts that work anywhere on the page. */
 export const SHORTCUTS: readonly (readonly [keys: string, action: string])[] = [
   ['Enter', 'send'],
-  ['Shift + Enter', 'a new line'],
-  ['↑ in an empty message', 'edit what was said last'],
+  ['Shift + Enter', 'new line'],
+  ['↑ in an empty message', 'edit your last message'],
   ['Escape', 'stop the answer, or close a panel'],
-  ['/', 'go to the message'],
+  ['/', 'focus the message field'],
   ['Alt + N', 'new chat'],
-  ['?', 'this list'],
+  ['?', 'show this list'],
 ];
 
-/** Listens to keys. */
+/** Listens for keyboard shortcuts. */
 export function installShortcuts(): void {
   document.addEventListener('keydown', (event) => {
     const isTyping =

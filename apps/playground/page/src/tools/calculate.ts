@@ -2,9 +2,9 @@ const TOKEN = /\s*(?:(\d+(?:\.\d+)?|\.\d+)|([-+*/()]))/y;
 const LONGEST_EXPRESSION = 1000;
 
 /**
- * Value of an arithmetic expression: numbers, + - * /, signs and parentheses.
+ * Evaluates an arithmetic expression: numbers, + - * /, signs and parentheses.
  *
- * @throws RangeError for anything else, and for a division by zero
+ * @throws RangeError for anything else, and for division by zero
  */
 export function calculate(expression: string): number {
   const tokens = tokenize(expression.slice(0, LONGEST_EXPRESSION + 1));
@@ -36,13 +36,13 @@ export function calculate(expression: string): number {
     if (take('+')) return signed();
     if (!take('(')) return number();
     const inner = sum();
-    if (!take(')')) throw new RangeError(`a parenthesis is not closed in ${expression}`);
+    if (!take(')')) throw new RangeError(`missing closing parenthesis in ${expression}`);
     return inner;
   }
 
   function number(): number {
     const token = tokens[next];
-    if (token === undefined) throw new RangeError(`${expression} ends too early`);
+    if (token === undefined) throw new RangeError(`${expression} is incomplete`);
     if (!/[\d.]/.test(token)) throw new RangeError(`unexpected ${token} in ${expression}`);
     next += 1;
     return Number(token);
@@ -56,7 +56,7 @@ export function calculate(expression: string): number {
 }
 
 function divide(left: number, right: number): number {
-  if (right === 0) throw new RangeError('a division by zero');
+  if (right === 0) throw new RangeError('division by zero');
   return left / right;
 }
 

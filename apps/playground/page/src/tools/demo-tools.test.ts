@@ -20,7 +20,7 @@ it.each(['', '2 +', '(1', '1 / 0', '2 ** 3', 'alert(1)', '1 2', '1'.repeat(2000)
   },
 );
 
-it('answers calls with JSON, faults too', () => {
+it('answers calls with JSON, including errors', () => {
   expect(JSON.parse(runTool('calculate', '{"expression": "6 * 7"}'))).toEqual({ result: 42 });
   const weather = runTool('get_weather', '{"city": "Paris"}');
   expect(JSON.parse(weather)).toMatchObject({ city: 'Paris', temperature: expect.any(Number) });

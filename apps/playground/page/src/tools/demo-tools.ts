@@ -6,11 +6,11 @@ export interface PageTool {
   readonly description: string;
   /** JSON schema of the arguments. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** @throws whatever is wrong with the arguments, in words for the model */
+  /** @throws an error about the arguments, with a message for the model */
   run(args: Readonly<Record<string, unknown>>): unknown;
 }
 
-/** The demo tools by name, worded as the demo model learnt them. */
+/** The demo tools by name, worded as in the demo model's training data. */
 export const DEMO_TOOLS: Readonly<Record<string, PageTool>> = {
   get_weather: {
     description: 'Get the weather in a city.',
@@ -24,7 +24,7 @@ export const DEMO_TOOLS: Readonly<Record<string, PageTool>> = {
   },
 };
 
-/** The demo tools in the form of the API. */
+/** The demo tools in the format of the API. */
 export function toolDefinitions(): unknown[] {
   return Object.entries(DEMO_TOOLS).map(([name, { description, parameters }]) => ({
     type: 'function',
@@ -32,7 +32,7 @@ export function toolDefinitions(): unknown[] {
   }));
 }
 
-/** Runs a tool. A fault becomes a result too, so that the model can say what went wrong. */
+/** Runs a tool. Errors become results too, so that the model can report them. */
 export function runTool(name: string, args: string): string {
   try {
     const tool = Object.hasOwn(DEMO_TOOLS, name) ? DEMO_TOOLS[name] : undefined;
@@ -49,5 +49,5 @@ function oneString(name: string, description: string): Readonly<Record<string, u
 
 function text(name: string, value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
-  throw new TypeError(`${name} must be a text`);
+  throw new TypeError(`${name} must be a string`);
 }

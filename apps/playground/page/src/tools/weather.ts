@@ -1,6 +1,6 @@
 const CONDITIONS = ['sunny', 'cloudy', 'rainy', 'windy', 'foggy', 'snowy'];
 
-/** Weather as the demo tool reports it. */
+/** Weather as reported by the demo tool. */
 export interface Weather {
   readonly city: string;
   readonly condition: string;
@@ -8,7 +8,7 @@ export interface Weather {
   readonly temperature: number;
 }
 
-/** Invented weather, always the same for the same city: the page works offline, so there is nobody to ask. */
+/** Invented weather, always the same for the same city, because the page works offline. */
 export function weatherIn(city: string): Weather {
   let hash = 2166136261;
   for (const character of city.trim().toLowerCase()) {
