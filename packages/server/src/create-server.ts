@@ -10,7 +10,9 @@ import { completions } from './completions/completions.js';
 import { RequestError } from './errors/request-error.js';
 import { requestErrorOf } from './errors/request-error-of.js';
 import { openAiError } from './http/answer-response.js';
+import { clientName } from './http/client-name.js';
 import { checkCaller, checkKey, corsHeaders } from './http/guard.js';
+import { ByteBudget } from './limits/byte-budget.js';
 import { ServerMetrics } from './metrics.js';
 import { listModels, retrieveModel } from './models/list-models.js';
 import { logFailure, RequestScope } from './request-scope.js';
@@ -26,6 +28,10 @@ export interface ListenOptions {
 }
 
 const CLIENT_LEFT = 499;
+/** Part of the drain time that is reserved for the last events of answers that are cut off. */
+const LAST_EVENTS_MS = 1000;
+const LEAST_END_MS = 500;
+const CLOSE_MS = 50;
 
 type Route = (scope: RequestScope, context: Context) => Response | Promise<Response>;
 
@@ -38,6 +44,7 @@ export class Server {
   readonly app = new Hono<{ Bindings: Partial<HttpBindings> }>();
   readonly #settings: ServerSettings;
   readonly #runner: AnswerRunner;
+  readonly #bytes: ByteBudget;
   readonly #metrics: ServerMetrics;
   readonly #startedSeconds: number;
   #listener: ServerType | null = null;
@@ -46,6 +53,8 @@ export class Server {
   constructor(options: ServerOptions) {
     this.#settings = checkedOptions(options);
     this.#runner = new AnswerRunner(this.#settings);
+    const { bodiesBytes, bodyBytes } = this.#settings.limits;
+    this.#bytes = new ByteBudget(bodiesBytes, bodyBytes);
     this.#startedSeconds = Math.floor(this.#settings.clock() / 1000);
     const devices = this.#settings.models.map(({ id, model }) => [id, model.device.info.kind] as const);
     this.#metrics = new ServerMetrics(() => this.#runner.gauges(), Object.fromEntries(devices));
@@ -73,8 +82,8 @@ export class Server {
   }
 
   /**
-   * Refuses new requests (503), lets running answers finish for up to `limits.drainMs`, then stops the rest. Streams
-   * that are cut off end with an error event.
+   * Refuses new requests (503), lets running answers finish, stops the rest, and completes within `limits.drainMs`. Streams
+   * that are cut off end with an error event. The server keeps listening until the last answer has ended.
    */
   close(): Promise<void> {
     this.#closing ??= this.#drain();
@@ -84,21 +93,35 @@ export class Server {
   async #drain(): Promise<void> {
     const { logger, limits } = this.#settings;
     logger?.info('closing', { answers: this.#runner.busy });
-    const listener = this.#listener;
-    const closed = new Promise<void>((resolve) => {
-      if (listener) listener.close(() => resolve());
-      else resolve();
-    });
-    const endMs = performance.now() + limits.drainMs;
-    while (this.#runner.busy > 0 && performance.now() < endMs) await wait(10);
+    const beganMs = performance.now();
+    const idleUntil = async (timeMs: number) => {
+      while (this.#runner.busy > 0 && performance.now() < timeMs) await wait(10);
+    };
+    const cutMs = beganMs + Math.max(limits.drainMs - LAST_EVENTS_MS, limits.drainMs / 2);
+    const endMs = Math.max(beganMs + limits.drainMs, cutMs + LEAST_END_MS);
+    // The listener stays open so that /ready can report it.
+    await idleUntil(cutMs);
     this.#runner.stop(closing());
-    // Answers that were cut off still send their last event.
-    while (this.#runner.busy > 0) await wait(10);
-    await wait(0);
-    if (listener && 'closeIdleConnections' in listener) {
+    await idleUntil((cutMs + endMs) / 2);
+    await this.#endListener(endMs);
+  }
+
+  /** Closes the listener when the last bytes are sent, or at that time. */
+  async #endListener(endMs: number): Promise<void> {
+    const listener = this.#listener;
+    if (!listener || !('closeIdleConnections' in listener)) return;
+    const closed = new Promise<void>((resolve) => {
+      listener.close(() => resolve());
+    });
+    let isClosed = false;
+    closed.then(() => {
+      isClosed = true;
+    });
+    while (!isClosed && performance.now() < endMs - CLOSE_MS) {
       listener.closeIdleConnections();
-      setTimeout(() => listener.closeAllConnections(), 1000).unref();
+      await wait(10);
     }
+    listener.closeAllConnections();
     await closed;
   }
 
@@ -124,7 +147,9 @@ export class Server {
     });
     app.get('/health', (context) => context.json({ status: 'ok' }));
     app.get('/ready', (context) =>
-      this.#closing ? context.json({ status: 'closing' }, 503) : context.json({ status: 'ready' }),
+      this.#closing
+        ? context.json({ status: 'closing' }, 503, { connection: 'close' })
+        : context.json({ status: 'ready' }),
     );
     app.options('*', (context) => this.#preflight(context.req.raw));
     app.notFound((context) => this.#answer(context, 'unknown', notFound));
@@ -141,22 +166,26 @@ export class Server {
     const requestId = `req_${randomUUID().replaceAll('-', '')}`;
     const headers = { 'x-request-id': requestId, 'request-id': requestId, ...corsHeaders(request, settings) };
     let status = 200;
+    let scope: RequestScope | null = null;
     try {
       checkCaller(request, settings);
       checkKey(request, settings);
       if (this.#closing) throw closing();
-      const scope = new RequestScope({
+      scope = new RequestScope({
         request,
         client: clientOf(context),
         requestId,
         headers,
+        errorBody: (error) => style(error, requestId),
         settings,
         runner: this.#runner,
+        bytes: this.#bytes,
         metrics: this.#metrics,
         startedSeconds: this.#startedSeconds,
       });
       return await route(scope, context);
     } catch (error) {
+      scope?.release();
       if (request.signal.aborted) {
         // Nobody reads this response; nginx logs the same status when a client disconnects.
         status = CLIENT_LEFT;
@@ -169,7 +198,7 @@ export class Server {
       if (failure.retryAfterSeconds !== null)
         answer.headers.set('retry-after', `${failure.retryAfterSeconds}`);
       // The unread rest of a refused body would be parsed as the next request.
-      if (status === 413 || status === 503) answer.headers.set('connection', 'close');
+      if (failure.closesConnection || status === 503) answer.headers.set('connection', 'close');
       return answer;
     } finally {
       this.#metrics.request(name, status);
@@ -205,7 +234,7 @@ function closing(): RequestError {
 /** Clients are told apart by their IP address; without a listener, all requests count as one client's. */
 function clientOf(context: Context): string {
   const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
-  return incoming?.socket?.remoteAddress ?? 'local';
+  return clientName(incoming?.socket?.remoteAddress);
 }
 
 function wait(milliseconds: number): Promise<void> {

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { AnswerPlan } from './answering/answer-plan.js';
-import type { AnswerControl, AnswerRunner, RunningAnswer } from './answering/answer-runner.js';
+import type { AnswerControl, AnswerPlace, AnswerRunner, Opening } from './answering/answer-runner.js';
+import { checkCounts } from './errors/check-counts.js';
 import { RequestError } from './errors/request-error.js';
 import { requestErrorOf } from './errors/request-error-of.js';
 import type { AnswerResponseOptions } from './http/answer-response.js';
 import { linkedAbort } from './http/linked-abort.js';
 import { readJson } from './http/read-json.js';
+import type { ByteBudget, ByteClaim } from './limits/byte-budget.js';
 import type { ServerMetrics } from './metrics.js';
 import type { ServedModel, ServerSettings } from './server-options.js';
 
@@ -16,8 +18,11 @@ export interface RequestScopeOptions {
   readonly client: string;
   readonly requestId: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Formats an error for the API. */
+  readonly errorBody: (error: unknown) => object;
   readonly settings: ServerSettings;
   readonly runner: AnswerRunner;
+  readonly bytes: ByteBudget;
   readonly metrics: ServerMetrics;
   /** When the server was created, in seconds since 1970. */
   readonly startedSeconds: number;
@@ -29,15 +34,20 @@ export class RequestScope {
   readonly responseOptions: AnswerResponseOptions;
   readonly #options: RequestScopeOptions;
   readonly #control: AnswerControl;
+  readonly #claim: ByteClaim;
 
   constructor(options: RequestScopeOptions) {
     const { request, headers, settings, requestId } = options;
     this.settings = settings;
     this.#options = options;
     this.#control = linkedAbort(request.signal);
+    this.#claim = options.bytes.claim(options.client);
     this.responseOptions = {
       limits: settings.limits,
       headers,
+      signal: this.#control.signal,
+      isContended: () => options.runner.isContended,
+      errorBody: options.errorBody,
       abort: () => this.#control.abort(clientLeft()),
       onLateError: (error) => {
         if (!request.signal.aborted)
@@ -46,9 +56,12 @@ export class RequestScope {
     };
   }
 
-  /** The JSON body. @throws RequestError */
-  json(): Promise<unknown> {
-    return readJson(this.#options.request, this.settings.limits.bodyBytes);
+  /** Reads the JSON body and checks it against the limits. @throws RequestError */
+  async json(): Promise<unknown> {
+    const { limits } = this.settings;
+    const body = await readJson(this.#options.request, { limits, claim: this.#claim });
+    checkCounts(body, limits);
+    return body;
   }
 
   /** The model with this name. @throws RequestError (404) */
@@ -60,16 +73,31 @@ export class RequestScope {
     throw new RequestError({ status: 404, message, param: 'model', apiCode: 'model_not_found' });
   }
 
-  /** Waits for the request's turn and checks it. */
-  open(plan: AnswerPlan): Promise<RunningAnswer> {
-    const { runner, client, metrics } = this.#options;
-    return runner.open(plan, client, this.#control, metrics);
+  /** Waits for the request's turn and checks it; then the memory of its body and media is released. */
+  open(plan: AnswerPlan): Opening {
+    const opening = this.#options.runner.open(plan, this.#place());
+    const release = () => this.release();
+    opening.answer.then(release, release);
+    return opening;
   }
 
   /** Counts the prompt tokens of a request. */
-  countTokens(plan: AnswerPlan): Promise<number> {
-    const { runner, client } = this.#options;
-    return runner.countTokens(plan, client, this.#control);
+  async countTokens(plan: AnswerPlan): Promise<number> {
+    try {
+      return await this.#options.runner.countTokens(plan, this.#place());
+    } finally {
+      this.release();
+    }
+  }
+
+  /** Releases the bytes that the body counts in the budget. */
+  release(): void {
+    this.#claim.release();
+  }
+
+  #place(): AnswerPlace {
+    const { client, metrics } = this.#options;
+    return { client, control: this.#control, claim: this.#claim, metrics };
   }
 
   /** Seconds since 1970. */

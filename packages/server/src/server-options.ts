@@ -19,6 +19,20 @@ export interface ServerLimits {
   readonly queue: number;
   /** Maximum size of a request body; default 32 MiB. */
   readonly bodyBytes: number;
+  /** Maximum size of the bodies and media of all requests that are being read or waiting; default 256 MiB. */
+  readonly bodiesBytes: number;
+  /** Maximum number of values and keys in a body; default 300,000. */
+  readonly bodyValues: number;
+  /** Timeout for receiving a body; default 2 minutes. */
+  readonly bodyMs: number;
+  /** Maximum number of messages, or items of `input`, per request; default 4096. */
+  readonly messages: number;
+  /** Maximum number of parts, calls and other entries of all messages, and of entries in any other list or map; default 8192. */
+  readonly parts: number;
+  /** Maximum number of tools per request; default 512. */
+  readonly tools: number;
+  /** Maximum number of values in a JSON schema; default 10,000. */
+  readonly schemaValues: number;
   /** Maximum size of an image, sound or video, sent or fetched; default 20 MiB. */
   readonly mediaBytes: number;
   /** Maximum number of media in a request; default 32. */
@@ -33,7 +47,9 @@ export interface ServerLimits {
   readonly headersAfterMs: number;
   /** A client that reads nothing for this long is disconnected; default 60 s. */
   readonly stallMs: number;
-  /** How long `close` lets running answers finish; default 30 s. */
+  /** The same while other requests wait for a slot; default 5 s. */
+  readonly stallBusyMs: number;
+  /** Time in which `close` completes; running answers may take all but its last second. Default 30 s. */
   readonly drainMs: number;
 }
 
@@ -73,6 +89,13 @@ const MIB = 1024 * 1024;
 const DEFAULT_LIMITS: ServerLimits = {
   queue: 256,
   bodyBytes: 32 * MIB,
+  bodiesBytes: 256 * MIB,
+  bodyValues: 300_000,
+  bodyMs: 120_000,
+  messages: 4096,
+  parts: 8192,
+  tools: 512,
+  schemaValues: 10_000,
   mediaBytes: 20 * MIB,
   mediaParts: 32,
   choices: 8,
@@ -80,6 +103,7 @@ const DEFAULT_LIMITS: ServerLimits = {
   keepAliveMs: 10_000,
   headersAfterMs: 2000,
   stallMs: 60_000,
+  stallBusyMs: 5000,
   drainMs: 30_000,
 };
 

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { AnswerRunner } from '../src/answering/answer-runner.js';
+import { ByteBudget } from '../src/limits/byte-budget.js';
 import { ServerMetrics } from '../src/metrics.js';
 import { checkedOptions } from '../src/server-options.js';
 import { serveDemo } from './serve-demo.js';
@@ -12,22 +13,23 @@ const stories = () => ({
   count: 1,
 });
 
-function control() {
+function place(client: string) {
   const controller = new AbortController();
-  return { signal: controller.signal, abort: (reason: unknown) => controller.abort(reason) };
+  const control = { signal: controller.signal, abort: (reason: unknown) => controller.abort(reason) };
+  return { client, control, metrics, claim: new ByteBudget(1e6, 1e6).claim(client) };
 }
 
 describe('AnswerRunner', () => {
   it('releases the slot of an answer that nobody reads, and of one whose reader stops', async () => {
     const plan = stories();
     const runner = new AnswerRunner(checkedOptions({ models: [plan.served] }));
-    const left = control();
-    await runner.open(plan, 'a', left, metrics);
+    const left = place('a');
+    await runner.open(plan, left).answer;
     expect(runner.busy).toBe(1);
-    left.abort(new TypeError('left'));
+    left.control.abort(new TypeError('left'));
     expect(runner.busy).toBe(0);
 
-    const { events } = await runner.open(plan, 'a', control(), metrics);
+    const { events } = await runner.open(plan, place('a')).answer;
     for await (const _ of events()) break;
     expect(runner.busy).toBe(0);
     await vi.waitFor(() => expect(demo.model.idleSequences).toBe(2), { timeout: 10_000 });
@@ -36,8 +38,8 @@ describe('AnswerRunner', () => {
   it('stops running and waiting answers', async () => {
     const plan = stories();
     const runner = new AnswerRunner(checkedOptions({ models: [plan.served], limits: { concurrent: 1 } }));
-    const running = await runner.open(plan, 'a', control(), metrics);
-    const waiting = runner.open(plan, 'b', control(), metrics);
+    const running = await runner.open(plan, place('a')).answer;
+    const waiting = runner.open(plan, place('b')).answer;
     const reading = (async () => {
       for await (const _ of running.events());
     })();

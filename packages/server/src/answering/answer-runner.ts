@@ -1,6 +1,8 @@
 import { type Finish, type GenerateEvent, type OpenAnswer, openAnswer } from '@markbase/text';
 import { AdmissionQueue } from '../limits/admission-queue.js';
+import type { ByteClaim } from '../limits/byte-budget.js';
 import { encodeMedia } from '../media/encode-media.js';
+import { fetchMedia } from '../media/fetch-media.js';
 import type { ModelGauges, ServerMetrics } from '../metrics.js';
 import type { ServedModel, ServerSettings } from '../server-options.js';
 import { type AnswerPlan, engineOptions } from './answer-plan.js';
@@ -21,6 +23,22 @@ export interface AnswerControl {
   readonly abort: (reason: unknown) => void;
 }
 
+/** A request that is being fetched, queued and checked. */
+export interface Opening {
+  /** Settles when all media are fetched. */
+  readonly fetched: Promise<unknown>;
+  readonly answer: Promise<RunningAnswer>;
+}
+
+/** The client of a request, and what the request uses. */
+export interface AnswerPlace {
+  readonly client: string;
+  readonly control: AnswerControl;
+  /** Counts the bytes of fetched media. */
+  readonly claim: ByteClaim;
+  readonly metrics: ServerMetrics;
+}
+
 /** Runs answers within the limits of the server and counts them in its metrics. */
 export class AnswerRunner {
   readonly #settings: ServerSettings;
@@ -39,9 +57,18 @@ export class AnswerRunner {
     );
   }
 
-  /** Number of answers that are running or waiting. */
+  /** Number of answers that are running or waiting, and of requests whose media are being fetched. */
   get busy(): number {
-    return [...this.#queues.values()].reduce((sum, { running, waiting }) => sum + running + waiting, 0);
+    const answers = [...this.#queues.values()].reduce(
+      (sum, { running, waiting }) => sum + running + waiting,
+      0,
+    );
+    return Math.max(answers, this.#controls.size);
+  }
+
+  /** True while requests wait for their turn. */
+  get isContended(): boolean {
+    return [...this.#queues.values()].some(({ waiting }) => waiting > 0);
   }
 
   /** Current state of each model. */
@@ -61,47 +88,57 @@ export class AnswerRunner {
   }
 
   /**
-   * Waits for the request's turn, then checks it and encodes its media.
+   * Fetches the media of a request, without holding a slot, then waits for its turn, checks it and encodes the media.
    *
-   * @throws RequestError and the errors of `openAnswer`; the request's slot is released first
+   * Its promises reject with a RequestError or an error of `openAnswers`; the slot is released first.
    */
-  async open(
-    plan: AnswerPlan,
-    client: string,
-    control: AnswerControl,
-    metrics: ServerMetrics,
-  ): Promise<RunningAnswer> {
-    const { signal } = control;
+  open(plan: AnswerPlan, place: AnswerPlace): Opening {
     const beganMs = performance.now();
-    const leave = await this.#enter(plan.served, client, plan.count, control);
-    try {
-      const answers = await this.#prepare(plan, signal);
-      const queuedMs = performance.now() - beganMs;
-      let isRead = false;
-      // The client may leave before anyone iterates the events; then only this listener releases the slot.
-      signal.addEventListener('abort', () => isRead || leave(), { once: true });
-      signal.throwIfAborted();
-      return {
-        promptTokens: promptTokensOf(plan, answers),
-        events: () => {
-          isRead = true;
-          return counted(answers, { plan, metrics, queuedMs, signal, leave });
-        },
-      };
-    } catch (error) {
-      leave();
-      throw error;
-    }
+    const { control, metrics } = place;
+    const model = plan.served.id;
+    const { signal } = control;
+    this.#controls.add(control);
+    const fetched = this.#fetch(plan, place);
+    const open = async (): Promise<RunningAnswer> => {
+      const leave = await this.#enter(await fetched, place);
+      try {
+        const { answers, promptTokens } = await this.#prepare(await fetched, signal);
+        const queuedMs = performance.now() - beganMs;
+        let isRead = false;
+        // The client may leave before anyone iterates the events; then only this listener releases the slot.
+        signal.addEventListener('abort', () => isRead || leave(), { once: true });
+        signal.throwIfAborted();
+        return {
+          promptTokens,
+          events: () => {
+            isRead = true;
+            return counted(answers, { model, metrics, queuedMs, signal, leave });
+          },
+        };
+      } catch (error) {
+        leave();
+        throw error;
+      }
+    };
+    const answer = open();
+    answer.catch(() => this.#controls.delete(control));
+    return { fetched, answer };
   }
 
   /** Counts the tokens of the prompt. That means encoding media, so the request waits for its turn too. */
-  async countTokens(plan: AnswerPlan, client: string, control: AnswerControl): Promise<number> {
-    const leave = await this.#enter(plan.served, client, 1, control);
+  async countTokens(plan: AnswerPlan, place: AnswerPlace): Promise<number> {
+    const { control } = place;
+    this.#controls.add(control);
     try {
-      const [answer] = await this.#prepare(plan, control.signal);
-      return answer!.promptTokens;
+      const fetched = await this.#fetch({ ...plan, count: 1 }, place);
+      const leave = await this.#enter(fetched, place);
+      try {
+        return (await this.#prepare(fetched, control.signal)).promptTokens;
+      } finally {
+        leave();
+      }
     } finally {
-      leave();
+      this.#controls.delete(control);
     }
   }
 
@@ -110,36 +147,37 @@ export class AnswerRunner {
     for (const { abort } of [...this.#controls]) abort(reason);
   }
 
-  async #enter(
-    served: ServedModel,
-    client: string,
-    weight: number,
-    control: AnswerControl,
-  ): Promise<() => void> {
-    this.#controls.add(control);
-    try {
-      const leave = await this.#queues.get(served)!.enter(client, weight, control.signal);
-      return () => {
-        this.#controls.delete(control);
-        leave();
-      };
-    } catch (error) {
-      this.#controls.delete(control);
-      throw error;
-    }
+  async #fetch(plan: AnswerPlan, { control: { signal }, claim }: AnswerPlace): Promise<AnswerPlan> {
+    const { messages } = plan.options;
+    if (!messages) return plan;
+    const { limits, allowedImageHosts: allowedHosts } = this.#settings;
+    const encoder = plan.served.media;
+    const fetched = await fetchMedia(messages, { encoder, allowedHosts, limits, claim, signal });
+    return { ...plan, options: { ...plan.options, messages: fetched } };
   }
 
-  async #prepare(plan: AnswerPlan, signal: AbortSignal): Promise<OpenAnswer[]> {
+  async #enter({ served, count }: AnswerPlan, { client, control }: AnswerPlace): Promise<() => void> {
+    const leave = await this.#queues.get(served)!.enter(client, count, control.signal);
+    return () => {
+      this.#controls.delete(control);
+      leave();
+    };
+  }
+
+  async #prepare(
+    plan: AnswerPlan,
+    signal: AbortSignal,
+  ): Promise<{ answers: readonly OpenAnswer[]; promptTokens: number }> {
     const { served, options, count } = plan;
-    const { limits, allowedImageHosts: allowedHosts } = this.#settings;
+    const contextTokens = served.model.settings.contextTokens;
     const messages =
       options.messages &&
-      (await encodeMedia(options.messages, { encoder: served.media, allowedHosts, limits, signal }));
+      (await encodeMedia(options.messages, { encoder: served.media, contextTokens, signal }));
     const answers: OpenAnswer[] = [];
     for (let index = 0; index < count; index++) {
       answers.push(await openAnswer(served.model, engineOptions(plan, messages, index, signal)));
     }
-    return answers;
+    return { answers, promptTokens: promptTokensOf(plan, answers) };
   }
 }
 
@@ -154,15 +192,14 @@ function promptTokensOf({ prompts }: AnswerPlan, answers: readonly OpenAnswer[])
 async function* counted(
   answers: readonly OpenAnswer[],
   context: {
-    readonly plan: AnswerPlan;
+    readonly model: string;
     readonly metrics: ServerMetrics;
     readonly queuedMs: number;
     readonly signal: AbortSignal;
     readonly leave: () => void;
   },
 ): AsyncGenerator<Indexed<GenerateEvent>, void, void> {
-  const { plan, metrics, queuedMs, signal, leave } = context;
-  const model = plan.served.id;
+  const { model, metrics, queuedMs, signal, leave } = context;
   try {
     for await (const indexed of merge(answers.map((answer) => () => answer.events()))) {
       if (indexed.item.type === 'finish') metrics.answer(model, numbersOf(indexed.item, queuedMs));

@@ -11,6 +11,8 @@ export class RequestError extends MarkBaseError {
   /** Stable identifier, such as `model_not_found`. */
   readonly apiCode: string | null;
   readonly retryAfterSeconds: number | null;
+  /** The body was not read to its end, so the connection cannot serve another request. */
+  readonly closesConnection: boolean;
 
   constructor(fields: {
     status: number;
@@ -19,6 +21,7 @@ export class RequestError extends MarkBaseError {
     param?: string | null;
     apiCode?: string | null;
     retryAfterSeconds?: number;
+    closesConnection?: boolean;
     cause?: unknown;
   }) {
     super(fields.message, fields.cause === undefined ? undefined : { cause: fields.cause });
@@ -27,6 +30,7 @@ export class RequestError extends MarkBaseError {
     this.param = fields.param ?? null;
     this.apiCode = fields.apiCode ?? null;
     this.retryAfterSeconds = fields.retryAfterSeconds ?? null;
+    this.closesConnection = fields.closesConnection ?? false;
   }
 }
 
@@ -35,6 +39,7 @@ export function badParameter(
   param: string | null,
   message: string,
   apiCode: string | null = null,
+  cause?: unknown,
 ): RequestError {
-  return new RequestError({ status: 400, message, param, apiCode });
+  return new RequestError({ status: 400, message, param, apiCode, cause });
 }

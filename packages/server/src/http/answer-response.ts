@@ -1,15 +1,21 @@
 import { stringifyExactJson } from '@markbase/text';
-import type { RunningAnswer } from '../answering/answer-runner.js';
+import type { Opening, RunningAnswer } from '../answering/answer-runner.js';
 import { requestErrorOf } from '../errors/request-error-of.js';
 import type { ServerLimits } from '../server-options.js';
 import { byteStream, eventStream, type Frame } from './event-stream.js';
 
 /** Options of `streamResponse` and `jsonResponse`. */
 export interface AnswerResponseOptions {
-  readonly limits: Pick<ServerLimits, 'keepAliveMs' | 'headersAfterMs' | 'stallMs'>;
+  readonly limits: Pick<ServerLimits, 'keepAliveMs' | 'headersAfterMs' | 'stallMs' | 'stallBusyMs'>;
   readonly headers: Readonly<Record<string, string>>;
+  /** Aborted when the answer should end. */
+  readonly signal: AbortSignal;
+  /** True while other requests wait for a slot. */
+  readonly isContended: () => boolean;
   /** Stops the engine. */
   readonly abort: () => void;
+  /** Formats an error for the API. */
+  readonly errorBody: (error: unknown) => object;
   /** Called with an error that occurs after the status was sent. */
   readonly onLateError: (error: unknown) => void;
 }
@@ -23,27 +29,32 @@ export interface StreamStyle {
 
 /**
  * Answers with a stream of events. An error before the headers are sent sets the status. The headers go out as soon as
- * the request is known to be valid, or when checking it takes too long; after that, an error becomes the last event.
+ * the request is known to be valid, or when its media are fetched and checking it takes too long; after that, an error
+ * becomes the last event.
  *
  * @param opening the request while it waits for its turn and is checked
  */
 export async function streamResponse(
-  opening: Promise<RunningAnswer>,
+  { fetched, answer }: Opening,
   frames: (answer: RunningAnswer) => AsyncGenerator<Frame, void, void>,
   style: StreamStyle,
   options: AnswerResponseOptions,
 ): Promise<Response> {
-  await settledWithin(opening, options.limits.headersAfterMs);
+  await fetched;
+  await settledWithin(answer, options.limits.headersAfterMs);
   const source = async function* () {
     try {
-      yield* frames(await opening);
+      yield* frames(await answer);
     } catch (error) {
       options.onLateError(error);
       throw error;
     }
   };
+  const { limits, signal, isContended } = options;
   const body = eventStream(source(), {
-    ...options.limits,
+    ...limits,
+    signal,
+    isContended,
     ...style,
     errorFrame: (error) => style.errorFrame(error),
     onLeave: options.abort,
@@ -59,26 +70,28 @@ export async function streamResponse(
 }
 
 /**
- * Answers with one JSON object. If it takes longer than clients wait for headers, these are sent first and white space
- * keeps the connection alive. An error after that breaks the connection, because the status was already sent.
+ * Answers with one JSON object. Nothing is sent before the request has passed its checks, so that their errors have a
+ * status. If the answer takes longer than clients wait for headers, these are sent first and white space keeps the
+ * connection alive. An error after that is sent as the body, and the connection breaks: the status said success.
  */
 export async function jsonResponse(
-  opening: Promise<RunningAnswer>,
+  { answer }: Opening,
   whole: (answer: RunningAnswer) => Promise<object>,
   options: AnswerResponseOptions,
 ): Promise<Response> {
-  const { limits, headers, abort, onLateError } = options;
-  const answering = opening.then(whole);
+  const { limits, headers, abort, onLateError, errorBody, signal, isContended } = options;
+  const answering = whole(await answer);
   await settledWithin(answering, limits.keepAliveMs);
   const source = async function* () {
     try {
       yield stringifyExactJson(await answering);
     } catch (error) {
       onLateError(error);
+      yield JSON.stringify(errorBody(error));
       throw error;
     }
   };
-  const body = byteStream(source(), { ...limits, keepAlive: ' ', onLeave: abort });
+  const body = byteStream(source(), { ...limits, keepAlive: ' ', onLeave: abort, signal, isContended });
   return new Response(body, { headers: { ...headers, 'content-type': 'application/json' } });
 }
 

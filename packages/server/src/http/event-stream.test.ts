@@ -6,6 +6,9 @@ const options: EventStreamOptions = {
   keepAliveMs: 60_000,
   keepAlive: ': keep-alive\n\n',
   stallMs: 60_000,
+  stallBusyMs: 60_000,
+  isContended: () => false,
+  signal: new AbortController().signal,
   errorFrame: (error) => ({ data: { error: String(error) } }),
   onLeave: () => {},
 };
@@ -79,5 +82,40 @@ describe('eventStream', () => {
     expect(made).toBeLessThan(40);
     await vi.waitFor(() => expect(onLeave).toHaveBeenCalledTimes(1), { timeout: 10_000 });
     await expect(reader.read()).rejects.toThrow('stopped reading');
+  });
+
+  it('gives up a client that takes nothing sooner while others wait', async () => {
+    const onLeave = vi.fn();
+    let isContended = false;
+    const endless = async function* () {
+      for (;;) yield { data: 'x'.repeat(16_384) };
+    };
+    const given = { ...options, stallBusyMs: 30, isContended: () => isContended, onLeave };
+    const reader = eventStream(endless(), given).getReader();
+    await reader.read();
+    await wait(100);
+    expect(onLeave).not.toHaveBeenCalled();
+    isContended = true;
+    await vi.waitFor(() => expect(onLeave).toHaveBeenCalledTimes(1), { timeout: 10_000 });
+  });
+
+  it('ends a source that waits for a client when the answer is to end, and still says why', async () => {
+    const controller = new AbortController();
+    let isOver = false;
+    const endless = async function* () {
+      try {
+        for (;;) {
+          controller.signal.throwIfAborted();
+          yield { data: 'x'.repeat(16_384) };
+        }
+      } finally {
+        isOver = true;
+      }
+    };
+    const stream = eventStream(endless(), { ...options, signal: controller.signal });
+    await wait(30);
+    controller.abort(new RangeError('closing'));
+    await vi.waitFor(() => expect(isOver).toBe(true), { timeout: 10_000 });
+    expect(await textOf(stream)).toMatch(/data: \{"error":"RangeError: closing"\}\n\n$/);
   });
 });

@@ -12,6 +12,12 @@ export interface EventStreamOptions {
   readonly keepAlive: string;
   /** A client that reads nothing for this long is disconnected. */
   readonly stallMs: number;
+  /** The same while other requests wait for the slot. */
+  readonly stallBusyMs: number;
+  /** True while other requests wait. */
+  readonly isContended: () => boolean;
+  /** Aborted when the source should end; its last output is sent even if the client is not reading. */
+  readonly signal: AbortSignal;
   /** The frame that reports an error; it ends the stream. */
   readonly errorFrame: (error: unknown) => Frame;
   /** Called when the client leaves or is disconnected: stop the source. */
@@ -35,7 +41,7 @@ export function eventStream(
 /** Sends pieces of text as they come; see `eventStream`. An error in the source breaks the connection. */
 export function byteStream(
   source: AsyncIterable<string>,
-  options: Pick<EventStreamOptions, 'keepAlive' | 'keepAliveMs' | 'stallMs' | 'onLeave'>,
+  options: Omit<EventStreamOptions, 'errorFrame'>,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let lastWrite = performance.now();
@@ -43,9 +49,15 @@ export function byteStream(
   let timer: NodeJS.Timeout | undefined;
   let hasLeft = false;
 
+  const { signal } = options;
+  const onAbort = () => wake?.();
+  const end = () => {
+    clearInterval(timer);
+    signal.removeEventListener('abort', onAbort);
+  };
   const leave = () => {
     hasLeft = true;
-    clearInterval(timer);
+    end();
     wake?.();
     options.onLeave();
   };
@@ -56,16 +68,16 @@ export function byteStream(
         if (hasLeft) return;
         controller.enqueue(encoder.encode(text));
         lastWrite = performance.now();
-        if ((controller.desiredSize ?? 1) > 0) continue;
+        if ((controller.desiredSize ?? 1) > 0 || signal.aborted) continue;
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
         wake = null;
       }
-      clearInterval(timer);
+      end();
       if (!hasLeft) controller.close();
     } catch (error) {
-      clearInterval(timer);
+      end();
       if (!hasLeft) controller.error(error);
     }
   };
@@ -73,10 +85,12 @@ export function byteStream(
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
+        signal.addEventListener('abort', onAbort, { once: true });
         timer = setInterval(
           () => {
             const idleMs = performance.now() - lastWrite;
-            if (wake !== null && idleMs > options.stallMs) {
+            const stallMs = options.isContended() ? options.stallBusyMs : options.stallMs;
+            if (wake !== null && idleMs > stallMs) {
               leave();
               controller.error(new DOMException('the client stopped reading', 'AbortError'));
             } else if (wake === null && idleMs >= options.keepAliveMs) {
@@ -84,7 +98,7 @@ export function byteStream(
               lastWrite = performance.now();
             }
           },
-          Math.min(options.keepAliveMs, options.stallMs, 1000),
+          Math.min(options.keepAliveMs, options.stallMs, options.stallBusyMs, 1000),
         );
         void pump(controller);
       },

@@ -1,74 +1,125 @@
 import { parseExactJson } from '@markbase/text';
 import { badParameter, RequestError } from '../errors/request-error.js';
+import type { ByteClaim } from '../limits/byte-budget.js';
+import type { ServerLimits } from '../server-options.js';
 import { plainBody } from './exact-value.js';
+import { JsonShape } from './json-shape.js';
 
 /** Maximum nesting depth of a body; schemas and tool arguments need less. */
 const MAX_DEPTH = 200;
+const FIRST_BYTES = 65_536;
+
+/** Options of `readJson`. */
+export interface ReadJsonOptions {
+  readonly limits: Pick<ServerLimits, 'bodyBytes' | 'bodyValues' | 'bodyMs'>;
+  /** Counts the bytes while they arrive. */
+  readonly claim: ByteClaim;
+}
 
 /**
- * Reads the JSON body of a request.
+ * Reads the JSON body of a request. Its size, depth and number of values are checked while it arrives, before it is parsed.
  *
- * @param limitBytes maximum length of the body
  * @throws RequestError: 415 for another content type (pages of other origins may send plain text without a preflight
- *   request), 413 for a body that is too long, 400 for invalid JSON
+ *   request), 413 for a body that is too large or has too many values, 408 for one that takes too long, 429 while other
+ *   bodies use up the memory, 400 for invalid JSON
  */
-export async function readJson(request: Request, limitBytes: number): Promise<unknown> {
+export async function readJson(request: Request, options: ReadJsonOptions): Promise<unknown> {
   const type = request.headers.get('content-type') ?? '';
   if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) {
     const message = `Unsupported content type "${type}": send application/json`;
     throw new RequestError({ status: 415, message, apiCode: 'unsupported_content_type' });
   }
-  const text = await readText(request, limitBytes);
-  let body: unknown;
+  const bytes = await readBytes(request, options);
   try {
-    body = parseExactJson(text);
+    return plainBody(parseExactJson(textOf(bytes)));
   } catch (cause) {
-    throw new RequestError({
-      status: 400,
-      message: 'The body is not valid JSON',
-      apiCode: 'invalid_json',
-      cause,
-    });
+    if (cause instanceof RequestError) throw cause;
+    throw badParameter(null, 'The body is not valid JSON', 'invalid_json', cause);
   }
-  if (isDeeper(body, MAX_DEPTH)) {
-    throw badParameter(null, `The body is nested deeper than ${MAX_DEPTH} levels`, 'invalid_json');
-  }
-  return plainBody(body);
 }
 
-async function readText(request: Request, limitBytes: number): Promise<string> {
-  if (Number(request.headers.get('content-length') ?? 0) > limitBytes) throw tooLarge(limitBytes);
-  const chunks: Uint8Array[] = [];
-  let total = 0;
-  for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
-    total += chunk.length;
-    if (total > limitBytes) throw tooLarge(limitBytes);
-    chunks.push(chunk);
-  }
+function textOf(bytes: Buffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
-    throw new RequestError({
-      status: 400,
-      message: 'The body is not valid UTF-8',
-      apiCode: 'invalid_json',
-      cause,
-    });
+    throw badParameter(null, 'The body is not valid UTF-8', 'invalid_json', cause);
   }
 }
 
-function tooLarge(limitBytes: number): RequestError {
-  const message = `The body is longer than ${limitBytes} bytes: send smaller media, or raise limits.bodyBytes`;
-  return new RequestError({ status: 413, message, apiCode: 'body_too_large' });
+async function readBytes(request: Request, { limits, claim }: ReadJsonOptions): Promise<Buffer> {
+  const announced = Number(request.headers.get('content-length') ?? 0);
+  if (announced > limits.bodyBytes) throw tooLarge(limits);
+  if (!request.body) return Buffer.alloc(0);
+  const shape = new JsonShape({ depth: MAX_DEPTH, values: limits.bodyValues });
+  const body = new GrowingBuffer(limits.bodyBytes);
+  const reader = request.body.getReader();
+  let timer: NodeJS.Timeout | undefined;
+  const tooSlow = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(slow(limits)), limits.bodyMs);
+  });
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([reader.read(), tooSlow]);
+      if (done) return body.bytes;
+      if (body.length + value.length > limits.bodyBytes) throw tooLarge(limits);
+      claim.add(value.length);
+      const chunk = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+      const excess = shape.push(chunk);
+      if (excess === 'depth') throw tooDeep();
+      if (excess === 'values') throw tooMany(limits);
+      body.append(chunk);
+    }
+  } catch (error) {
+    reader.cancel().catch(() => {});
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    tooSlow.catch(() => {});
+  }
 }
 
-function isDeeper(value: unknown, levels: number): boolean {
-  const stack: [value: unknown, depth: number][] = [[value, 1]];
-  for (let entry = stack.pop(); entry; entry = stack.pop()) {
-    const [item, depth] = entry;
-    if (typeof item !== 'object' || item === null) continue;
-    if (depth > levels) return true;
-    for (const child of Object.values(item)) stack.push([child, depth + 1]);
+/** A buffer that doubles as bytes arrive: an announced length alone allocates nothing. */
+class GrowingBuffer {
+  readonly #limitBytes: number;
+  #buffer = Buffer.allocUnsafe(FIRST_BYTES);
+  length = 0;
+
+  constructor(limitBytes: number) {
+    this.#limitBytes = limitBytes;
   }
-  return false;
+
+  get bytes(): Buffer {
+    return this.#buffer.subarray(0, this.length);
+  }
+
+  append(chunk: Buffer): void {
+    const needed = this.length + chunk.length;
+    if (needed > this.#buffer.length) {
+      const grown = Buffer.allocUnsafe(Math.min(Math.max(needed, 2 * this.#buffer.length), this.#limitBytes));
+      this.#buffer.copy(grown, 0, 0, this.length);
+      this.#buffer = grown;
+    }
+    chunk.copy(this.#buffer, this.length);
+    this.length = needed;
+  }
+}
+
+function tooLarge({ bodyBytes }: Pick<ServerLimits, 'bodyBytes'>): RequestError {
+  const message = `The body is larger than ${bodyBytes} bytes: send smaller media, or raise limits.bodyBytes`;
+  return new RequestError({ status: 413, message, apiCode: 'body_too_large', closesConnection: true });
+}
+
+function tooMany({ bodyValues }: Pick<ServerLimits, 'bodyValues'>): RequestError {
+  const message = `The body has more than ${bodyValues} values: send less, or raise limits.bodyValues`;
+  return new RequestError({ status: 413, message, apiCode: 'body_too_large', closesConnection: true });
+}
+
+function tooDeep(): RequestError {
+  const message = `The body is nested deeper than ${MAX_DEPTH} levels`;
+  return new RequestError({ status: 400, message, apiCode: 'invalid_json', closesConnection: true });
+}
+
+function slow({ bodyMs }: Pick<ServerLimits, 'bodyMs'>): RequestError {
+  const message = `The body did not arrive within ${bodyMs / 1000} s: send it faster, or raise limits.bodyMs`;
+  return new RequestError({ status: 408, message, apiCode: 'body_timeout', closesConnection: true });
 }

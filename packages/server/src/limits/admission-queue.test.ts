@@ -72,4 +72,30 @@ describe('AdmissionQueue', () => {
     leave();
     expect(queue.running).toBe(0);
   });
+
+  it('gives a place to the client with the fewest running answers', async () => {
+    const queue = new AdmissionQueue({ concurrent: 4, queue: 10 });
+    const started: string[] = [];
+    const leaves = await Promise.all(
+      ['a1', 'a2', 'a3', 'b1'].map((name) => enter(queue, started, name[0]!, name)),
+    );
+    for (const name of ['a4', 'b2', 'c1']) void enter(queue, started, name[0]!, name);
+    for (const leave of leaves.slice(0, 3)) {
+      leave();
+      await settle();
+    }
+    // After the first has left, a has two running, b one, and c none; after the second, a and b have one, and a came first.
+    expect(started.slice(4)).toEqual(['c1', 'a4', 'b2']);
+  });
+
+  it('refuses the newest request of the client that fills the line, and takes that of another', async () => {
+    const queue = new AdmissionQueue({ concurrent: 1, queue: 3 });
+    await queue.enter('a', 1, never);
+    const waiting = ['1', '2', '3'].map((name) => queue.enter('a', 1, never).then(() => name));
+    const other = queue.enter('b', 1, never);
+    await expect(waiting[2]).rejects.toMatchObject({ status: 429 });
+    expect(queue.waiting).toBe(3);
+    await expect(queue.enter('a', 1, never)).rejects.toMatchObject({ status: 429 });
+    void other;
+  });
 });

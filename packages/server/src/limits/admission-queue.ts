@@ -11,6 +11,7 @@ export interface AdmissionLimits {
 interface Waiter {
   readonly weight: number;
   readonly resolve: () => void;
+  readonly reject: (reason: unknown) => void;
 }
 
 /** Estimated duration of an answer in seconds until one has been measured. */
@@ -19,13 +20,15 @@ const SMOOTHING = 0.2;
 const LONGEST_RETRY_SECONDS = 60;
 
 /**
- * Limits how many answers run at once. Clients with waiting answers take turns, so that one with many requests does not
- * hold up the others; the answers of one client start in the order in which they came.
+ * Limits how many answers run at once. The client with the fewest running answers goes next, and among equals the one whose
+ * last turn is longest ago; the answers of one client start in the order in which they came. When the queue is full, the
+ * newest request of the client with the most waiting answers is refused, so that one client cannot fill it.
  */
 export class AdmissionQueue {
   readonly #limits: AdmissionLimits;
-  /** Waiting answers by client; the client whose turn is next comes first. */
+  /** Waiting answers by client, the one whose last turn is longest ago first. */
   readonly #waiting = new Map<string, Waiter[]>();
+  readonly #runningOf = new Map<string, number>();
   #running = 0;
   #waitingCount = 0;
   #answerSeconds = FIRST_GUESS_SECONDS;
@@ -54,11 +57,26 @@ export class AdmissionQueue {
   async enter(client: string, weight: number, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     const counted = Math.min(weight, this.#limits.concurrent);
-    if (this.#waitingCount === 0 && this.#running + counted <= this.#limits.concurrent)
-      return this.#start(counted);
-    if (this.#waitingCount + counted > this.#limits.queue) throw this.#refusal();
-    await this.#wait(client, counted, signal);
-    return this.#start(counted, true);
+    if (this.#waitingCount > 0 || this.#running + counted > this.#limits.concurrent) {
+      this.#makeRoom(client, counted);
+      await this.#wait(client, counted, signal);
+    } else this.#start(client, counted);
+    return this.#place(client, counted);
+  }
+
+  /** Refuses the newest requests of the client with the most waiting answers, if that is another one. */
+  #makeRoom(client: string, weight: number): void {
+    if (weight > this.#limits.queue) throw this.#refusal();
+    while (this.#waitingCount + weight > this.#limits.queue) {
+      const [longest, line] = [...this.#waiting].reduce((a, b) =>
+        waitingIn(b[1]) > waitingIn(a[1]) ? b : a,
+      );
+      const own = waitingIn(this.#waiting.get(client) ?? []) + weight;
+      if (longest === client || waitingIn(line) <= own) throw this.#refusal();
+      const newest = line.at(-1)!;
+      this.#remove(longest, newest);
+      newest.reject(this.#refusal());
+    }
   }
 
   #wait(client: string, weight: number, signal: AbortSignal): Promise<void> {
@@ -70,11 +88,16 @@ export class AdmissionQueue {
         reject(signal.reason);
         this.#serve();
       };
+      const unlink = () => signal.removeEventListener('abort', onAbort);
       const waiter: Waiter = {
         weight,
         resolve: () => {
-          signal.removeEventListener('abort', onAbort);
+          unlink();
           resolve();
+        },
+        reject: (reason) => {
+          unlink();
+          reject(reason);
         },
       };
       line.push(waiter);
@@ -83,15 +106,22 @@ export class AdmissionQueue {
     });
   }
 
-  /** @param isCounted the answer was already added to the running ones when its wait ended */
-  #start(weight: number, isCounted = false): () => void {
-    if (!isCounted) this.#running += weight;
+  #start(client: string, weight: number): void {
+    this.#running += weight;
+    this.#runningOf.set(client, (this.#runningOf.get(client) ?? 0) + weight);
+  }
+
+  /** Returns a function that releases the slot. */
+  #place(client: string, weight: number): () => void {
     const beganMs = performance.now();
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
       this.#running -= weight;
+      const left = this.#runningOf.get(client)! - weight;
+      if (left > 0) this.#runningOf.set(client, left);
+      else this.#runningOf.delete(client);
       const seconds = (performance.now() - beganMs) / 1000;
       this.#answerSeconds += SMOOTHING * (seconds - this.#answerSeconds);
       this.#serve();
@@ -100,19 +130,33 @@ export class AdmissionQueue {
 
   #serve(): void {
     for (;;) {
-      const [client, line] = this.#waiting.entries().next().value ?? [];
-      const first = line?.[0];
-      if (client === undefined || !first || this.#running + first.weight > this.#limits.concurrent) return;
-      this.#remove(client, first);
+      const next = this.#next();
+      if (next === null) return;
+      const [client, waiter] = next;
+      if (this.#running + waiter.weight > this.#limits.concurrent) return;
+      this.#remove(client, waiter);
       // The client moves to the end of the round.
       const rest = this.#waiting.get(client);
       if (rest) {
         this.#waiting.delete(client);
         this.#waiting.set(client, rest);
       }
-      this.#running += first.weight;
-      first.resolve();
+      this.#start(client, waiter.weight);
+      waiter.resolve();
     }
+  }
+
+  /** The request whose turn it is. */
+  #next(): [client: string, waiter: Waiter] | null {
+    let best: [string, Waiter] | null = null;
+    let least = Number.POSITIVE_INFINITY;
+    for (const [client, line] of this.#waiting) {
+      const running = this.#runningOf.get(client) ?? 0;
+      if (running >= least) continue;
+      least = running;
+      best = [client, line[0]!];
+    }
+    return best;
   }
 
   #remove(client: string, waiter: Waiter): void {
@@ -133,4 +177,8 @@ export class AdmissionQueue {
       retryAfterSeconds: seconds,
     });
   }
+}
+
+function waitingIn(line: readonly Waiter[]): number {
+  return line.reduce((sum, { weight }) => sum + weight, 0);
 }

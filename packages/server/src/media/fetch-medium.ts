@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import http from 'node:http';
 import https from 'node:https';
 import { isIP } from 'node:net';
-import { badParameter } from '../errors/request-error.js';
+import { badParameter, RequestError } from '../errors/request-error.js';
 import { linkedAbort } from '../http/linked-abort.js';
 import { isPublicAddress } from './public-address.js';
 
@@ -13,6 +13,8 @@ export interface FetchMediumOptions {
   readonly limitBytes: number;
   readonly timeoutMs: number;
   readonly param: string;
+  /** Called with the size of each chunk; an error that it throws ends the download. */
+  readonly onBytes?: (bytes: number) => void;
   readonly signal: AbortSignal;
 }
 
@@ -21,7 +23,7 @@ export interface FetchMediumOptions {
  * exact `host:port`. The connection goes to the address that was checked, so a name cannot change in between. Redirects
  * are not followed.
  *
- * @throws RequestError (400) for a host that is not allowed, or if the download fails
+ * @throws RequestError: 400 for a host that is not allowed or if the download fails, 413 for a medium that is too large
  */
 export async function fetchMedium(url: URL, options: FetchMediumOptions): Promise<Uint8Array> {
   const { allowedHosts, param } = options;
@@ -54,6 +56,7 @@ export async function fetchMedium(url: URL, options: FetchMediumOptions): Promis
     return await download(url, address, { ...options, signal });
   } catch (cause) {
     options.signal.throwIfAborted();
+    if (cause instanceof RequestError) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw badParameter(param, `Fetching the medium from ${url.host} failed: ${reason}`, 'fetch_failed');
   } finally {
@@ -72,9 +75,8 @@ async function addressOf(host: string, param: string): Promise<string> {
 }
 
 function download(url: URL, address: string, options: FetchMediumOptions): Promise<Uint8Array> {
-  const { limitBytes, signal, param } = options;
+  const { limitBytes, signal, param, onBytes } = options;
   return new Promise((resolve, reject) => {
-    const refuse = (reason: string) => reject(badParameter(param, reason, 'fetch_failed'));
     const client = url.protocol === 'https:' ? https : http;
     const request = client.get(
       url,
@@ -90,16 +92,23 @@ function download(url: URL, address: string, options: FetchMediumOptions): Promi
       (response) => {
         if (response.statusCode !== 200) {
           response.destroy();
-          return refuse(`status ${response.statusCode}`);
+          const message = `Fetching the medium from ${url.host} failed: status ${response.statusCode}`;
+          return reject(badParameter(param, message, 'fetch_failed'));
         }
         const chunks: Buffer[] = [];
         let total = 0;
         response.on('data', (chunk: Buffer) => {
-          chunks.push(chunk);
-          total += chunk.length;
-          if (total <= limitBytes) return;
-          response.destroy();
-          refuse(`it is larger than ${limitBytes} bytes`);
+          try {
+            total += chunk.length;
+            if (total > limitBytes) {
+              throw mediumTooLarge(param, `The medium from ${url.host} is larger than ${limitBytes} bytes`);
+            }
+            onBytes?.(chunk.length);
+            chunks.push(chunk);
+          } catch (error) {
+            response.destroy();
+            reject(error);
+          }
         });
         response.on('end', () => resolve(Buffer.concat(chunks)));
         response.on('error', reject);
@@ -107,4 +116,9 @@ function download(url: URL, address: string, options: FetchMediumOptions): Promi
     );
     request.on('error', reject);
   });
+}
+
+/** The error for a medium with too many bytes: status 413. */
+export function mediumTooLarge(param: string, message: string): RequestError {
+  return new RequestError({ status: 413, message, param, apiCode: 'media_too_large' });
 }

@@ -55,6 +55,7 @@ function messagesOf({ input, instructions }: ResponseRequest): ChatMessage[] {
   if (typeof input === 'string') return [...system, { role: 'user', content: input }];
   const messages: ChatMessage[] = [...system];
   let turn: { -readonly [Key in keyof ChatMessage]: ChatMessage[Key] } | null = null;
+  let calls: NonNullable<ChatMessage['toolCalls']>[number][] = [];
   const ownTurn = () => {
     if (turn === null) {
       turn = { role: 'assistant', content: '' };
@@ -72,7 +73,9 @@ function messagesOf({ input, instructions }: ResponseRequest): ChatMessage[] {
     } else if (item.type === 'function_call') {
       const call = { id: item.call_id, name: item.name, arguments: item.arguments };
       const own = ownTurn();
-      own.toolCalls = [...(own.toolCalls ?? []), call];
+      calls = own.toolCalls ? calls : [];
+      calls.push(call);
+      own.toolCalls = calls;
     } else if (item.type === 'function_call_output') {
       turn = null;
       messages.push({ role: 'tool', content: toolResult(plainText(item.output)), toolCallId: item.call_id });
