@@ -1,7 +1,8 @@
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
-  entry: ['src/index.ts'],
+  // Conversations that take long are rendered in a worker thread.
+  entry: { index: 'src/index.ts', 'render-worker': 'src/chat/render-worker.ts' },
   format: 'esm',
   dts: true,
   sourcemap: true,

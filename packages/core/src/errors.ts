@@ -246,9 +246,10 @@ export class ContextLengthError extends MarkBaseError {
   readonly promptTokens: number;
   readonly maxTokens: number;
 
-  constructor(fields: { promptTokens: number; maxTokens: number }) {
+  /** `isLeast`: the prompt was not encoded, because it has at least so many tokens. */
+  constructor(fields: { promptTokens: number; maxTokens: number; isLeast?: boolean }) {
     super(
-      `the prompt has ${fields.promptTokens} tokens, but the context holds ${fields.maxTokens}: ` +
+      `the prompt has ${fields.isLeast ? 'at least ' : ''}${fields.promptTokens} tokens, but the context holds ${fields.maxTokens}: ` +
         'shorten it, or load the model with a larger contextTokens',
     );
     this.promptTokens = fields.promptTokens;

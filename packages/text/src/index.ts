@@ -25,7 +25,7 @@ export { expandMedia, type SoftTokensPart, type VideoPart } from './generation/e
 export { type BatchEvent, generate, generateBatch, stream, streamBatch } from './generation/generate.js';
 export type { GenerateOptions } from './generation/generate-options.js';
 export type { AudioEncoding, ImageEncoding, MediaEncoder } from './generation/media-encoder.js';
-export { type OpenAnswer, openAnswer } from './generation/open-answer.js';
+export { type OpenAnswer, openAnswer, openAnswers } from './generation/open-answer.js';
 export { Session, type SessionOptions, type TurnOptions } from './generation/session.js';
 export type { TokenConstraint } from './generation/token-constraint.js';
 export type { SamplingOptions, TokenOptions } from './generation/token-options.js';

@@ -1,4 +1,4 @@
-import { type Finish, type GenerateEvent, type OpenAnswer, openAnswer } from '@markbase/text';
+import { type Finish, type GenerateEvent, type OpenAnswer, openAnswers } from '@markbase/text';
 import { AdmissionQueue } from '../limits/admission-queue.js';
 import type { ByteClaim } from '../limits/byte-budget.js';
 import { encodeMedia } from '../media/encode-media.js';
@@ -173,10 +173,10 @@ export class AnswerRunner {
     const messages =
       options.messages &&
       (await encodeMedia(options.messages, { encoder: served.media, contextTokens, signal }));
-    const answers: OpenAnswer[] = [];
-    for (let index = 0; index < count; index++) {
-      answers.push(await openAnswer(served.model, engineOptions(plan, messages, index, signal)));
-    }
+    const requests = Array.from({ length: count }, (_, index) =>
+      engineOptions(plan, messages, index, signal),
+    );
+    const answers = await openAnswers(served.model, requests);
     return { answers, promptTokens: promptTokensOf(plan, answers) };
   }
 }

@@ -21,7 +21,7 @@ export class ChatTemplate {
   readonly source: string;
   /** Text of the token that starts every prompt. */
   readonly bosToken: string;
-  readonly #eosToken: string;
+  readonly eosToken: string;
   readonly #template: Template;
   #abilities: TemplateAbilities | null = null;
 
@@ -30,13 +30,13 @@ export class ChatTemplate {
     this.source = source;
     this.path = options.path ?? 'template text';
     this.bosToken = options.bosToken ?? '<bos>';
-    this.#eosToken = options.eosToken ?? '<eos>';
+    this.eosToken = options.eosToken ?? '<eos>';
     this.#template = this.#guard(() => new Template(source));
   }
 
   /** Renders the template as Jinja2 does. Errors: ChatTemplateError if it raises an exception or fails. */
   render(input: TemplateInput): string {
-    const tokens = { bos_token: this.bosToken, eos_token: this.#eosToken };
+    const tokens = { bos_token: this.bosToken, eos_token: this.eosToken };
     return this.#guard(() => renderAsPython(this.#template, { ...input, ...tokens }));
   }
 

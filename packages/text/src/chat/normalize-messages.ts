@@ -114,7 +114,7 @@ function parseArguments(value: unknown, where: string): Record<string, unknown> 
 }
 
 /** Removes each `<|channel>…<channel|>` from an answer, as the template does: old thoughts make models loop. */
-function withoutThoughts(text: string): string {
+export function withoutThoughts(text: string): string {
   return text
     .split('<channel|>')
     .map((piece) => piece.split('<|channel>', 1)[0])

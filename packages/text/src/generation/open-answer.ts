@@ -1,7 +1,8 @@
 import type { TextModel } from '../text-model.js';
+import type { Answer } from './answer.js';
 import type { GenerateEvent } from './events.js';
 import type { GenerateOptions } from './generate-options.js';
-import { prepareAnswer } from './prepare.js';
+import { type EncodedPrompt, encodePrompt, prepareAnswer } from './prepare.js';
 import { runTokens } from './run-tokens.js';
 
 /** A request that has been checked and tokenised, but not started. */
@@ -19,8 +20,29 @@ export interface OpenAnswer {
  *   ChatTemplateError if the template refuses the conversation
  */
 export async function openAnswer(model: TextModel, options: GenerateOptions): Promise<OpenAnswer> {
-  const answer = await prepareAnswer(model, options);
-  const { signal, onPrefill } = options;
+  return opened(model, options, await prepareAnswer(model, options));
+}
+
+/**
+ * As `openAnswer`, for several answers. Those with the same `messages`, or the same text as `prompt`, share the work of encoding
+ * it; tools and options of templates are those of the first.
+ */
+export async function openAnswers(
+  model: TextModel,
+  requests: readonly GenerateOptions[],
+): Promise<OpenAnswer[]> {
+  const prompts = new Map<unknown, Promise<EncodedPrompt>>();
+  const answers: OpenAnswer[] = [];
+  for (const options of requests) {
+    const key = options.messages ?? options.prompt;
+    const encoded = prompts.get(key) ?? encodePrompt(model, options);
+    prompts.set(key, encoded);
+    answers.push(opened(model, options, await prepareAnswer(model, options, encoded)));
+  }
+  return answers;
+}
+
+function opened(model: TextModel, { signal, onPrefill }: GenerateOptions, answer: Answer): OpenAnswer {
   return {
     promptTokens: answer.run.prompt.end,
     async *events() {

@@ -1,5 +1,7 @@
 import { InvalidArgumentError } from '@markbase/core';
-import { type ChatMessage, encodeChat } from '../chat/index.js';
+import { encodeChatInSlices } from '../chat/encode-chat.js';
+import type { ChatMessage } from '../chat/index.js';
+import { checkLeastTokens, leastTokens, leastTokensOfText } from '../chat/least-tokens.js';
 import { checkInteger } from '../check.js';
 import { answerConstraint } from '../constraint/answer-constraint.js';
 import type { ResponseFormat } from '../constraint/answer-grammar.js';
@@ -7,6 +9,7 @@ import { thinkingBudget } from '../constraint/thinking-budget.js';
 import type { Prompt, PromptRows } from '../engine/prompt.js';
 import type { Language } from '../language.js';
 import type { TextModel } from '../text-model.js';
+import { EventLoopSlice } from '../tokenizer/event-loop-slice.js';
 import { Answer } from './answer.js';
 import { expandMedia } from './expand-media.js';
 import type { GenerateOptions } from './generate-options.js';
@@ -20,10 +23,13 @@ import { TokenRun } from './token-run.js';
  * @throws InvalidArgumentError for options out of range; ContextLengthError for a prompt that does not fit;
  *   ChatTemplateError if the template refuses the conversation
  */
-export async function prepareAnswer(model: TextModel, options: GenerateOptions): Promise<Answer> {
+export async function prepareAnswer(
+  model: TextModel,
+  options: GenerateOptions,
+  encoded?: Promise<EncodedPrompt>,
+): Promise<Answer> {
   const startMs = performance.now();
-  const language = await languageOf(model, options);
-  const { prompt, isReasoningOpen } = encodePrompt(model, language, options);
+  const { language, prompt, isReasoningOpen } = await (encoded ?? encodePrompt(model, options));
   const stopTokenIds = [...(options.stopTokenIds ?? []), ...(language?.endOfTurnIds ?? [])];
   const settings = tokenSettings(model, { ...options, stopTokenIds });
   const rows = model.layOut(prompt);
@@ -86,11 +92,17 @@ async function languageOf(model: TextModel, options: GenerateOptions): Promise<L
   return language;
 }
 
-function encodePrompt(
-  { checkpoint }: TextModel,
-  language: Language | null,
-  { messages, prompt, ...chat }: GenerateOptions,
-): { prompt: Prompt; isReasoningOpen: boolean } {
+/** A prompt as tokens; several answers may share it. */
+export interface EncodedPrompt {
+  readonly language: Language | null;
+  readonly prompt: Prompt;
+  /** The prompt ends inside of an open thought. */
+  readonly isReasoningOpen: boolean;
+}
+
+/** Encodes the prompt of an answer; the event loop gets its turns, however long it is. Errors are those of `prepareAnswer`. */
+export async function encodePrompt(model: TextModel, options: GenerateOptions): Promise<EncodedPrompt> {
+  const { messages, prompt, signal, ...chat } = options;
   if ((messages === undefined) === (prompt === undefined)) {
     throw new InvalidArgumentError({
       argument: 'options',
@@ -98,13 +110,15 @@ function encodePrompt(
       received: messages === undefined ? 'neither' : 'both',
     });
   }
+  const language = await languageOf(model, options);
+  const { contextTokens } = model.settings;
   if (prompt !== undefined) {
-    return {
-      prompt: typeof prompt === 'string' ? encodeText(language!, prompt) : promptOf(prompt),
-      isReasoningOpen: false,
-    };
+    const isText = typeof prompt === 'string';
+    const encoded = isText ? await encodeText(language!, prompt, contextTokens, signal) : promptOf(prompt);
+    return { language, prompt: encoded, isReasoningOpen: false };
   }
   const { tokenizer, template } = language!;
+  const { checkpoint } = model;
   if (template === null) {
     throw new InvalidArgumentError({
       argument: 'messages',
@@ -114,7 +128,8 @@ function encodePrompt(
     });
   }
   checkEnd(messages!);
-  const encoded = encodeChat(tokenizer, template, messages!, chat);
+  checkLeastTokens(leastTokens(tokenizer, messages!), contextTokens);
+  const encoded = await encodeChatInSlices(tokenizer, template, messages!, chat, { contextTokens, signal });
   if (encoded.isContinued) checkFreeText(chat.responseFormat);
   const { config } = checkpoint;
   // Drafters have no media tokens, but they are never loaded as text models.
@@ -123,6 +138,7 @@ function encodePrompt(
       ? encoded
       : expandMedia(encoded, messages!, tokenizer, config.tokens);
   return {
+    language,
     prompt: { ids: expanded.ids, media: expanded.media as Prompt['media'] },
     isReasoningOpen: encoded.isReasoningOpen,
   };
@@ -151,9 +167,18 @@ function checkFreeText(format: ResponseFormat | undefined): void {
   });
 }
 
-function encodeText({ tokenizer, bosId }: Language, text: string): Prompt {
-  const ids = tokenizer.encode(text);
-  return { ids: bosId === null ? ids : [bosId, ...ids] };
+async function encodeText(
+  { tokenizer, bosId }: Language,
+  text: string,
+  contextTokens: number,
+  signal: AbortSignal | undefined,
+): Promise<Prompt> {
+  checkLeastTokens(leastTokensOfText(tokenizer, text), contextTokens);
+  const encoded = await tokenizer.encodeInSlices(text, new EventLoopSlice(signal));
+  const ids = new Int32Array(encoded.length + (bosId === null ? 0 : 1));
+  if (bosId !== null) ids[0] = bosId;
+  ids.set(encoded, ids.length - encoded.length);
+  return { ids };
 }
 
 function promptOf(prompt: readonly number[] | Prompt): Prompt {

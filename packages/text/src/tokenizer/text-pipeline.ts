@@ -17,6 +17,13 @@ export function buildNormalizer(description: unknown, path: string): Normalizer 
   return (text) => steps.reduce((result, step) => step(result), text);
 }
 
+/** True when a normalizer can make a text shorter. */
+export function canShorten(description: unknown, path: string): boolean {
+  return flatten(description, 'normalizers', path).some(({ pattern, content }) => {
+    return (literalOf(pattern)?.length ?? 0) > (typeof content === 'string' ? content.length : 0);
+  });
+}
+
 /** Builds the pre-tokenizer: null, `Split` at a literal, `Digits`, or a `Sequence` of these. */
 export function buildPreTokenizer(description: unknown, path: string): PreTokenizer {
   const steps = flatten(description, 'pretokenizers', path).map((step) => splitter(step, path));
@@ -71,7 +78,9 @@ function replacement(step: Step, component: string, path: string): (text: string
   if (step.type !== 'Replace' || pattern === null || typeof content !== 'string') {
     throw unsupported(path, component, 'Replace of a literal string', step);
   }
-  return (text) => text.replaceAll(pattern, () => content);
+  // `$` has a meaning in replacements. A function would be called for each place of a long text.
+  const replaced = content.replaceAll('$', '$$$$');
+  return (text) => text.replaceAll(pattern, replaced);
 }
 
 function splitter(step: Step, path: string): (text: string) => string[] {

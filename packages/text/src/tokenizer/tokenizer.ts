@@ -1,10 +1,12 @@
 import { AddedTokenMatcher } from './added-token-matcher.js';
 import { BytePairEncoder } from './byte-pair-encoder.js';
 import { CONTROL_TEXTS } from './control-tokens.js';
+import type { EventLoopSlice } from './event-loop-slice.js';
 import {
   buildNormalizer,
   buildPreTokenizer,
   buildTokenTextRewriter,
+  canShorten,
   type Normalizer,
   type PreTokenizer,
   type TokenTextRewriter,
@@ -13,6 +15,10 @@ import { createTextDecoder } from './token-text-decoder.js';
 import type { AddedToken, TokenizerFile } from './tokenizer-file.js';
 import type { Vocabulary } from './vocabulary.js';
 import { WordSplitter } from './word-splitter.js';
+
+/** UTF-16 units that are encoded between two pauses. */
+const STEP_UNITS = 1 << 14;
+const BYTE_COUNT = 256;
 
 /** A piece of a text that was split at control tokens: a control token, or ordinary text (`id` is null). */
 export interface TextPiece {
@@ -28,6 +34,7 @@ export class Tokenizer {
   readonly #encoder: BytePairEncoder;
   readonly #words: WordSplitter;
   readonly #normalize: Normalizer;
+  readonly #canShorten: boolean;
   readonly #preTokenize: PreTokenizer;
   readonly #rewrite: TokenTextRewriter;
   readonly #specialIds: ReadonlySet<number>;
@@ -36,11 +43,13 @@ export class Tokenizer {
   readonly #added: readonly AddedToken[];
   readonly #ordinaryLiterals: Literals;
   #allLiterals: Literals | null = null;
+  #longestTokenUnits: number | null = null;
 
   /** Takes ownership of the tables in `file`. */
   constructor(file: TokenizerFile) {
     const { vocabulary, path } = file;
     this.#normalize = buildNormalizer(file.normalizer, path);
+    this.#canShorten = canShorten(file.normalizer, path);
     this.#preTokenize = buildPreTokenizer(file.preTokenizer, path);
     this.#rewrite = buildTokenTextRewriter(file.decoder, path);
     const added = withControlTokens(file.addedTokens, vocabulary);
@@ -70,15 +79,22 @@ export class Tokenizer {
    *   that comes from users): they are ordinary text.
    */
   encode(text: string, options: { parseSpecial?: boolean } = {}): Int32Array {
-    // Prompts are split at control tokens before they are encoded, so few programs need all literals at once.
-    if (options.parseSpecial) this.#allLiterals ??= this.#literalsOf(this.#added);
-    const literals = (options.parseSpecial && this.#allLiterals) || this.#ordinaryLiterals;
     const ids: number[] = [];
-    forEachPiece(literals.raw, toWellFormed(text), (id, piece) => {
-      if (id !== null) ids.push(id);
-      else this.#encodeRaw(piece, literals.normalized, ids);
-    });
+    for (const _ of this.#encodeInSteps(text, options.parseSpecial ?? false, ids));
     return new Int32Array(ids);
+  }
+
+  /** As `encode`, for a text of any length: the event loop gets its turns. @throws the reason of the slice's signal */
+  async encodeInSlices(text: string, slice: EventLoopSlice): Promise<Int32Array> {
+    const ids: number[] = [];
+    for (const _ of this.#encodeInSteps(text, false, ids)) if (slice.isOver) await slice.pause();
+    return new Int32Array(ids);
+  }
+
+  /** Most UTF-16 units that one token of a text can stand for; null when there is no limit. */
+  get longestTokenUnits(): number | null {
+    this.#longestTokenUnits ??= this.#findLongestToken();
+    return Number.isFinite(this.#longestTokenUnits) ? this.#longestTokenUnits : null;
   }
 
   /** Text of ids, equal to the concatenated output of a streaming decoder. Ids without a token are skipped. */
@@ -122,21 +138,46 @@ export class Tokenizer {
 
   /** Splits a text at its control tokens. */
   splitSpecial(text: string): TextPiece[] {
-    const pieces: TextPiece[] = [];
-    forEachPiece(this.#special, text, (id, piece) => pieces.push({ id, text: piece }));
-    return pieces;
+    return [...pieces(this.#special, text)];
   }
 
-  #encodeRaw(text: string, normalizedLiterals: AddedTokenMatcher, ids: number[]): void {
-    forEachPiece(normalizedLiterals, this.#normalize(text), (id, normalized) => {
-      if (id !== null) {
-        ids.push(id);
-        return;
+  /** Appends the ids of a text, with a pause after every few milliseconds of work. */
+  *#encodeInSteps(text: string, parseSpecial: boolean, ids: number[]): Generator<void, void, void> {
+    // Prompts are split at control tokens before they are encoded, so few programs need all literals at once.
+    if (parseSpecial) this.#allLiterals ??= this.#literalsOf(this.#added);
+    const literals = (parseSpecial && this.#allLiterals) || this.#ordinaryLiterals;
+    for (const { id: rawId, text: raw } of pieces(literals.raw, toWellFormed(text))) {
+      if (rawId !== null) {
+        ids.push(rawId);
+        continue;
       }
-      for (const piece of this.#preTokenize(normalized)) {
-        this.#words.split(piece, (begin, end) => this.#encoder.encode(piece, begin, end, ids));
+      for (const { id, text: normalized } of pieces(literals.normalized, this.#normalize(raw))) {
+        if (id !== null) ids.push(id);
+        else for (const piece of this.#preTokenize(normalized)) yield* this.#encodePiece(piece, ids);
       }
-    });
+    }
+  }
+
+  *#encodePiece(piece: string, ids: number[]): Generator<void, void, void> {
+    let pausedAt = 0;
+    for (let begin = 0, end = 0; begin < piece.length; begin = end) {
+      end = this.#words.endOfPiece(piece, begin);
+      if (end - begin > STEP_UNITS) yield* this.#encoder.encodeInSteps(piece, begin, end, ids);
+      else this.#encoder.encode(piece, begin, end, ids);
+      if (end - pausedAt < STEP_UNITS) continue;
+      pausedAt = end;
+      yield;
+    }
+  }
+
+  #findLongestToken(): number {
+    // A run of unknown characters of any length can be one token.
+    if (this.#byteOfId.size < BYTE_COUNT || this.#canShorten) return Number.POSITIVE_INFINITY;
+    let longest = 1;
+    for (let id = 0; id < this.#vocabulary.size; id++) {
+      longest = Math.max(longest, this.#vocabulary.byteLength(id));
+    }
+    return longest;
   }
 
   #literalsOf(tokens: readonly AddedToken[]): Literals {
@@ -172,7 +213,7 @@ function withControlTokens(addedTokens: readonly AddedToken[], vocabulary: Vocab
 }
 
 function findByteIds(vocabulary: Vocabulary): Int32Array {
-  return Int32Array.from({ length: 256 }, (_, byte) =>
+  return Int32Array.from({ length: BYTE_COUNT }, (_, byte) =>
     vocabulary.findText(`<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`),
   );
 }
@@ -181,18 +222,14 @@ function nullIfAbsent(id: number): number | null {
   return id === -1 ? null : id;
 }
 
-function forEachPiece(
-  matcher: AddedTokenMatcher,
-  text: string,
-  visit: (id: number | null, text: string) => void,
-): void {
+function* pieces(matcher: AddedTokenMatcher, text: string): Generator<TextPiece, void, void> {
   let begin = 0;
   for (let match = matcher.next(text, 0); match !== null; match = matcher.next(text, match.end)) {
-    if (match.begin > begin) visit(null, text.slice(begin, match.begin));
-    visit(match.id, text.slice(match.begin, match.end));
+    if (match.begin > begin) yield { id: null, text: text.slice(begin, match.begin) };
+    yield { id: match.id, text: text.slice(match.begin, match.end) };
     begin = match.end;
   }
-  if (begin < text.length) visit(null, text.slice(begin));
+  if (begin < text.length) yield { id: null, text: text.slice(begin) };
 }
 
 /** Replaces unpaired surrogates with U+FFFD. The method exists in Node 20, but not in the ES2023 types. */

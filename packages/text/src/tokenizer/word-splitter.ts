@@ -18,19 +18,14 @@ export class WordSplitter {
     this.#unitsJoinedToSpace = this.#isUsable ? unitsJoinedToSpace(vocabulary) : new Set();
   }
 
-  /** Calls `visit(begin, end)` for each piece, in order. */
-  split(text: string, visit: (begin: number, end: number) => void): void {
-    let begin = 0;
-    if (this.#isUsable) {
-      let index = text.indexOf('▁', 1);
-      for (; index !== -1; index = text.indexOf('▁', index + 1)) {
-        const before = text.charCodeAt(index - 1);
-        if (before === SPACE_MARK || this.#unitsJoinedToSpace.has(before)) continue;
-        visit(begin, index);
-        begin = index;
-      }
+  /** Where the piece ends that begins at `begin`. */
+  endOfPiece(text: string, begin: number): number {
+    if (!this.#isUsable) return text.length;
+    for (let index = text.indexOf('▁', begin + 1); index !== -1; index = text.indexOf('▁', index + 1)) {
+      const before = text.charCodeAt(index - 1);
+      if (before !== SPACE_MARK && !this.#unitsJoinedToSpace.has(before)) return index;
     }
-    if (begin < text.length) visit(begin, text.length);
+    return text.length;
   }
 }
 
