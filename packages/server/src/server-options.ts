@@ -19,6 +19,8 @@ export interface ServerLimits {
   readonly queue: number;
   /** Maximum size of a request body; default 32 MiB. */
   readonly bodyBytes: number;
+  /** Maximum size of a body without its long ASCII strings, such as base64; default 8 MiB. */
+  readonly textBytes: number;
   /** Maximum size of the bodies and media of all requests that are being read or waiting; default 256 MiB. */
   readonly bodiesBytes: number;
   /** Maximum number of values and keys in a body; default 300,000. */
@@ -89,6 +91,7 @@ const MIB = 1024 * 1024;
 const DEFAULT_LIMITS: ServerLimits = {
   queue: 256,
   bodyBytes: 32 * MIB,
+  textBytes: 8 * MIB,
   bodiesBytes: 256 * MIB,
   bodyValues: 300_000,
   bodyMs: 120_000,

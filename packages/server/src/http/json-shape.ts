@@ -6,8 +6,17 @@ export interface JsonShapeLimits {
   readonly values: number;
 }
 
+/** Where the text of a string lies in the bytes. */
+export interface StringRange {
+  readonly begin: number;
+  readonly end: number;
+}
+
 /** The limit that a text exceeds. */
 export type JsonExcess = 'depth' | 'values';
+
+/** Strings from this length on are noted. */
+const LONG_BYTES = 65_536;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -18,7 +27,12 @@ const BACKSLASH = 0x5c;
  * size of a text such as `[[],[],…]`. Counts of invalid JSON mean nothing; the parser refuses it.
  */
 export class JsonShape {
+  /** Long strings and keys, in order. */
+  readonly longStrings: StringRange[] = [];
   readonly #limits: JsonShapeLimits;
+  /** Bytes of earlier chunks. */
+  #offset = 0;
+  #stringBegin = 0;
   #depth = 0;
   #values = 1;
   #isInString = false;
@@ -38,8 +52,10 @@ export class JsonShape {
         continue;
       }
       const byte = bytes[at++]!;
-      if (byte === QUOTE) this.#isInString = true;
-      else if (byte === COMMA) {
+      if (byte === QUOTE) {
+        this.#isInString = true;
+        this.#stringBegin = this.#offset + at;
+      } else if (byte === COMMA) {
         if (++this.#values > this.#limits.values) return 'values';
       } else if (byte === 0x5b || byte === 0x7b) {
         if (++this.#depth > this.#limits.depth) return 'depth';
@@ -47,6 +63,7 @@ export class JsonShape {
       } else if (byte === 0x5d || byte === 0x7d) this.#depth--;
       else if (byte === 0x3a) this.#values++;
     }
+    this.#offset += bytes.length;
     return null;
   }
 
@@ -66,9 +83,15 @@ export class JsonShape {
       if (!isEscaped) {
         this.#isInString = false;
         this.#isEscaped = false;
+        this.#note(this.#offset + quote);
         return quote + 1;
       }
       from = quote + 1;
     }
+  }
+
+  #note(end: number): void {
+    const begin = this.#stringBegin;
+    if (end - begin >= LONG_BYTES) this.longStrings.push({ begin, end });
   }
 }

@@ -1,9 +1,8 @@
-import { parseExactJson } from '@markbase/text';
-import { badParameter, RequestError } from '../errors/request-error.js';
+import { RequestError } from '../errors/request-error.js';
 import type { ByteClaim } from '../limits/byte-budget.js';
 import type { ServerLimits } from '../server-options.js';
-import { plainBody } from './exact-value.js';
-import { JsonShape } from './json-shape.js';
+import { JsonShape, type StringRange } from './json-shape.js';
+import { parseBody } from './parse-body.js';
 
 /** Maximum nesting depth of a body; schemas and tool arguments need less. */
 const MAX_DEPTH = 200;
@@ -11,7 +10,7 @@ const FIRST_BYTES = 65_536;
 
 /** Options of `readJson`. */
 export interface ReadJsonOptions {
-  readonly limits: Pick<ServerLimits, 'bodyBytes' | 'bodyValues' | 'bodyMs'>;
+  readonly limits: Pick<ServerLimits, 'bodyBytes' | 'textBytes' | 'bodyValues' | 'bodyMs'>;
   /** Counts the bytes while they arrive. */
   readonly claim: ByteClaim;
 }
@@ -29,27 +28,17 @@ export async function readJson(request: Request, options: ReadJsonOptions): Prom
     const message = `Unsupported content type "${type}": send application/json`;
     throw new RequestError({ status: 415, message, apiCode: 'unsupported_content_type' });
   }
-  const bytes = await readBytes(request, options);
-  try {
-    return plainBody(parseExactJson(textOf(bytes)));
-  } catch (cause) {
-    if (cause instanceof RequestError) throw cause;
-    throw badParameter(null, 'The body is not valid JSON', 'invalid_json', cause);
-  }
+  const { bytes, longStrings } = await readBytes(request, options);
+  return parseBody(bytes, longStrings, options.limits.textBytes);
 }
 
-function textOf(bytes: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw badParameter(null, 'The body is not valid UTF-8', 'invalid_json', cause);
-  }
-}
-
-async function readBytes(request: Request, { limits, claim }: ReadJsonOptions): Promise<Buffer> {
+async function readBytes(
+  request: Request,
+  { limits, claim }: ReadJsonOptions,
+): Promise<{ bytes: Buffer; longStrings: readonly StringRange[] }> {
   const announced = Number(request.headers.get('content-length') ?? 0);
   if (announced > limits.bodyBytes) throw tooLarge(limits);
-  if (!request.body) return Buffer.alloc(0);
+  if (!request.body) return { bytes: Buffer.alloc(0), longStrings: [] };
   const shape = new JsonShape({ depth: MAX_DEPTH, values: limits.bodyValues });
   const body = new GrowingBuffer(limits.bodyBytes);
   const reader = request.body.getReader();
@@ -60,7 +49,7 @@ async function readBytes(request: Request, { limits, claim }: ReadJsonOptions): 
   try {
     for (;;) {
       const { done, value } = await Promise.race([reader.read(), tooSlow]);
-      if (done) return body.bytes;
+      if (done) return { bytes: body.bytes, longStrings: shape.longStrings };
       if (body.length + value.length > limits.bodyBytes) throw tooLarge(limits);
       claim.add(value.length);
       const chunk = Buffer.from(value.buffer, value.byteOffset, value.byteLength);

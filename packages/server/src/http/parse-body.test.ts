@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { JsonShape } from './json-shape.js';
+import { parseBody } from './parse-body.js';
+
+const LONG = 'QUJD'.repeat(20_000);
+
+function parse(text: string, textBytes = 1e6, chunkBytes = 10_007): unknown {
+  const bytes = Buffer.from(text);
+  const shape = new JsonShape({ depth: 100, values: 1000 });
+  for (let at = 0; at < bytes.length; at += chunkBytes) shape.push(bytes.subarray(at, at + chunkBytes));
+  return parseBody(bytes, shape.longStrings, textBytes);
+}
+
+describe('parseBody', () => {
+  it.each<[string, string]>([
+    ['a long string as the whole body', JSON.stringify(LONG)],
+    ['long strings in objects and lists', JSON.stringify({ a: [LONG, { b: `${LONG}x` }], c: 1 })],
+    ['a long key', `{"${LONG}" : 1, "${LONG}x": "${LONG}"}`],
+    ['a long string of other characters', JSON.stringify({ a: 'é'.repeat(70_000) })],
+    ['a long string with escapes', JSON.stringify([`${LONG}\n${LONG}"${LONG}`, LONG])],
+    ['a name that objects have', `{"__proto__":"${LONG}"}`],
+    ['no long string', '{"a":[1,"b"]}'],
+  ])('gives what JSON.parse gives: %s', (_name, text) => {
+    expect(parse(text)).toEqual(JSON.parse(text));
+    expect(JSON.stringify(parse(text))).toBe(JSON.stringify(JSON.parse(text)));
+  });
+
+  it.each([`["${LONG}`, `["${LONG}\u0001"]`, `["${LONG}" "${LONG}"]`, `{"a":${LONG}}`])(
+    'refuses invalid JSON',
+    (text) => {
+      expect(() => parse(text)).toThrow('not valid JSON');
+    },
+  );
+
+  it('limits the text beside long strings', () => {
+    expect(parse(JSON.stringify([LONG, LONG]), 1000)).toEqual([LONG, LONG]);
+    expect(() => parse(JSON.stringify([LONG, 'é'.repeat(600)]), 1000)).toThrow('limits.textBytes');
+    expect(() => parse(JSON.stringify(['é'.repeat(70_000)]), 1000)).toThrow('limits.textBytes');
+  });
+});

@@ -1,0 +1,90 @@
+import { isAscii } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
+import { parseExactJson } from '@markbase/text';
+import { badParameter, RequestError } from '../errors/request-error.js';
+import { plainBody } from './exact-value.js';
+import type { StringRange } from './json-shape.js';
+
+const QUOTE_BYTES = 1;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const SPACES = new Set([0x20, 0x09, 0x0a, 0x0d]);
+const FIRST_PRINTABLE = 0x20;
+/** Stands in for a long string while the rest is parsed; unknown outside this process. */
+const MARK = `long-string-${randomUUID()}:`;
+
+/**
+ * Parses the JSON body of a request. Long ASCII strings, such as base64, never go through the parser: they are cut out and put
+ * back, so that they are copied once and not three times.
+ *
+ * @param longStrings where long strings lie in the bytes
+ * @param textBytes maximum size of the rest
+ * @throws RequestError: 413 if the rest is too large, 400 for invalid JSON or UTF-8
+ */
+export function parseBody(bytes: Buffer, longStrings: readonly StringRange[], textBytes: number): unknown {
+  const strings: string[] = [];
+  const pieces: Buffer[] = [];
+  let next = 0;
+  for (const { begin, end } of longStrings) {
+    const string = plainString(bytes, begin, end);
+    if (string === null) continue;
+    pieces.push(bytes.subarray(next, begin), Buffer.from(`${MARK}${strings.length}`));
+    strings.push(string);
+    next = end;
+  }
+  pieces.push(bytes.subarray(next));
+  const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  if (size > textBytes) throw tooMuchText(textBytes);
+  const value = parsed(pieces.length === 1 ? bytes : Buffer.concat(pieces, size));
+  return plainBody(strings.length > 0 ? restored(value, strings) : value);
+}
+
+/** The text of a string that needs no parser and is not a key; otherwise null. */
+function plainString(bytes: Buffer, begin: number, end: number): string | null {
+  const content = bytes.subarray(begin, end);
+  if (!isAscii(content) || content.includes(BACKSLASH)) return null;
+  let after = end + QUOTE_BYTES;
+  while (SPACES.has(bytes[after]!)) after++;
+  if (bytes[after] === COLON) return null;
+  for (const byte of content) if (byte < FIRST_PRINTABLE) return null;
+  return content.toString('latin1');
+}
+
+function parsed(bytes: Buffer): unknown {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw badParameter(null, 'The body is not valid UTF-8', 'invalid_json', cause);
+  }
+  try {
+    return parseExactJson(text);
+  } catch (cause) {
+    throw badParameter(null, 'The body is not valid JSON', 'invalid_json', cause);
+  }
+}
+
+function restored(root: unknown, strings: readonly string[]): unknown {
+  const holder: Record<string, unknown> = { root };
+  const stack = [holder];
+  for (let node = stack.pop(); node; node = stack.pop()) {
+    for (const [key, value] of Object.entries(node)) {
+      if (typeof value === 'object' && value !== null) stack.push(value as Record<string, unknown>);
+      else if (typeof value === 'string' && value.startsWith(MARK)) {
+        // An assignment to `__proto__` would not create a property.
+        Object.defineProperty(node, key, {
+          value: strings[Number(value.slice(MARK.length))],
+          writable: true,
+          enumerable: true,
+          configurable: true,
+        });
+      }
+    }
+  }
+  return holder.root;
+}
+
+function tooMuchText(textBytes: number): RequestError {
+  const message = `The body has more than ${textBytes} bytes of text: send less, or raise limits.textBytes`;
+  return new RequestError({ status: 413, message, apiCode: 'body_too_large' });
+}
