@@ -30,7 +30,7 @@ test.each([
     ['synth', '--variant', 'e2b', '--out', 'x', '--layers', '0'],
     /at least 1|from 1 to/,
   ],
-  ['a missing folder', ['inspect', '/no/such/folder'], /\/no\/such\/folder: there is no such folder/],
+  ['a missing folder', ['inspect', '/no/such/folder'], /\/no\/such\/folder: the folder does not exist/],
   ['a missing file', ['inspect', '/no/such/file.safetensors'], /\/no\/such\/file\.safetensors/],
   ['an invalid rule', ['quantize', 'a', 'b', '--rule', '*=7'], /--rule: expected glob=bits.*\*=7/],
   [

@@ -1,4 +1,4 @@
-/** A span of a file: what a loader hands to a runtime instead of bytes. Nothing has been read. */
+/** A span of a file, which a loader passes to a runtime instead of bytes. Nothing has been read. */
 export interface ByteRange {
   /** Absolute path of the file. */
   readonly path: string;

@@ -11,7 +11,7 @@ export abstract class MarkBaseError extends Error {
     Object.defineProperty(this, MARK, { value: true });
   }
 
-  /** True for errors of this family, also when they come from another copy of the package. */
+  /** True for errors of this family, even if they come from another copy of the package. */
   static isInstance(error: unknown): error is MarkBaseError {
     return typeof error === 'object' && error !== null && MARK in error;
   }

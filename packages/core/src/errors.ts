@@ -1,6 +1,6 @@
 import { MarkBaseError } from './error.js';
 
-/** A caller's argument is outside of what the function accepts. */
+/** A caller's argument is not one that the function accepts. */
 export class InvalidArgumentError extends MarkBaseError {
   readonly code = 'INVALID_ARGUMENT';
   readonly argument: string;
@@ -26,7 +26,7 @@ export class InvalidArgumentError extends MarkBaseError {
   }
 }
 
-/** The sizes of two operands of an operation do not fit each other. */
+/** The sizes of two operands of an operation do not match. */
 export class ShapeMismatchError extends MarkBaseError {
   readonly code = 'SHAPE_MISMATCH';
   readonly operation: string;
@@ -77,11 +77,11 @@ export class FileAccessError extends MarkBaseError {
   }
 }
 
-/** A sound, an image or a video is in a format or codec that this engine does not read, or in none at all. */
+/** A sound, an image or a video is in a format or codec that this engine does not read, or is not media at all. */
 export class UnsupportedMediaError extends MarkBaseError {
   readonly code = 'UNSUPPORTED_MEDIA';
   readonly media: 'audio' | 'image' | 'video';
-  /** Path of the file, or words for a source without one. */
+  /** Path of the file, or a description of a source without one. */
   readonly source: string;
   readonly reason: string;
 
@@ -211,13 +211,13 @@ export class NonFiniteError extends MarkBaseError {
   }
 }
 
-/** Memory for a buffer could not be had; `requestedBytes` is 0 when the size is unknown. */
+/** Memory for a buffer could not be allocated; `requestedBytes` is 0 when the size is unknown. */
 export class OutOfMemoryError extends MarkBaseError {
   readonly code = 'OUT_OF_MEMORY';
   readonly requestedBytes: number;
   readonly label: string;
 
-  /** `reason`: how much there is, where that is known. */
+  /** `reason`: how much memory is available, if known. */
   constructor(fields: { requestedBytes: number; label: string; reason?: string }) {
     // The system does not always say how much it was asked for.
     const need = fields.requestedBytes > 0 ? ` needs ${fields.requestedBytes} bytes` : '';
@@ -257,7 +257,7 @@ export class ContextLengthError extends MarkBaseError {
   }
 }
 
-/** An input is larger than a named limit, which protects the process from what it did not make itself. */
+/** An input exceeds a named limit, which protects the process from untrusted input. */
 export class LimitExceededError extends MarkBaseError {
   readonly code = 'LIMIT_EXCEEDED';
   /** What was refused: a path, or a description of the bytes. */
@@ -289,7 +289,7 @@ function list(title: string, names: readonly string[] = []): string {
   return names.length > 5 ? `${title} ${names.length}: ${shown}, …` : `${title}: ${shown}`;
 }
 
-/** Shows a received value shortly, whatever it is. */
+/** Shows a received value, whatever it is, in a short form. */
 function describe(value: unknown): string {
   if (value === undefined) return 'nothing';
   const text = typeof value === 'bigint' ? `${value}n` : safeStringify(value);

@@ -7,7 +7,7 @@ const report = await quantizeCheckpoint('models/gemma-4-e2b-it', 'models/gemma-4
     { match: '**.self_attn.*', bits: 8 },
     { match: 'embed_vision.**', skip: true },
   ],
-  resume: true, // after an abort or a kill
+  resume: true, // continues after an abort or a crash
   onProgress: ({ doneBytes, totalBytes }) =>
     process.stderr.write(`\r${Math.round((100 * doneBytes) / totalBytes)} %`),
 });

@@ -9,7 +9,7 @@ try {
   });
   console.log(directory, commit, receivedBytes, (await openCheckpoint(directory)).config.modelType);
 } catch (error) {
-  // What was received stays: the next call goes on there.
+  // What was received is kept; the next call continues from there.
   if (!hasErrorCode(error, 'DOWNLOAD')) throw error;
   console.error(error.message);
 }

@@ -14,4 +14,4 @@ const size = { rows: vocabSize, columns: hiddenSize };
 const matrix = weights.stored('language_model.embed_tokens', size);
 console.log(matrix.kind); // plain, affine, mxfp4, mxfp8 or nvfp4
 console.log(await readMatrixRows(matrix, 2, 3)); // the embedding of token 2; nothing else is read
-console.log(weights.unused()); // what nobody asked for
+console.log(weights.unused()); // tensors that nothing has asked for

@@ -121,7 +121,7 @@ function inferredType(declaration) {
 /** @param {ts.Node} node @param {ts.Node} original */
 function print(node, original) {
   const text = printer.printNode(ts.EmitHint.Unspecified, node, original.getSourceFile());
-  // Types that were not written down are named with the file that they come from.
+  // Inferred types are named with the file that they come from.
   return text.replace(/^\s*\/\*\*[\s\S]*?\*\/\s*/, '').replace(/import\("[^"]*"\)\./g, '');
 }
 

@@ -1,4 +1,4 @@
-// The part of the package that needs nothing of Node.
+// The part of the package that does not need Node.
 
 export type {
   AffineMatrix,

@@ -19,10 +19,10 @@ export const MAX_INDEX_BYTES = 64 * 1024 * 1024;
 /** Most files that one index may name. */
 export const MAX_SHARD_COUNT = 10_000;
 
-/** Most decoder or tower layers that a config may ask for; the largest released model has 60. */
+/** Most decoder or tower layers that a config may have; the largest released model has 60. */
 export const MAX_LAYER_COUNT = 1_024;
 
-/** Largest width, vocabulary, window or count in a config: keeps every product of two of them exact. */
+/** Largest width, vocabulary, window or count in a config, so that the product of any two is exact. */
 export const MAX_CONFIG_SIZE = 2 ** 26;
 
 /** Bytes of a tensor that are in memory at once while a checkpoint is copied or quantised. */

@@ -1,4 +1,4 @@
-/** How often values fall into equal steps between the least and the greatest. */
+/** A histogram: counts of values in equal steps between the smallest and the largest. */
 export interface Histogram {
   readonly counts: readonly number[];
   readonly least: number;
@@ -7,7 +7,7 @@ export interface Histogram {
   readonly nonFiniteCount: number;
 }
 
-/** Counts values into `stepCount` steps; without a finite value, least and greatest are 0. */
+/** Counts values into `stepCount` steps; if no value is finite, least and greatest are 0. */
 export function histogramOf(values: Float32Array, stepCount: number): Histogram {
   let least = Number.POSITIVE_INFINITY;
   let greatest = Number.NEGATIVE_INFINITY;

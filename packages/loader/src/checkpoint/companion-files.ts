@@ -1,4 +1,4 @@
-/** Files beside config.json and the weights that a copy of a checkpoint takes along. */
+/** Files, other than config.json and the weights, that are copied with a checkpoint. */
 export const COPIED_FILES = [
   'tokenizer.json',
   'tokenizer_config.json',

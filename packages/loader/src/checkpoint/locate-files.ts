@@ -32,7 +32,7 @@ const MAX_REF_BYTES = 256;
  * The folder that holds config.json: the given one, or the current snapshot of a Hugging Face cache folder
  * (`models--owner--name`: what `refs/main` names, else the newest snapshot).
  *
- * @throws FileAccessError when there is no such folder
+ * @throws FileAccessError when the folder does not exist
  */
 export async function locateDirectory(directory: string): Promise<string> {
   const absolute = resolve(directory);
@@ -41,10 +41,10 @@ export async function locateDirectory(directory: string): Promise<string> {
   const snapshot = (await isFolder(snapshots)) ? await currentSnapshot(absolute, snapshots) : null;
   if (snapshot !== null) return snapshot;
   const reason = (await isFolder(absolute))
-    ? 'the folder has no config.json and no snapshot with one: it is no checkpoint, or not downloaded completely'
+    ? 'the folder has no config.json and no snapshot with one: it is not a checkpoint, or the download is incomplete'
     : (await isFile(absolute))
       ? 'it is a file, neither a checkpoint folder nor a .safetensors file'
-      : 'there is no such folder';
+      : 'the folder does not exist';
   throw new FileAccessError({ path: absolute, operation: 'open the checkpoint', reason });
 }
 
@@ -63,7 +63,7 @@ async function currentSnapshot(repository: string, snapshots: string): Promise<s
   const ref = join(repository, 'refs', 'main');
   if (await isFile(ref)) {
     const revision = (await readText(ref, MAX_REF_BYTES)).trim();
-    // The content becomes a path: only a plain name may.
+    // The content becomes part of a path, so only a plain name is allowed.
     const snapshot = join(snapshots, revision);
     if (
       /^[\w.-]+$/.test(revision) &&

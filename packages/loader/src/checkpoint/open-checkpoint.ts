@@ -16,7 +16,7 @@ import { openShards } from './shards.js';
 import type { StorageWarning } from './stored-matrix.js';
 import { createWeightIndex, type WeightIndex } from './weight-index.js';
 
-/** A checkpoint folder, checked: typed settings and the places of all tensors. No tensor was read. */
+/** An opened and checked checkpoint folder: typed settings and the location of every tensor. No tensor has been read. */
 export interface Checkpoint {
   /** Absolute path of the folder with config.json. */
   readonly directory: string;
@@ -37,7 +37,7 @@ export interface OpenOptions {
   readonly signal?: AbortSignal;
   /** What to allow in the headers of weight files. */
   readonly header?: ReadOptions;
-  /** Called when a module that is asked for is stored otherwise than config.json says; see `WeightIndex.warnings`. */
+  /** Called when a requested module is stored differently from what config.json says; see `WeightIndex.warnings`. */
   onWarning?(warning: StorageWarning): void;
 }
 

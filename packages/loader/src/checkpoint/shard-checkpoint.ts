@@ -30,7 +30,7 @@ export interface ShardReport {
 /**
  * Writes the weights of a checkpoint folder, or of one safetensors file, into files of at most `maxShardBytes` with an
  * index. A large `maxShardBytes` joins them into one. Tensors keep their names and bytes, metadata of a single file is
- * kept, and the config and the tokenizer come along. Nothing new appears before all of it is complete.
+ * kept, and the config and the tokenizer are copied. Nothing new appears before everything is complete.
  *
  * @param target folder of the new checkpoint, never the source itself
  * @throws InvalidArgumentError, and the errors of `openSafetensors` and `writeSafetensors`; the signal's reason
@@ -54,7 +54,7 @@ export async function shardCheckpoint(
       { maxShardBytes, metadata, signal, onProgress },
       files,
     );
-    // Last: a folder without config.json is not taken for a checkpoint.
+    // Last, because a folder without config.json is not taken for a checkpoint.
     for (const name of [...COPIED_FILES, 'config.json']) {
       const from = join(folder, name);
       if (!(await isFile(from))) continue;
@@ -92,7 +92,7 @@ async function refuseSamePlace(folder: string, target: string): Promise<void> {
   if (existing === null || existing !== (await realpath(folder))) return;
   throw new InvalidArgumentError({
     argument: 'target',
-    expected: 'another folder than the source',
+    expected: 'a folder other than the source',
     received: target,
   });
 }

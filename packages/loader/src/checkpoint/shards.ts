@@ -15,10 +15,10 @@ const SINGLE_FILE = 'model.safetensors';
 const SHARD_NAME = /^(.+)-([0-9]{5})-of-([0-9]{5})\.safetensors$/;
 
 /**
- * Opens all weight files of a checkpoint folder and gives their tensors, by the names in the files.
+ * Opens all weight files of a checkpoint folder and returns their tensors, by the names in the files.
  *
- * With an index, the files that it names, and every tensor must be where it says. Otherwise `model.safetensors`, else a
- * complete set of `model-0000i-of-0000n.safetensors`, else every safetensors file.
+ * If there is an index, opens the files that it names; every tensor must be where the index says. Otherwise opens
+ * `model.safetensors`, else a complete set of `model-0000i-of-0000n.safetensors`, else every safetensors file.
  *
  * @throws FileAccessError, CorruptFileError (ShardMissing, UnsafeShardName, IndexMismatch, DuplicateKey and the rules
  * of a single file); the signal's reason when aborted
@@ -79,7 +79,7 @@ async function readIndex(indexPath: string): Promise<Map<string, string>> {
   return weightMap;
 }
 
-/** The path of a shard that an index names; it must be a file of this checkpoint and nothing else. */
+/** The path of a shard that an index names; it must be a file of this checkpoint. */
 async function checkedShardPath(directory: string, name: string, indexPath: string): Promise<string> {
   if (!/^[^/\\:\0]+\.safetensors$/.test(name)) {
     throw unsafeName(name, indexPath, 'is not the plain name of a safetensors file');
@@ -88,13 +88,13 @@ async function checkedShardPath(directory: string, name: string, indexPath: stri
     throw new CorruptFileError({
       rule: 'ShardMissing',
       path: indexPath,
-      reason: `the shard ${name} is missing: the checkpoint was not downloaded completely`,
+      reason: `the shard ${name} is missing: the download of the checkpoint is incomplete`,
     });
   }
   return linkedPath(directory, name, indexPath);
 }
 
-/** The path of a weight file; a link may only lead to a file of the same checkpoint. */
+/** The path of a weight file; a link may only point to a file of the same checkpoint. */
 async function linkedPath(directory: string, name: string, namedBy: string): Promise<string> {
   const path = join(directory, name);
   let target: string;
@@ -106,7 +106,7 @@ async function linkedPath(directory: string, name: string, namedBy: string): Pro
   const isInside = (await allowedRoots(directory)).some((root) => target.startsWith(root + sep));
   if (isInside) return path;
   const advice = 'link the whole folder instead, or copy the file';
-  throw unsafeName(name, namedBy, `is a link to a file outside of the checkpoint: ${advice}`);
+  throw unsafeName(name, namedBy, `is a link to a file outside the checkpoint: ${advice}`);
 }
 
 function unsafeName(name: string, path: string, problem: string): CorruptFileError {
@@ -151,14 +151,14 @@ function checkComplete(directory: string, names: readonly string[]): void {
     throw new CorruptFileError({
       rule: 'ShardMissing',
       path: join(directory, name),
-      reason: 'the shard is missing: the checkpoint was not downloaded completely',
+      reason: 'the shard is missing: the download of the checkpoint is incomplete',
     });
   }
   if (names.length !== Number(count)) {
     throw new CorruptFileError({
       rule: 'IndexMismatch',
       path: directory,
-      reason: `expected ${count} numbered safetensors files, received ${names.length} of several series`,
+      reason: `expected ${count} numbered safetensors files, received ${names.length} from several series`,
     });
   }
 }
@@ -169,7 +169,7 @@ function mergeShards(files: readonly SafetensorsFile[]): TensorView[] {
     for (const [name, tensor] of file.tensors) {
       const other = merged.get(name);
       if (other !== undefined) {
-        const reason = `the tensor "${name}" is also in ${other.range.path}, and no index says which one counts`;
+        const reason = `the tensor "${name}" is also in ${other.range.path}, and no index says which one to use`;
         throw new CorruptFileError({ rule: 'DuplicateKey', path: file.path, reason });
       }
       merged.set(name, tensor);

@@ -7,7 +7,7 @@ import type { TensorView } from '../safetensors/tensor-view.js';
 export interface ExpectedMatrix {
   readonly rows: number;
   readonly columns: number;
-  /** Length of a leading expert axis; absent = none, or one that `rows` counts in. */
+  /** Length of a leading expert axis; absent = there is none, or `rows` includes it. */
   readonly experts?: number;
 }
 
@@ -44,7 +44,7 @@ export interface FloatQuantizedMatrix {
   readonly scales: TensorView;
 }
 
-/** Which tensors belong together, and how they are to be read. */
+/** Which tensors belong together, and how to read them. */
 export type QuantizedTensor = AffineMatrix | FloatQuantizedMatrix;
 
 /** A matrix that the engine computes with. */
@@ -53,18 +53,18 @@ export type StoredMatrix = PlainMatrix | AffineMatrix;
 /** A matrix in any format that this package reads. */
 export type StoredTensor = PlainMatrix | QuantizedTensor;
 
-/** Something about the way in which a module is stored that somebody should look at. */
+/** Something about the way a module is stored that deserves attention. */
 export interface StorageWarning {
   /** Canonical module path. */
   readonly module: string;
   /**
-   * stored-otherwise: the arrays leave one reading, which is not that of config.json, and it was taken. low-bits: the
-   * format is known to spoil this module.
+   * stored-otherwise: the arrays can be read in one way only, which differs from config.json, and was used. low-bits: the
+   * format is known to ruin this module.
    */
   readonly kind: 'stored-otherwise' | 'low-bits';
   /** What config.json says; null = nothing. */
   readonly said: QuantizationParameters | null;
-  /** What was taken. */
+  /** What was used. */
   readonly taken: QuantizationParameters;
   readonly message: string;
 }

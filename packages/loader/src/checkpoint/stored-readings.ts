@@ -24,9 +24,9 @@ const AFFINE_GROUPS: readonly AffineGroupSize[] = [32, 64, 128];
 /**
  * All ways in which arrays can be read.
  *
- * Arrays with biases are affine, arrays with scales of one byte and without biases are small floats; which of them, the
- * widths must tell: `words = columns * bits / 32`, `scales = columns / groupSize`. When the columns are known at most
- * one way is left.
+ * Arrays with biases are affine, arrays with scales of one byte and without biases are small floats; the widths tell which:
+ * `words = columns * bits / 32`, `scales = columns / groupSize`. If the number of columns is known, at most one way is
+ * left.
  *
  * @param columns null = unknown
  */
@@ -70,7 +70,7 @@ function hasSameRows(weight: TensorView, scales: TensorView): boolean {
   );
 }
 
-/** Says what is wrong with arrays that cannot be read at all, given what they should stand for. */
+/** Says what is wrong with arrays that cannot be read at all, given what they should represent. */
 export function problemOf(arrays: QuantizedArrays, expected: string, columns: number | null): string {
   const { weight, scales, biases } = arrays;
   if (weight.dtype !== 'U32') return `${shown(weight)}, expected U32, as it has scales`;

@@ -22,36 +22,35 @@ import { canonicalName, isDeadWeight } from './weight-names.js';
 
 /** The tensors of a checkpoint under canonical names. */
 export interface WeightIndex {
-  /** The tensor with this full name, such as `language_model.norm.weight`; throws a `WeightMapError` without one. */
+  /** The tensor with this full name, such as `language_model.norm.weight`; throws a `WeightMapError` if there is none. */
   tensor(name: string): TensorView;
   /** The tensor with this full name, or null. */
   find(name: string): TensorView | null;
   /**
    * The weight of a linear or an embedding, plain or affine-quantised, checked against the expected size.
    *
-   * @throws as `stored`; UnsupportedModelError for the formats of small floats, which the engine does not compute
+   * @throws as `stored`; UnsupportedModelError for the small-float formats, which the engine does not compute with
    */
   matrix(module: string, expected: ExpectedMatrix): StoredMatrix;
   /**
    * The weight of a module in any format, with the tensors that belong to it.
    *
-   * What config.json says is taken when the arrays allow it. When they allow exactly one other reading, that one is
-   * taken, and `warnings` tells it.
+   * config.json applies if the arrays are consistent with it. If they are consistent with exactly one other reading, that
+   * one is used and reported in `warnings`.
    *
    * @param expected absent = the size is whatever the arrays and config.json give
-   * @throws WeightMapError when it is missing or has another shape; InvalidConfigError when the arrays can be read in
-   * several ways, none of them the one of config.json
+   * @throws WeightMapError when it is missing or has another shape; InvalidConfigError when the arrays can be read in several ways, none of which matches config.json
    */
   stored(module: string, expected?: ExpectedMatrix): StoredTensor;
-  /** What was noticed about the modules that were asked for so far. */
+  /** What was noticed about the modules requested so far. */
   warnings(): readonly StorageWarning[];
   /** True when the checkpoint has a weight for this module. */
   hasModule(module: string): boolean;
   /** All names. */
   names(): string[];
-  /** All tensors by name; looking at them does not count as asking for them. */
+  /** All tensors by name; looking at them does not count as requesting them. */
   entries(): Iterable<readonly [name: string, tensor: TensorView]>;
-  /** Names that nobody asked for, without those that are known to be dead. */
+  /** Names that have not been requested, except those that are known to be dead. */
   unused(): string[];
 }
 
@@ -65,7 +64,7 @@ export interface WeightIndexFields {
   readonly configPath: string;
   /** `model_type`, for messages. */
   readonly modelType?: string;
-  /** Called once for each module, when it is asked for. */
+  /** Called once for each module, when it is first requested. */
   onWarning?(warning: StorageWarning): void;
 }
 
@@ -132,7 +131,7 @@ class CanonicalWeightIndex implements WeightIndex {
     if (stored.kind === 'plain' || stored.kind === 'affine') return stored;
     throw new UnsupportedModelError({
       modelType: this.fields.modelType ?? '',
-      reason: `${module} is stored as ${stored.kind}, which the engine does not compute; convert it to affine or plain weights`,
+      reason: `${module} is stored as ${stored.kind}, which the engine cannot compute with; convert it to affine or plain weights`,
     });
   }
 
@@ -170,7 +169,7 @@ class CanonicalWeightIndex implements WeightIndex {
     return quantizedTensor(arrays, reading, rows);
   }
 
-  /** The reading that config.json names, else the only one there is; null when there is none. */
+  /** The reading that config.json names, else the only one possible; null if there is none. */
   private chosenReading(module: string, readings: readonly Reading[]): Reading | null {
     const { quantization, configPath } = this.fields;
     const said = quantization === null ? null : parametersOf(quantization, module);
@@ -189,7 +188,7 @@ class CanonicalWeightIndex implements WeightIndex {
         `is ${shownParameters(taken)}, although ${configPath} ${says}`,
       );
     } else if (module.endsWith('.embed_tokens_per_layer') && taken.bits < MIN_PER_LAYER_BITS) {
-      const advice = `the per-layer embedding has ${taken.bits} bits; below ${MIN_PER_LAYER_BITS} answers are known to be poor`;
+      const advice = `the per-layer embedding has ${taken.bits} bits; below ${MIN_PER_LAYER_BITS} bits, answers are known to be poor`;
       this.notice(module, 'low-bits', said, taken, advice);
     }
     return taken;

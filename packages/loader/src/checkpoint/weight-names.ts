@@ -9,7 +9,7 @@ const TOWER_PREFIX = new RegExp(`^model\\.(?=(?:${TOWERS.join('|')}|language_mod
  * The one spelling of a tensor or module name that the engine uses, whatever layout the checkpoint has.
  *
  * `model.language_model.x` (Hugging Face), `language_model.model.x` (MLX) and `model.x` (text only, drafters) become
- * `language_model.x`; towers and embedders stand at the root. Names at the root that belong to neither are kept.
+ * `language_model.x`; towers and embedders are at the root. Names at the root that belong to neither are kept.
  */
 export function canonicalName(name: string): string {
   const rooted = name.replace(TOWER_PREFIX, '');
@@ -29,7 +29,7 @@ export function mlxName(canonical: string, isAssistant: boolean): string {
   return `${isAssistant ? 'model.' : 'language_model.model.'}${canonical.slice(TEXT_PREFIX.length)}`;
 }
 
-/** Hugging Face re-saves the unified embedder under other names than the released files have. */
+/** Hugging Face re-saves the unified embedder under names that differ from those in the released files. */
 function unifiedResaved(name: string): string {
   const rest = name.slice('embed_vision.'.length);
   if (rest.startsWith('multimodal_embedder.')) return name.replace('.multimodal_embedder.', '.');
@@ -38,13 +38,13 @@ function unifiedResaved(name: string): string {
     : name;
 }
 
-/** Tensors that some checkpoints carry although nothing needs them: tables that are computed, and a tied head. */
+/** Tensors that some checkpoints contain although nothing needs them: computed tables, and a tied head. */
 export function isDeadWeight(canonical: string, tieWordEmbeddings: boolean): boolean {
   if (/(^|\.)(rotary_emb|rotary_pos_emb)\.|\.inv_freq$/.test(canonical)) return true;
   return tieWordEmbeddings && canonical.startsWith('lm_head.');
 }
 
-/** Keys and values of layers that read another layer's: some checkpoints still carry them. */
+/** Keys and values of layers that read another layer's: some checkpoints still contain them. */
 export function isSharedKeyValue(canonical: string, text: TextConfig): boolean {
   const layer = SHARED_KEY_VALUE.exec(canonical)?.[1];
   return layer !== undefined && (text.layers[Number(layer)]?.kvSource ?? null) !== null;

@@ -24,6 +24,6 @@ describe('the built markbase-loader', () => {
     expect([status, JSON.parse(stdout).variant]).toEqual([0, '12b']);
     const failed = run('inspect', '/nowhere/at/all');
     expect([failed.status, failed.stdout]).toEqual([2, '']);
-    expect(failed.stderr).toMatch(/^markbase-loader: .*no such folder\n$/);
+    expect(failed.stderr).toMatch(/^markbase-loader: .*the folder does not exist\n$/);
   });
 });

@@ -8,7 +8,7 @@ const controller = new AbortController();
 // The first interrupt lets the command clean up; a second one ends the process as usual.
 process.once('SIGINT', () => controller.abort());
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // The reader of a pipe left: not our failure.
+  // The reader of a pipe has closed it, which is not a failure of this command.
   if (error.code === 'EPIPE') process.exit(0);
   throw error;
 });

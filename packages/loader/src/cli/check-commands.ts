@@ -2,7 +2,7 @@ import { diffCheckpoints } from '../report/diff-checkpoints.js';
 import { validateCheckpoint } from '../report/validate-checkpoint.js';
 import { type CliOutput, formatBytes, printable, progressLine, table } from './output.js';
 
-/** Names that a list shows before it says how many more there are. */
+/** Number of names that a list shows before "n more". */
 const SHOWN_NAMES = 40;
 
 /** Checks a checkpoint completely. @returns whether it is valid */
@@ -69,7 +69,7 @@ export async function diff(
     ...named('differs in config.json', made.configKeys),
     ...table(rows),
     `${made.isEqual ? 'equal' : 'different'}: ${made.equalCount} equal tensors, ${made.different.length} different, ` +
-      `${made.onlyLeft.length} and ${made.onlyRight.length} in one alone`,
+      `${made.onlyLeft.length} and ${made.onlyRight.length} in only one of them`,
   ];
   output.out(`${lines.join('\n')}\n`);
   return made.isEqual;

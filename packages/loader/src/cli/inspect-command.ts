@@ -108,7 +108,7 @@ export function reportLines(title: string, report: Omit<CheckpointReport, 'tenso
     `width ${shape.hiddenSize}, ${shape.layerCount} layers, ${shape.headCount} heads, vocabulary ${shape.vocabSize}, ` +
       `window ${shape.slidingWindow}, context ${shape.maxPositions}`,
     shape.experts
-      ? `experts: ${shape.experts.count} of width ${shape.experts.intermediateSize}, ${shape.experts.topK} a token`
+      ? `experts: ${shape.experts.count} of width ${shape.experts.intermediateSize}, ${shape.experts.topK} per token`
       : 'experts: none',
     `per-layer embedding: ${shape.perLayerInputSize === 0 ? 'none' : `width ${shape.perLayerInputSize}`}`,
     `towers: ${senses || 'none'}`,
@@ -155,16 +155,16 @@ function memoryLines({ kv, fit, activePerToken, ...memory }: MemoryEstimate): st
   const lines = [
     `memory: ${formatBytes(memory.totalBytes)} = weights ${formatBytes(memory.weightBytes)}, keys and values ` +
       `${formatBytes(memory.cacheBytes)}, buffers ${formatBytes(memory.activationBytes)}`,
-    `keys and values: ${formatBytes(kv.perToken)} a token, ${formatBytes(kv.perTokenBeyondWindow)} beyond ${kv.windowTokens} tokens`,
-    `read for a token: ${formatBytes(activePerToken.total)} = weights ${formatBytes(activePerToken.dense)}, experts ` +
+    `keys and values: ${formatBytes(kv.perToken)} per token, ${formatBytes(kv.perTokenBeyondWindow)} beyond ${kv.windowTokens} tokens`,
+    `read per token: ${formatBytes(activePerToken.total)} = weights ${formatBytes(activePerToken.dense)}, experts ` +
       `${formatBytes(activePerToken.experts)}, looked up ${formatBytes(activePerToken.lookups)}, keys and values ` +
       `${formatBytes(activePerToken.keysAndValues)}`,
   ];
   if (memory.deadBytes > 0) lines.push(`tensors that nothing needs: ${formatBytes(memory.deadBytes)}`);
   if (fit !== null) {
     const verdict = fit.fits
-      ? `fits, ${formatBytes(fit.freeBytes)} are left`
-      : `does not fit, ${formatBytes(-fit.freeBytes)} are missing`;
+      ? `fits, with ${formatBytes(fit.freeBytes)} to spare`
+      : `does not fit, ${formatBytes(-fit.freeBytes)} short`;
     lines.push(
       `in ${formatBytes(fit.memoryBytes)}: ${verdict}; the longest context that fits has ${fit.maxContextTokens} tokens`,
     );

@@ -8,7 +8,7 @@ export interface CliOutput {
   readonly isTerminal: boolean;
 }
 
-/** Lays out rows in columns, two spaces apart; cells that look like numbers go to the right. */
+/** Lays out rows in columns, two spaces apart; cells that look like numbers are right-aligned. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const columnCount = Math.max(0, ...rows.map((row) => row.length));
   const widths = Array.from({ length: columnCount }, (_, column) =>
@@ -37,7 +37,7 @@ export function formatBytes(bytes: number): string {
   return `${bytes < 0 ? '-' : ''}${unit === 0 ? value : value.toPrecision(3)} ${units[unit]}`;
 }
 
-/** A byte count from a text such as `500MB`, `16 GiB` or `4096`; null when it is none. */
+/** A byte count from a text such as `500MB`, `16 GiB` or `4096`; null if it is not a byte count. */
 export function parseBytes(text: string): number | null {
   const match = /^(\d+(?:\.\d+)?) ?(?:([kKMGT])(i?)B?|B)?$/.exec(text.trim());
   if (match === null) return null;
@@ -54,7 +54,7 @@ export function printable(text: string): string {
   );
 }
 
-/** Reports progress on one line of a terminal, at most ten times a second; elsewhere nothing. */
+/** Reports progress on one line of a terminal, at most ten times a second; elsewhere it prints nothing. */
 export function progressLine(output: CliOutput): { show(text: string): void; done(): void } {
   let lastMs = 0;
   let width = 0;

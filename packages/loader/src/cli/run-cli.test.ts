@@ -49,7 +49,7 @@ describe('markbase-loader', () => {
     [['inspect', 'a', '--context', 'x'], 'context'],
     [['inspect', 'a', '--precision', 'x'], 'precision'],
     [['convert', 'a', 'b', '--rule', 'x'], '--rule'],
-    [['inspect', join(root, 'missing')], 'there is no such folder'],
+    [['inspect', join(root, 'missing')], 'the folder does not exist'],
   ])('refuses %j', async (args, part) => {
     const { code, err, out } = await run(...args);
     expect([code, out]).toEqual([2, '']);

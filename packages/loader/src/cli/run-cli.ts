@@ -153,7 +153,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 /**
  * Runs the command line. Errors become one line on `err`.
  *
- * @param args arguments behind the name of the program
+ * @param args arguments after the name of the program
  * @param version that `--version` prints
  */
 export async function runCli(

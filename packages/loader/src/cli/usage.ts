@@ -1,5 +1,5 @@
 /** Help text of the command line. */
-export const USAGE = `markbase-loader: look at, check and convert Gemma 4 checkpoints
+export const USAGE = `markbase-loader: inspect, check and convert Gemma 4 checkpoints
 
   markbase-loader inspect PATH        what a checkpoint or a file holds, and the memory it takes
       PATH                            folder, cache folder, .safetensors file, or org/name on the hub
@@ -11,13 +11,13 @@ export const USAGE = `markbase-loader: look at, check and convert Gemma 4 checkp
   markbase-loader validate PATH       check config, headers, and every tensor that the decoder needs
       --values                        read all values and look for NaN and infinity
   markbase-loader diff A B            compare two checkpoints or two files
-      --headers                       compare dtypes and shapes alone
+      --headers                       compare only dtypes and shapes
   markbase-loader convert FROM TO     plain weights into the MLX layout with quantised matrices
       --bits N  --group-size N        general setting; 4 and 64
-      --rule PATTERN=skip|BITS|BITS/GROUP   an exception, as often as needed; the first match counts
+      --rule PATTERN=skip|BITS|BITS/GROUP   an exception, repeatable; the first match applies
       --towers keep|quantize          encoders; keep
       --max-shard-size SIZE           5GiB
-      --resume                        go on where a killed conversion stopped
+      --resume                        continue where an interrupted conversion stopped
   markbase-loader shard FROM TO       write the weights into files of another size
       --max-shard-size SIZE           5GiB
   markbase-loader download ORG/NAME   into the cache that Hugging Face tools share

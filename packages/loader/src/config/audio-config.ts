@@ -8,9 +8,9 @@ export interface AudioTowerConfig {
   readonly layerCount: number;
   readonly headCount: number;
   readonly headDim: number;
-  /** Channels behind the first and the second subsampling convolution. */
+  /** Channels after the first and after the second subsampling convolution. */
   readonly subsamplingChannels: readonly [number, number];
-  /** Steps that the depthwise convolution covers. */
+  /** Kernel size of the depthwise convolution, in time steps. */
   readonly convKernelSize: number;
   /** Weight of the feed-forward branches. */
   readonly residualWeight: number;
@@ -26,7 +26,7 @@ export interface AudioTowerConfig {
   readonly usesClippedLinears: boolean;
   /** Bound that activations are clamped to. */
   readonly gradientClipping: number;
-  /** Width that enters the projection to the text model. */
+  /** Input width of the projection to the text model. */
   readonly outputSize: number;
   readonly rmsNormEps: number;
 }

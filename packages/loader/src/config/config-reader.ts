@@ -1,7 +1,7 @@
 import { InvalidConfigError } from '@markbase/core';
 import { MAX_CONFIG_SIZE } from '../limits.js';
 
-/** Bounds of a number, and the value that an absent or null key stands for. */
+/** Bounds of a number, and the value for an absent or null key. */
 interface NumberOptions {
   readonly min?: number;
   readonly max?: number;
@@ -34,13 +34,13 @@ export class ConfigReader {
     return Object.hasOwn(this.fields, key) ? this.fields[key] : undefined;
   }
 
-  /** True when the key is there and not null. */
+  /** True if the key is present and not null. */
   has(key: string): boolean {
     const value = this.raw(key);
     return value !== undefined && value !== null;
   }
 
-  /** The first of several spellings of a key that is there and not null, else the first spelling. */
+  /** The first of several spellings of a key that is present and not null, else the first spelling. */
   spelling(...keys: readonly [string, ...string[]]): string {
     return keys.find((key) => this.has(key)) ?? keys[0];
   }

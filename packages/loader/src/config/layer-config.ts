@@ -32,7 +32,7 @@ type Kind = LayerConfig['kind'];
 
 const SLIDING = 'sliding_attention';
 const FULL = 'full_attention';
-/** Head widths of the released models, which a config that names neither width means. */
+/** Head widths of the released models: the default for a config that names neither width. */
 const DEFAULT_HEAD_DIM = 256;
 const DEFAULT_GLOBAL_HEAD_DIM = 512;
 const DEFAULT_ROPE = {
@@ -41,7 +41,7 @@ const DEFAULT_ROPE = {
 } as const;
 
 /**
- * Resolves everything in a text config that differs from layer to layer.
+ * Resolves everything in a text config that varies by layer.
  *
  * @throws InvalidConfigError, UnsupportedModelError
  */
@@ -73,7 +73,7 @@ function parseKinds(reader: ConfigReader, layerCount: number): Kind[] {
   const usualPeriod = reader.boolean('use_double_wide_mlp', false) ? 5 : 6;
   const period = reader.integer('sliding_window_pattern', { fallback: usualPeriod });
   return Array.from({ length: layerCount }, (_, index) => {
-    // The last layer is full whatever the pattern says.
+    // The last layer is full, regardless of the pattern.
     if (index === layerCount - 1) return 'full';
     if (types === null) return (index + 1) % period === 0 ? 'full' : 'sliding';
     if (types[index] === SLIDING) return 'sliding';
@@ -82,7 +82,7 @@ function parseKinds(reader: ConfigReader, layerCount: number): Kind[] {
   });
 }
 
-/** `per_layer_config`: exceptions of single layers, keyed by an index that may have leading zeros. */
+/** `per_layer_config`: exceptions for individual layers, keyed by an index that may have leading zeros. */
 function parseOverrides(reader: ConfigReader, layerCount: number): Map<number, ConfigReader> {
   const overrides = new Map<number, ConfigReader>();
   const table = reader.object('per_layer_config');

@@ -30,9 +30,9 @@ export interface Gemma4Config {
   readonly family: 'gemma4';
   readonly modelType: 'gemma4' | 'gemma4_text';
   readonly text: TextConfig;
-  /** null = the model has no eyes. */
+  /** null = the model takes no images. */
   readonly vision: VisionTowerConfig | null;
-  /** null = the model has no ears. */
+  /** null = the model takes no audio. */
   readonly audio: AudioTowerConfig | null;
   readonly tokens: SpecialTokenIds;
 }
@@ -58,7 +58,7 @@ export interface Gemma4AssistantConfig {
   readonly orderedEmbeddings: { readonly centroids: number; readonly topK: number } | null;
 }
 
-/** config.json, told apart by `family`. */
+/** A parsed config.json, discriminated by `family`. */
 export type ModelConfig = Gemma4Config | Gemma4UnifiedConfig | Gemma4AssistantConfig;
 
 const SUPPORTED =
@@ -137,7 +137,7 @@ function parseTokens(root: ConfigReader): SpecialTokenIds {
   };
 }
 
-/** The centroid keys are present also where the flag is off: only the flag counts. */
+/** The centroid keys are present even if the flag is off; only the flag counts. */
 function parseOrderedEmbeddings(root: ConfigReader): Gemma4AssistantConfig['orderedEmbeddings'] {
   if (!root.boolean('use_ordered_embeddings', false)) return null;
   const centroids = root.integer('num_centroids');

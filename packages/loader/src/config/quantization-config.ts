@@ -49,11 +49,11 @@ export function parseQuantization(root: ConfigReader): QuantizationConfig | null
     if (GENERAL_KEYS.has(key)) continue;
     const value = reader.raw(key);
     if (typeof value === 'boolean') {
-      // true says nothing beyond the general rule.
+      // true adds nothing to the general rule.
       if (!value) overrides.set(canonicalName(key), false);
       continue;
     }
-    // Other keys of the object that are no module are left to those who wrote them.
+    // Other keys of the object, which are not modules, are ignored.
     if (typeof value !== 'object' || value === null) continue;
     overrides.set(canonicalName(key), parseParameters(reader.object(key)!, modelType));
   }
@@ -70,7 +70,7 @@ export function foreignLayoutError(modelType: string, layout: string): Unsupport
   });
 }
 
-/** What the config says about a module, by canonical path; null = it is not to be quantised. */
+/** What the config says about a module, by canonical path; null = it is not quantised. */
 export function parametersOf(
   quantization: QuantizationConfig,
   module: string,
@@ -85,7 +85,7 @@ function parseParameters(reader: ConfigReader, modelType: string): QuantizationP
   const mode = reader.string('mode', 'affine');
   if (isFloatMode(mode)) {
     const format = FLOAT_FORMATS[mode];
-    // A wrong number here is judged beside the stored shapes, which have only one reading.
+    // A wrong number here is checked against the stored shapes, which can be read in only one way.
     return {
       mode,
       bits: reader.integer('bits', { fallback: format.bits }),
@@ -105,7 +105,7 @@ function parseParameters(reader: ConfigReader, modelType: string): QuantizationP
   return { mode, bits, groupSize };
 }
 
-/** The error for a module whose arrays can be read in several ways, none of them the one of config.json. */
+/** The error for a module whose arrays can be read in several ways, none of which matches config.json. */
 export function ambiguousStorage(
   path: string,
   module: string,

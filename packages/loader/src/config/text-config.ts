@@ -13,18 +13,18 @@ export interface ExpertsConfig {
   readonly intermediateSize: number;
 }
 
-/** The text decoder, with every rule about single layers already applied in `layers`. */
+/** The text decoder, with every per-layer rule already applied in `layers`. */
 export interface TextConfig {
   /** D. */
   readonly hiddenSize: number;
   readonly layerCount: number;
   /** V. */
   readonly vocabSize: number;
-  /** F of an ordinary layer; `layers[i].intermediateSize` counts where a layer is wider. */
+  /** F of an ordinary layer; `layers[i].intermediateSize` is larger for double-wide layers. */
   readonly intermediateSize: number;
   /** H, the same in every layer. */
   readonly headCount: number;
-  /** Longest context in tokens that the model was made for. */
+  /** Longest context, in tokens, that the model was trained for. */
   readonly maxPositions: number;
   readonly rmsNormEps: number;
   /** Keys that a sliding layer sees, the query's own included. */
@@ -48,7 +48,7 @@ export interface TextConfig {
   readonly tieWordEmbeddings: boolean;
 }
 
-/** What the format says about keys that a config leaves out. */
+/** Defaults of the format for keys that a config leaves out. */
 const DEFAULTS = {
   softcap: 30,
   padTokenId: 0,
@@ -61,7 +61,7 @@ const DEFAULTS = {
  * Parses the text part of a config.
  *
  * @param reader the `text_config` object, or the whole file of a text-only model
- * @param root the whole file: some keys live there
+ * @param root the whole file: it holds some of the keys
  * @param isAssistant drafters have no cache and no soft-cap of their own
  * @throws InvalidConfigError, UnsupportedModelError
  */
@@ -94,7 +94,7 @@ export function parseTextConfig(reader: ConfigReader, root: ConfigReader, isAssi
   };
 }
 
-/** An explicit null switches the soft-cap off; a converter that dropped the key means the usual one. */
+/** An explicit null switches the soft-cap off; if a converter dropped the key, the usual value applies. */
 function parseSoftcap(reader: ConfigReader, isAssistant: boolean): number | null {
   const key = 'final_logit_softcapping';
   if (reader.raw(key) === null) return null;

@@ -20,7 +20,7 @@ export interface VisionTowerConfig {
   readonly poolingKernelSize: number;
   /** Rows of each axis of the position table. */
   readonly positionEmbeddingSize: number;
-  /** Soft tokens that an image may take unless the caller says otherwise. */
+  /** Default budget of soft tokens for an image. */
   readonly defaultSoftTokens: number;
   readonly ropeTheta: number;
   readonly rmsNormEps: number;
@@ -38,7 +38,7 @@ export interface UnifiedVisionConfig {
   /** Rows of the position table. */
   readonly positionEmbeddingSize: number;
   readonly defaultSoftTokens: number;
-  /** Width that enters the projection to the text model. */
+  /** Input width of the projection to the text model. */
   readonly outputSize: number;
   readonly rmsNormEps: number;
 }
@@ -57,7 +57,7 @@ export function parseVisionTower(reader: ConfigReader): VisionTowerConfig {
   const hiddenSize = reader.integer('hidden_size');
   const headCount = reader.integer('num_attention_heads');
   const headDim = reader.integer('head_dim', { fallback: Math.floor(hiddenSize / headCount) });
-  // Each half of a head turns with one axis of the picture, in pairs.
+  // Each half of a head is rotated by one axis of the picture, in pairs.
   if (headDim % 4 !== 0) reader.fail('head_dim', 'a multiple of 4');
   return {
     hiddenSize,

@@ -1,15 +1,15 @@
 import type { TextConfig } from '../config/text-config.js';
 
-/** Buffers hold float32 on CPUs whatever the precision; GPUs need less. */
+/** Buffers hold float32 on CPUs in both precisions; GPUs need less. */
 const ELEMENT_BYTES = 4;
 
 /**
  * Bytes of the buffers of a prefill step and of a decode step, with buffers reused as soon as their value is dead.
  *
- * Beside the stream and half of its branch (1.5 D) a row holds either the queries and the result of attention with new
+ * Besides the stream and half of its branch (1.5 D), a row holds either the queries and the result of attention with new
  * keys and values (2 H K + 2 G K), or the gated MLP (2 F), or the experts that run, whichever is wider; the per-layer
- * inputs (L P) live through the step. Each of both steps has one row of V logits per sequence. An image whose tokens see
- * each other needs a larger step, which is made when the first one comes.
+ * inputs (L P) live through the step. Both steps have one row of V logits per sequence. An image whose tokens see each
+ * other needs a larger step, which is allocated for the first such image.
  *
  * @param rows rows of a prefill step
  */

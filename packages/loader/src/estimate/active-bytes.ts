@@ -5,11 +5,11 @@ import { modelPart, type SizedTensor } from './tensor-bytes.js';
 
 /** Weight bytes that one decoding step of one sequence reads. */
 export interface ActiveBytes {
-  /** Read completely: projections, norms, routers, and the output head, which is the embedding when it is tied. */
+  /** Tensors that are read completely: projections, norms, routers, and the output head, which is the embedding when it is tied. */
   readonly dense: number;
   /** Of the experts: the `topK` of `count` that run. */
   readonly experts: number;
-  /** Embedding tables of which only the row of the token is read. */
+  /** Embedding tables, of which only the token's row is read. */
   readonly lookups: number;
 }
 
@@ -38,13 +38,13 @@ export function activeBytes(tensors: Iterable<SizedTensor>, config: ModelConfig)
   };
 }
 
-/** The part of the vocabulary that a step scores: all, but in a drafter with centroids only some groups. */
+/** The part of the vocabulary that a step scores: all of it, except in a drafter with centroids, which scores some groups. */
 function scoredShare(config: ModelConfig): number {
   const ordered = config.family === 'gemma4_assistant' ? config.orderedEmbeddings : null;
   return ordered === null ? 1 : ordered.topK / ordered.centroids;
 }
 
-/** False for tensors that no model reads: dead keys and values, copies of a tied head, tables that are computed. */
+/** False for tensors that no model reads: dead keys and values, copies of a tied head, computed tables. */
 export function isMapped(name: string, text: TextConfig): boolean {
   return !isDeadWeight(name, text.tieWordEmbeddings) && !isSharedKeyValue(name, text);
 }

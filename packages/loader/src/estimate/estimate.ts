@@ -18,16 +18,16 @@ export interface EstimateSource {
   readonly weights: { entries(): Iterable<readonly [name: string, tensor: StoredSize]> };
 }
 
-/** What a header says of a tensor. */
+/** What a header says about a tensor. */
 export interface StoredSize {
   readonly dtype: DType;
   readonly shape: readonly number[];
   readonly range: { readonly sizeBytes: number };
 }
 
-/** How the model is going to be loaded; the defaults are those of the text package, on all but large NVIDIA GPUs. */
+/** How the model will be loaded; the defaults are those of the text package, except on large NVIDIA GPUs. */
 export interface EstimateOptions {
-  /** Most tokens of a prompt and its answer; default: what the model was made for, but at most 8192. */
+  /** Most tokens of a prompt and its answer; default: what the model was trained for, but at most 8192. */
   readonly contextTokens?: number;
   /** Sequences that run at once; default 1. */
   readonly sequences?: number;
@@ -45,7 +45,7 @@ export interface EstimateOptions {
 export interface MemoryFit {
   readonly memoryBytes: number;
   readonly fits: boolean;
-  /** Bytes that are left, or that are missing when negative. */
+  /** Bytes to spare; negative if memory is short. */
   readonly freeBytes: number;
   /** Longest context that fits; 0 = not even the weights fit. */
   readonly maxContextTokens: number;
@@ -64,7 +64,7 @@ export interface MemoryEstimate {
   readonly deadBytes: number;
   /** Keys and values of all sequences, as they are allocated; 0 for a drafter, which reads its target's. */
   readonly cacheBytes: number;
-  /** Buffers of a prefill step, a good guess. */
+  /** Buffers of a prefill step, estimated. */
   readonly activationBytes: number;
   /** weights + caches + activations. */
   readonly totalBytes: number;
@@ -83,7 +83,7 @@ const ALL_PARTS: readonly ModelPart[] = ['text', 'vision', 'audio'];
 /**
  * Estimates the memory of a model from its config and the headers of its files; no tensor is read.
  *
- * @throws InvalidArgumentError for counts that are no whole numbers from 1, or a longer context than the model allows
+ * @throws InvalidArgumentError for counts that are not whole numbers from 1, or a longer context than the model allows
  */
 export function estimate(source: EstimateSource, options: EstimateOptions = {}): MemoryEstimate {
   const { config } = source;

@@ -6,7 +6,7 @@ export type KvElementBytes = 2 | 4;
 
 /** Memory of keys and values of one sequence. */
 export interface KvBytes {
-  /** Per token of context, layers with a sliding window included: what a short prompt costs. */
+  /** Per token of context, including layers with a sliding window: the cost of a short prompt. */
   readonly perToken: number;
   /** Per token beyond the window: only full layers still grow. */
   readonly perTokenBeyondWindow: number;
@@ -25,7 +25,7 @@ export function kvBytes(text: TextConfig, elementBytes: KvElementBytes = 2): KvB
 /**
  * Bytes of the caches that a model is loaded with.
  *
- * A full layer holds `contextTokens`, a sliding one the `W - 1` keys of its window beside the rows of one step.
+ * A full layer holds `contextTokens`, a sliding one the `W - 1` keys of its window and the rows of one step.
  */
 export function cacheBytes(
   text: TextConfig,
@@ -47,7 +47,7 @@ export function cacheBytes(
 }
 
 /**
- * Bytes of keys and values that one decoding step reads behind `positions` tokens. Layers that share a cache read it
+ * Bytes of keys and values that one decoding step reads after `positions` tokens. Layers that share a cache read it
  * again.
  */
 export function kvReadBytes(text: TextConfig, positions: number, elementBytes: KvElementBytes): number {

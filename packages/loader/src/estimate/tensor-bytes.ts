@@ -1,6 +1,6 @@
 import type { DType } from '@markbase/core';
 
-/** What an estimate needs to know of a tensor: nothing but what its header says. */
+/** What an estimate needs to know about a tensor: only what its header says. */
 export interface SizedTensor {
   /** Canonical name. */
   readonly name: string;
@@ -21,7 +21,7 @@ export function bytesBy(tensors: Iterable<SizedTensor>, keyOf: (tensor: SizedTen
     const key = keyOf(tensor);
     sums.set(key, (sums.get(key) ?? 0) + tensor.sizeBytes);
   }
-  // fromEntries defines keys such as "__proto__" like any other.
+  // fromEntries treats keys such as "__proto__" like any other.
   return Object.fromEntries([...sums].sort(([, a], [, b]) => b - a));
 }
 

@@ -5,10 +5,10 @@ import { CorruptFileError, FileAccessError, MarkBaseError } from '@markbase/core
 /** The longest span that one system call reads or writes; Node limits both to less than 2 GiB. */
 const MAX_TRANSFER_BYTES = 1024 * 1024 * 1024;
 
-/** Opening a named pipe would otherwise wait for a writer, for ever. */
+/** Otherwise, opening a named pipe would wait for a writer forever. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** What tells two versions of a file apart without reading it. */
+/** Distinguishes two versions of a file without reading it. */
 export interface FileIdentity {
   readonly sizeBytes: number;
   readonly modifiedMs: number;
@@ -39,7 +39,7 @@ export async function withFile<T>(
   }
 }
 
-/** What tells this version of a regular file apart; anything else than a regular file is a `FileAccessError`. */
+/** Identifies this version of a regular file; anything other than a regular file is a `FileAccessError`. */
 export function identityOf(status: Stats, path: string): FileIdentity {
   if (!status.isFile()) {
     throw new FileAccessError({ path, operation: 'read', reason: 'it is not a regular file' });
@@ -62,7 +62,7 @@ export async function readExactly(
       throw new CorruptFileError({
         rule: 'UnexpectedEnd',
         path,
-        reason: `the file ends ${target.length - done} bytes too early; download it again`,
+        reason: `the file is ${target.length - done} bytes too short; download it again`,
         offsetBytes: offsetBytes + done,
       });
     }

@@ -1,4 +1,4 @@
-/** A string, or a number with a fraction or an exponent: what must not be changed, and what JavaScript would respell. */
+/** A string, or a number with a fraction or an exponent: text that must not change, and that JavaScript would rewrite. */
 const LITERALS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /**

@@ -2,7 +2,7 @@ import { CorruptFileError } from '@markbase/core';
 import { allocateBytes } from '../sources/allocate-bytes.js';
 import { readExactly, withFile } from './file-access.js';
 
-/** Reads a whole file as strict UTF-8 text; a larger file than `maxBytes` is refused before it is read. */
+/** Reads a whole file as strict UTF-8 text; a file larger than `maxBytes` is refused before it is read. */
 export function readText(path: string, maxBytes: number): Promise<string> {
   return withFile(path, async (file, { sizeBytes }) => {
     if (sizeBytes > maxBytes) {

@@ -27,7 +27,7 @@ export class TemporaryFile {
     }
   }
 
-  /** Writes bytes at a place of the file. */
+  /** Writes bytes at an offset of the file. */
   async write(bytes: Uint8Array, offsetBytes: number): Promise<void> {
     try {
       await writeFully(this.handle!, bytes, offsetBytes);
@@ -48,7 +48,7 @@ export class TemporaryFile {
     await this.finish();
   }
 
-  /** Brings all bytes to the disk and closes the file; it is still hidden. */
+  /** Syncs the file to disk and closes it; it is still hidden. */
   async finish(): Promise<void> {
     try {
       await this.handle!.sync();
@@ -67,9 +67,9 @@ export class TemporaryFile {
     }
   }
 
-  /** Removes the file; also safe after a failure in any other method, and after `commit`. */
+  /** Removes the file. Safe to call after a failure in any other method, and after `commit`. */
   async discard(): Promise<void> {
-    // The error that led here is the one to report, not a second one while cleaning up.
+    // Report the error that led here, not a second one from cleaning up.
     await this.close().catch(() => {});
     await unlink(this.path).catch(() => {});
   }

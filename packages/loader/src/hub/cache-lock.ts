@@ -5,11 +5,11 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { accessError } from '../files/file-access.js';
 
-/** How often a held lock shows that its owner lives. */
+/** How often the owner of a lock shows that it is alive. */
 const HEARTBEAT_MS = 2_000;
-/** Silence after which the owner is taken for dead. */
+/** Silence after which the owner is assumed dead. */
 const STALE_MS = 30_000;
-/** Longest time between the creation of a lock and its owner's name in it. */
+/** Longest time between the creation of a lock and the writing of its owner's name. */
 const NAMELESS_MS = 2_000;
 const POLL_MS = 100;
 
@@ -23,7 +23,7 @@ interface LockOwner {
 /**
  * Runs `use` while no other process, and no other call in this one, holds the lock file.
  *
- * A lock whose owner died, here or on another machine that shares the folder, is broken. `onWait` is called once when
+ * A lock whose owner died, here or on another machine that shares the folder, is broken. `onWait` is called once if
  * somebody else holds it.
  *
  * @throws the signal's reason while waiting
@@ -45,7 +45,7 @@ export async function withLock<T>(
   }
   const heartbeat = setInterval(() => {
     const now = new Date();
-    // A lost heartbeat only matters when all of them fail for half a minute.
+    // Lost heartbeats only matter if all of them fail for half a minute.
     utimes(path, now, now).catch(() => {});
   }, HEARTBEAT_MS);
   heartbeat.unref();
@@ -83,13 +83,13 @@ async function isStale(path: string): Promise<boolean> {
     if (owner === null) return Date.now() - mtimeMs > NAMELESS_MS;
     return owner.host === hostname() && !isAlive(owner.pid);
   } catch (cause) {
-    // It was released in between.
+    // It was released in the meantime.
     if (isCode(cause, 'ENOENT')) return false;
     throw accessError(path, 'look at', cause);
   }
 }
 
-/** Removes a lock that is still stale when nobody else can be removing it. */
+/** Removes a lock if it is still stale once nobody else can be removing it. */
 async function breakLock(path: string): Promise<void> {
   const guard = `${path}.break`;
   if (!(await tryCreate(guard))) {

@@ -6,14 +6,14 @@ import { DownloadError } from './download-error.js';
 import type { HttpAnswer, HttpClient } from './http-client.js';
 import type { RepositoryFile } from './repository-info.js';
 
-/** Called with the bytes that have just come; negative when received ones were thrown away. */
+/** Called with the number of bytes just received; negative when received bytes are discarded. */
 export type OnBytes = (bytes: number) => void;
 
 /**
- * Downloads a file to `target`, going on where an earlier attempt stopped.
+ * Downloads a file to `target`, continuing where an earlier attempt stopped.
  *
- * The bytes gather in `target.incomplete`; the file gets its name only when its size and its hash are right. A server
- * that ignores the asked range sends the file from its start, and so it is taken.
+ * The bytes are collected in `target.incomplete`; the file gets its name only once its size and hash are right. A server
+ * that ignores the requested range sends the file from its start, which is accepted.
  *
  * @throws DownloadError, FileAccessError; the signal's reason. The incomplete file stays, unless its hash was wrong.
  */
@@ -24,7 +24,7 @@ export async function downloadBlob(
   target: string,
   onBytes: OnBytes,
 ): Promise<void> {
-  // Another suffix than Python's tools use: the two do not know each other's locks.
+  // A different suffix from that of Python's tools: neither knows the other's locks.
   const partial = `${target}.markbase.incomplete`;
   let restarts = 0;
   for (;;) {
@@ -47,7 +47,7 @@ export async function downloadBlob(
     if ((await hashOf(partial, file)) === file.blobId) break;
     await unlink(partial);
     onBytes(-known);
-    // A wrong beginning may be an earlier attempt's; a second wrong file is the server's.
+    // A wrong start may come from an earlier attempt; a second wrong file comes from the server.
     if (restarts++ > 0) {
       const reason = `its ${file.hash} is not ${file.blobId}, which the hub lists; the copy was removed, try again`;
       throw new DownloadError({ rule: 'HashMismatch', url, reason });
@@ -87,7 +87,7 @@ async function receive(
         throw new DownloadError({
           rule: 'Network',
           url,
-          reason: 'the range is not satisfiable',
+          reason: 'the server cannot satisfy the range',
           status: 416,
         });
       }
@@ -103,7 +103,7 @@ async function receive(
       await answer.cancel();
     }
     if (position < sizeBytes) {
-      const reason = `it broke off behind ${position} of ${sizeBytes} bytes`;
+      const reason = `the connection broke after ${position} of ${sizeBytes} bytes`;
       throw new DownloadError({ rule: 'Network', url, reason });
     }
     await handle.sync();
@@ -121,13 +121,13 @@ async function startAgain(handle: FileHandle, received: number, onBytes: OnBytes
   return 0;
 }
 
-/** Requires that the answer is the asked part of this file, in plain bytes. */
+/** Requires that the answer is the requested part of this file, in plain bytes. */
 function checkAnswer(answer: HttpAnswer, begin: number, sizeBytes: number): void {
   const { url, status, headers } = answer;
   const encoding = headers.get('content-encoding') ?? 'identity';
   if (encoding !== 'identity') {
     // Ranges of a compressed stream are ranges of other bytes.
-    const reason = `the server compresses the file (${encoding}) although plain bytes were asked for`;
+    const reason = `the server compresses the file (${encoding}) although plain bytes were requested`;
     throw new DownloadError({ rule: 'RangeNotHonoured', url, status, reason });
   }
   if (status === 206) {

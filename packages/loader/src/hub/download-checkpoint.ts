@@ -16,13 +16,13 @@ import {
 } from './hub-options.js';
 import { fileAddress, type RepositoryFile, repositoryInfo } from './repository-info.js';
 
-/** How far a download has come. */
+/** Progress of a download. */
 export interface DownloadProgress {
   /** waiting: another process downloads the same repository. */
   readonly phase: 'waiting' | 'downloading';
   /** File that the last bytes belong to; empty at the start. */
   readonly file: string;
-  /** Bytes of all files that are there, from earlier calls too. */
+  /** Bytes of all files present, including those from earlier calls. */
   readonly doneBytes: number;
   readonly totalBytes: number;
   readonly doneFiles: number;
@@ -48,18 +48,18 @@ export interface DownloadedCheckpoint {
   readonly directory: string;
   readonly repository: string;
   readonly commit: string;
-  /** Bytes that came over the network in this call. */
+  /** Bytes received over the network in this call. */
   readonly receivedBytes: number;
 }
 
 const DEFAULT_PARALLEL_FILES = 4;
 
 /**
- * Downloads a checkpoint from a Hugging Face hub into the shared cache, or finds it there.
+ * Downloads a checkpoint from a Hugging Face hub into the shared cache, unless it is there already.
  *
- * What an earlier call received is not asked for again, also within a file. Sizes and hashes are checked before a file
- * gets its name, and a revision is remembered only when all of its files are complete. One process at a time downloads
- * a repository; the others wait. The token goes to the origin of the endpoint alone, never along a redirect.
+ * What an earlier call received is not requested again, even within a file. Sizes and hashes are checked before a file gets
+ * its name, and a revision is remembered only when all of its files are complete. Only one process at a time downloads a
+ * repository; others wait. The token is sent only to the origin of the endpoint, never along a redirect.
  *
  * @param repository such as `google/gemma-4-e2b-it`
  * @throws InvalidArgumentError, DownloadError, FileAccessError; the signal's reason
@@ -82,7 +82,7 @@ export async function downloadCheckpoint(
     throw new DownloadError({
       rule: 'NotFound',
       url,
-      reason: 'it has no config.json, so it is no checkpoint',
+      reason: 'it has no config.json, so it is not a checkpoint',
     });
   }
   const download = async (): Promise<void> => {
@@ -123,7 +123,7 @@ async function cached(cache: HubCache, repository: string, revision: string): Pr
   return { directory: cache.snapshot(commit), repository, commit, receivedBytes: 0 };
 }
 
-/** A full disk is better noticed before hours of downloading. */
+/** It is better to notice a full disk before hours of downloading. */
 async function checkSpace(cache: HubCache, files: readonly RepositoryFile[]): Promise<void> {
   let needed = 0;
   for (const file of files) {
@@ -149,14 +149,14 @@ function byBlob(files: readonly RepositoryFile[]): [RepositoryFile, ...Repositor
   return [...groups.values()];
 }
 
-/** A controller that is aborted with `signal`, and that can also be aborted alone. */
+/** A controller that is aborted with `signal`, and can also be aborted on its own. */
 function linkedController(signal: AbortSignal | undefined): AbortController {
   const controller = new AbortController();
   signal?.addEventListener('abort', () => controller.abort(signal.reason), { once: true });
   return controller;
 }
 
-/** Runs `work` on all items, a few at a time; the first failure stops the others and is the one that is thrown. */
+/** Runs `work` on all items, a few at a time; the first failure stops the others and is thrown. */
 async function inParallel<T>(
   items: readonly T[],
   limit: number,
@@ -201,7 +201,7 @@ class ProgressCounter {
     this.doneBytes += file.sizeBytes;
   }
 
-  /** A counter of one file; the first call says what was there before. */
+  /** A counter for one file; the first call says how much was there before. */
   bytesOf(file: RepositoryFile): (bytes: number) => void {
     let isFirst = true;
     return (bytes) => {

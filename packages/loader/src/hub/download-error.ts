@@ -12,29 +12,29 @@ export type DownloadRule =
   | 'ServerError'
   /** Any other status. */
   | 'UnexpectedStatus'
-  /** The connection failed, broke off or stood still, after all retries. */
+  /** The connection failed, broke or stalled, after all retries. */
   | 'Network'
-  /** The server sent another part of the file than was asked for, or compressed it. */
+  /** The server sent a part of the file other than the requested one, or compressed it. */
   | 'RangeNotHonoured'
   | 'SizeMismatch'
   | 'HashMismatch'
   /** Too many redirects, or one to an address that is not allowed. */
   | 'BadRedirect'
-  /** The answer is not what the interface of the hub promises. */
+  /** The answer does not follow the hub's API. */
   | 'BadAnswer'
   /** A file name that would lead out of the cache. */
   | 'UnsafeFileName'
   /** Offline, and the cache does not have it. */
   | 'NotCached';
 
-/** A download from a model hub failed. What was received so far stays in the cache, and the next call goes on there. */
+/** A download from a model hub failed. What was received so far stays in the cache, and the next call continues from there. */
 export class DownloadError extends MarkBaseError {
   readonly code = 'DOWNLOAD';
   readonly rule: DownloadRule;
   /** Address without query: signed addresses carry secrets there. */
   readonly url: string;
   readonly reason: string;
-  /** Status of the answer; null without one. */
+  /** Status of the answer; null if there was none. */
   readonly status: number | null;
 
   constructor(fields: { rule: DownloadRule; url: string; reason: string; status?: number; cause?: unknown }) {

@@ -2,15 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DownloadError } from './download-error.js';
 import type { HubSettings } from './hub-options.js';
 
-/** An answer whose headers have come; its body is read piece by piece, and silence ends it. */
+/** A response whose headers have arrived; its body is read in pieces, and fails if the server goes silent. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Address behind all redirects. */
+  /** Address after all redirects. */
   readonly url: string;
-  /** The body; throws a `DownloadError` (Network) when it breaks off or stands still. */
+  /** The body; throws a `DownloadError` (Network) when the connection breaks or stalls. */
   chunks(): AsyncGenerator<Uint8Array>;
-  /** Ends the connection without reading on. */
+  /** Closes the connection without reading the rest. */
   cancel(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export class HttpClient {
    */
   async get(url: string, headers: Readonly<Record<string, string>> = {}): Promise<HttpAnswer> {
     let at = url;
-    // Once a redirect has led to another origin, the token stays behind for good.
+    // Once a redirect has led to another origin, the token is not sent any more.
     let isTrusted = true;
     for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
       isTrusted &&= new URL(at).origin === new URL(this.settings.endpoint).origin;
@@ -50,9 +50,9 @@ export class HttpClient {
   }
 
   /**
-   * Runs `attempt` until it succeeds, with growing pauses between failures that may pass.
+   * Runs `attempt` until it succeeds, with growing pauses after transient failures.
    *
-   * @param madeProgress asked after a failure: true starts the count of attempts again
+   * @param madeProgress asked after a failure: true restarts the count of attempts
    */
   async retry<T>(attempt: () => Promise<T>, madeProgress: () => boolean = () => false): Promise<T> {
     const { signal, maxRetries, retryDelayMs } = this.settings;
@@ -112,7 +112,7 @@ export class HttpClient {
   }
 }
 
-/** Ends a request when nothing has come for a while, or when the caller gives up. */
+/** Ends a request when nothing has arrived for a while, or when the caller gives up. */
 class StallWatch {
   private readonly controller = new AbortController();
   private readonly timer: NodeJS.Timeout;
@@ -155,7 +155,7 @@ class StallWatch {
   }
 }
 
-/** A refusal that may pass, with the pause that the server asked for. */
+/** A transient refusal, with the pause that the server asked for. */
 class RetryLaterError extends DownloadError {
   readonly retryAfterMs: number | null;
 
@@ -190,7 +190,7 @@ function statusError({ status, url, headers }: HttpAnswer, hasToken: boolean): D
       : 'the repository does not exist, is private or is gated: pass a token, or set HF_TOKEN';
     return fail('Unauthorized', advice);
   }
-  if (status === 404) return fail('NotFound', 'there is no such repository, revision or file');
+  if (status === 404) return fail('NotFound', 'the repository, revision or file does not exist');
   if (status !== 429 && status < 500) return fail('UnexpectedStatus', 'expected status 200 or 206');
   const rule = status === 429 ? 'RateLimited' : 'ServerError';
   const reason = `the server is ${status === 429 ? 'rate-limiting' : 'failing'}; try again later (status ${status})`;

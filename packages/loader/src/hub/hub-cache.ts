@@ -30,7 +30,7 @@ export class HubCache {
     return join(this.root, 'snapshots', commit);
   }
 
-  /** Commit that a revision stood for when it was downloaded last; null when the cache does not know it. */
+  /** Commit that a revision referred to when it was last downloaded; null if the cache does not know it. */
   async commitOf(revision: string): Promise<string | null> {
     const ref = join(this.root, 'refs', ...revision.split('/'));
     if (await isFile(ref)) {
@@ -55,14 +55,14 @@ export class HubCache {
     try {
       await unlink(fresh).catch(() => {});
       await symlink(target, fresh).catch(() => copyFile(this.blob(blobId), fresh));
-      // In one step, so that a reader sees the old file or the new one.
+      // Atomically, so that a reader sees either the old file or the new one.
       await rename(fresh, place);
     } catch (cause) {
       throw accessError(place, 'write', cause);
     }
   }
 
-  /** Remembers what a revision stands for; written last, so that it always names a complete snapshot. */
+  /** Remembers the commit of a revision; written last, so that it always names a complete snapshot. */
   async writeRef(revision: string, commit: string): Promise<void> {
     if (revision === commit) return;
     const ref = join(this.root, 'refs', ...revision.split('/'));

@@ -8,21 +8,21 @@ export interface HubOptions {
   readonly revision?: string;
   /** Address of the hub; `HF_ENDPOINT`, else https://huggingface.co. */
   readonly endpoint?: string;
-  /** Access token; `HF_TOKEN` by default, null = none. It is sent to the endpoint's own origin and nowhere else. */
+  /** Access token; `HF_TOKEN` by default, null = none. It is sent only to the endpoint's own origin. */
   readonly token?: string | null;
   readonly signal?: AbortSignal;
   /** Longest silence of the server in milliseconds; 30 s by default. */
   readonly stallTimeoutMs?: number;
-  /** Attempts after a failure, each time without progress; 5 by default. */
+  /** Retries after a failure without progress; 5 by default. */
   readonly maxRetries?: number;
-  /** Pause before the first further attempt, doubled for each one after it; 500 ms by default. */
+  /** Pause before the first retry, doubled for each further one; 500 ms by default. */
   readonly retryDelayMs?: number;
 }
 
 /** `HubOptions` after defaults. */
 export interface HubSettings {
   readonly revision: string;
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly endpoint: string;
   readonly token: string | null;
   readonly signal: AbortSignal | undefined;
@@ -31,7 +31,7 @@ export interface HubSettings {
   readonly retryDelayMs: number;
 }
 
-/** Fills in the defaults. @throws InvalidArgumentError for an endpoint or a revision that cannot be one */
+/** Fills in the defaults. @throws InvalidArgumentError for an invalid endpoint or revision */
 export function hubSettings(options: HubOptions): HubSettings {
   const { env } = process;
   const endpoint = (options.endpoint ?? env.HF_ENDPOINT ?? 'https://huggingface.co').replace(/\/+$/, '');
@@ -54,7 +54,7 @@ export function hubSettings(options: HubOptions): HubSettings {
   };
 }
 
-/** A token that can stand in a header. It is never shown: the platform's own complaint would quote it. */
+/** Checks that a token can be used in a header. The token is never shown, whereas the platform's own error would quote it. */
 function checkedToken(token: string | null): string | null {
   const trimmed = token?.trim() ?? '';
   if (trimmed === '') return null;
@@ -92,7 +92,7 @@ export function checkedRepository(repository: string): string {
   });
 }
 
-/** True for a text that `checkedRepository` takes and that is no path on this machine by its form. */
+/** True for a string that `checkedRepository` accepts and that does not look like a path on this machine. */
 export function isRepositoryName(text: string): boolean {
   try {
     return checkedRepository(text) === text;

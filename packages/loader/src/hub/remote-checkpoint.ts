@@ -12,7 +12,7 @@ import { checkedRepository, type HubOptions, hubSettings } from './hub-options.j
 import { remoteHeader } from './remote-header.js';
 import { fileAddress, getJson, type RepositoryFile, repositoryInfo } from './repository-info.js';
 
-/** A tensor on a hub: what its header says, and where it lies. */
+/** A tensor on a hub: what its header says, and where it is. */
 export interface RemoteTensor extends StoredSize {
   /** `path` is the address of the file. */
   readonly range: { readonly path: string; readonly offsetBytes: number; readonly sizeBytes: number };

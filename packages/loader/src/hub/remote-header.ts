@@ -4,7 +4,7 @@ import { type HeaderEntry, PREFIX_BYTES, parseHeader } from '../safetensors/head
 import { DownloadError } from './download-error.js';
 import type { HttpClient } from './http-client.js';
 
-/** Bytes of the first request: the headers of most files fit. */
+/** Bytes of the first request: enough for the headers of most files. */
 const FIRST_REQUEST_BYTES = 128 * 1024;
 
 /** Reads and checks the header of a safetensors file over HTTP, with one or two requests and no tensor. */
@@ -21,12 +21,12 @@ export async function remoteHeader(
   const first = await readSpan(client, url, 0, Math.min(FIRST_REQUEST_BYTES, fileBytes), fileBytes);
   const length = new DataView(first.buffer, first.byteOffset).getBigUint64(0, true);
   if (length > BigInt(MAX_HEADER_BYTES)) {
-    fail('HeaderTooLarge', `the header is said to have ${length} bytes, the limit is ${MAX_HEADER_BYTES}`);
+    fail('HeaderTooLarge', `the header claims to have ${length} bytes, but the limit is ${MAX_HEADER_BYTES}`);
   }
   if (length === 0n) fail('InvalidHeader', 'the header is empty, expected at least "{}"');
   const dataStart = PREFIX_BYTES + Number(length);
   if (dataStart > fileBytes) {
-    fail('InvalidHeaderLength', `the header ends ${dataStart - fileBytes} bytes behind the end of the file`);
+    fail('InvalidHeaderLength', `the header ends ${dataStart - fileBytes} bytes after the end of the file`);
   }
   const header = new Uint8Array(Number(length));
   header.set(first.subarray(PREFIX_BYTES, dataStart));
@@ -36,7 +36,7 @@ export async function remoteHeader(
   return { entries: parseHeader(header, fileBytes - dataStart, url).entries, dataStart };
 }
 
-/** Bytes `begin` to `end` (exclusive) of a file of `fileBytes`; nothing else is taken for them. */
+/** Bytes `begin` to `end` (exclusive) of a file of `fileBytes`; nothing else is accepted. */
 function readSpan(
   client: HttpClient,
   url: string,
@@ -59,7 +59,7 @@ function readSpan(
           range === `bytes ${begin}-${end - 1}/${fileBytes}` || range === `bytes ${begin}-${end - 1}/*`;
         if (!isAsked) refuse(`asked for bytes ${begin}-${end - 1}/${fileBytes}, received ${range}`);
       } else if (status !== 200 || begin > 0) {
-        // A whole file begins with the first part, but reading on to a later part would be a download.
+        // A whole file begins with the first part, but reaching a later part would mean downloading it.
         refuse('the server ignores ranges');
       }
       const span = new Uint8Array(end - begin);
@@ -71,7 +71,7 @@ function readSpan(
         if (filled === span.length) break;
       }
       if (filled === span.length) return span;
-      const reason = `it broke off behind ${filled} of ${span.length} bytes`;
+      const reason = `the connection broke after ${filled} of ${span.length} bytes`;
       throw new DownloadError({ rule: 'Network', url, reason });
     } finally {
       await answer.cancel();

@@ -13,14 +13,14 @@ export interface RepositoryFile {
 
 /** A revision of a repository. */
 export interface RepositoryInfo {
-  /** Commit that the revision stands for. */
+  /** Commit that the revision refers to. */
   readonly commit: string;
   readonly files: readonly RepositoryFile[];
 }
 
-/** Largest list of files in bytes of JSON. */
+/** Maximum size of the list of files, in bytes of JSON. */
 export const MAX_LISTING_BYTES = 32 * 1024 * 1024;
-/** Most files of one repository. */
+/** Maximum number of files in a repository. */
 export const MAX_REPOSITORY_FILES = 50_000;
 
 /** Asks the hub for the commit and the files of a revision. */
@@ -32,7 +32,7 @@ export async function repositoryInfo(client: HttpClient, repository: string): Pr
     throw new DownloadError({ rule: 'BadAnswer', url, reason });
   };
   const { sha, siblings } = isObject(json) ? json : {};
-  if (typeof sha !== 'string' || !/^[0-9a-f]{40,64}$/.test(sha)) return bad('it names no commit');
+  if (typeof sha !== 'string' || !/^[0-9a-f]{40,64}$/.test(sha)) return bad('it does not name a commit');
   if (!Array.isArray(siblings) || siblings.length > MAX_REPOSITORY_FILES) {
     return bad(`expected a list of at most ${MAX_REPOSITORY_FILES} files`);
   }

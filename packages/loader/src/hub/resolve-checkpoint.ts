@@ -3,10 +3,10 @@ import { type DownloadOptions, downloadCheckpoint } from './download-checkpoint.
 import { isRepositoryName } from './hub-options.js';
 
 /**
- * The folder of a checkpoint that is given as a path or as `org/name`: what is here is taken as it is, anything else of
- * that form comes from the hub or from its cache.
+ * The folder of a checkpoint that is given as a path or as `org/name`: a local folder is used as it is; anything else of
+ * that form comes from the hub or its cache.
  *
- * @returns a folder for `openCheckpoint`; a path that is neither is handed back, and opening it says what is wrong
+ * @returns a folder for `openCheckpoint`; a path that is neither is returned unchanged, and opening it reports what is wrong
  * @throws as `downloadCheckpoint`
  */
 export async function resolveCheckpoint(model: string, options: DownloadOptions = {}): Promise<string> {

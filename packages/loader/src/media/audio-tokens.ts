@@ -1,22 +1,22 @@
 import { InvalidArgumentError, UnsupportedModelError } from '@markbase/core';
 import type { ModelConfig } from '../config/model-config.js';
 
-/** Sample rate that audio is counted at. */
+/** Sample rate of the audio that is counted. */
 export const AUDIO_SAMPLE_RATE_HZ = 16_000;
 /** Longest audio that the tower takes in one piece: 30 s. */
 export const MAX_AUDIO_SAMPLES = 480_000;
 
 /** What a piece of audio becomes. */
 export interface AudioTokens {
-  /** Rows that the audio takes in the prompt; 0 = too short to give any. */
+  /** Rows that the audio takes in the prompt; 0 = too short for any. */
   readonly softTokens: number;
   /** Soft tokens and the two delimiters around them. */
   readonly promptTokens: number;
   /** Mel frames, padding included; 0 for a model without a tower. */
   readonly frameCount: number;
-  /** Frames whose last sample is a real one. */
+  /** Frames whose last sample is real, not padding. */
   readonly validFrameCount: number;
-  /** Samples behind the longest piece that the model takes; split the audio to use them. */
+  /** Samples beyond the longest piece that the model takes; split the audio to use them. */
   readonly droppedSamples: number;
 }
 
@@ -34,7 +34,7 @@ const UNIFIED_SAMPLES_PER_TOKEN = 640;
  * `t = ceil(ceil(v / 2) / 2)`.
  *
  * @param sampleCount samples at 16 kHz, one channel
- * @throws InvalidArgumentError when it is no whole number from 0
+ * @throws InvalidArgumentError if it is not a whole number from 0
  */
 export function audioTowerTokens(sampleCount: number): AudioTokens {
   checkSamples(sampleCount);
@@ -75,7 +75,7 @@ export function unifiedAudioTokens(
 /**
  * Soft tokens of audio in the model of a config.
  *
- * @throws UnsupportedModelError when the model has no ears
+ * @throws UnsupportedModelError if the model takes no audio
  */
 export function audioTokens(sampleCount: number, config: ModelConfig): AudioTokens {
   if (config.family === 'gemma4_assistant' || config.audio === null) {
@@ -89,7 +89,7 @@ export function audioTokens(sampleCount: number, config: ModelConfig): AudioToke
     : unifiedAudioTokens(sampleCount, config.audio.samplesPerToken);
 }
 
-/** Length behind a convolution of kernel 3, stride 2 and padding 1. */
+/** Length after a convolution of kernel 3, stride 2 and padding 1. */
 function halved(length: number): number {
   return Math.ceil(length / 2);
 }

@@ -1,12 +1,12 @@
 import { InvalidArgumentError } from '@markbase/core';
 
-/** Soft tokens that an image may take; a model is trained on these budgets alone. */
+/** Soft tokens that an image may take; models are trained with these budgets only. */
 export const IMAGE_TOKEN_BUDGETS = [70, 140, 280, 560, 1120] as const;
 
 /** One of the budgets. */
 export type ImageTokenBudget = (typeof IMAGE_TOKEN_BUDGETS)[number];
 
-/** Budget of an image unless the caller says otherwise. */
+/** Default budget of an image. */
 export const DEFAULT_IMAGE_TOKENS = 280;
 
 /** Width and height of a picture in pixels. */
@@ -40,12 +40,11 @@ const DELIMITERS = 2;
  * Size after resizing and soft tokens of an image, before anything is decoded or run.
  *
  * With side s = patchSize * poolingKernelSize = 48 and budget b: `f = sqrt(b * s * s / (H * W))`, target sides
- * `floor(f * H / s) * s` and `floor(f * W / s) * s`, n = product of the target sides / s². A side that would vanish
- * becomes s, the other one then `min(floor(long / short), b) * s`. Small images are enlarged.
+ * `floor(f * H / s) * s` and `floor(f * W / s) * s`, n = product of the target sides / s². If a side would become 0, it is s, and the other one is `min(floor(long / short), b) * s`. Small images are enlarged.
  *
  * @param size width and height in pixels as the picture is shown, after an EXIF rotation
  * @param budget most soft tokens: 70, 140, 280, 560 or 1120
- * @throws InvalidArgumentError for another budget, sides that are no whole numbers from 1, or an area beyond 2^53
+ * @throws InvalidArgumentError for another budget, sides that are not whole numbers from 1, or an area beyond 2^53
  */
 export function imageTokens(
   size: PixelSize,
@@ -73,7 +72,7 @@ export function imageTokens(
   };
 }
 
-/** Both cannot vanish: their unrounded product is the budget. */
+/** They cannot both be 0: their unrounded product is the budget. */
 function withoutVanishedSide(
   columns: number,
   rows: number,

@@ -1,11 +1,11 @@
 import { InvalidArgumentError } from '@markbase/core';
 import { type ImageTokens, imageTokens, type PatchGeometry, type PixelSize } from './image-tokens.js';
 
-/** Most frames that are taken from one video. */
+/** Maximum number of frames taken from one video. */
 export const MAX_VIDEO_FRAMES = 32;
-/** Budget of one frame unless the caller says otherwise. */
+/** Default budget of a frame. */
 export const DEFAULT_VIDEO_FRAME_TOKENS = 70;
-/** Frame rate that is assumed when nobody knows it; timestamps are wrong when it is another one. */
+/** Frame rate to assume when it is unknown; if it is wrong, so are the timestamps. */
 export const DEFAULT_FRAMES_PER_SECOND = 24;
 
 /** A video before it is decoded. */
@@ -26,8 +26,8 @@ export interface VideoTokens {
   /** Rows of all frames together. */
   readonly softTokens: number;
   /**
-   * Soft tokens and delimiters of all frames. The timestamps and the spaces around them come on top: they are ordinary
-   * text, `timestamps` through the tokenizer of the model.
+   * Soft tokens and delimiters of all frames. The timestamps and the spaces around them are not included: they are ordinary
+   * text for the model's tokenizer.
    */
   readonly frameTokens: number;
   /** The ordinary text in front of each frame: the timestamp and a space, from the second frame on after a space. */
@@ -39,7 +39,7 @@ export interface VideoTokens {
  *
  * Frames `floor(i * T / 32)` for i < 32, or all when there are fewer; each is an image with a budget of 70.
  *
- * @throws InvalidArgumentError for counts that are no whole numbers from 1, or a frame rate that is not above 0
+ * @throws InvalidArgumentError for counts that are not whole numbers from 1, or a frame rate that is not above 0
  */
 export function videoTokens(
   video: VideoSource,
@@ -71,8 +71,8 @@ export function videoTokens(
  * Frames that are taken from a video, by their number: `floor(i * T / n)` for i < n, n = the smaller of T and `maxFrames`.
  *
  * @param frameCount T, from 1
- * @param maxFrames from 1; 32 unless the caller says otherwise
- * @throws InvalidArgumentError for counts that are no whole numbers from 1
+ * @param maxFrames from 1; 32 by default
+ * @throws InvalidArgumentError for counts that are not whole numbers from 1
  */
 export function videoFrameIndices(frameCount: number, maxFrames: number = MAX_VIDEO_FRAMES): number[] {
   checkCount('frameCount', frameCount);
@@ -86,7 +86,7 @@ function checkCount(argument: string, count: number): void {
   throw new InvalidArgumentError({ argument, expected: 'a whole number of frames, from 1', received: count });
 }
 
-/** Minutes and seconds, cut, with at least two digits each. */
+/** Minutes and seconds, rounded down, with at least two digits each. */
 function timestamp(seconds: number): string {
   const whole = Math.floor(seconds);
   const digits = (value: number): string => String(value).padStart(2, '0');

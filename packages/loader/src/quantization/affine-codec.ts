@@ -37,18 +37,18 @@ export function isAffineGroupSize(groupSize: number): groupSize is AffineGroupSi
 /** Adding and subtracting it rounds a float64 of small magnitude to the nearest integer, ties to even. */
 const ROUNDING = 1.5 * 2 ** 52;
 const MIN_SCALE = Math.fround(1e-7);
-/** Values that are converted at once: as float32 they fill half of a usual second-level cache. */
+/** Values converted at once: as float32 they fill half of a typical second-level cache. */
 const BLOCK_ELEMENTS = 64 * 1024;
 
 /**
  * Quantises a matrix as MLX does, `w ≈ code * scale + bias` per row and group, bit for bit.
  *
- * Per group, in float32: `scale = max((hi - lo) / n, 1e-7)` with n = 2^bits - 1, signed so that code 0 stands for the
- * edge of larger magnitude, then adjusted so that this edge and 0 are met exactly. Codes are rounded with the unrounded
+ * Per group, in float32: `scale = max((hi - lo) / n, 1e-7)` with n = 2^bits - 1, signed so that code 0 stands for the edge
+ * of larger magnitude, then adjusted so that this edge and 0 are represented exactly. Codes are rounded with the unrounded
  * scale and bias, ties to even.
  *
  * @param values [rows, columns], finite
- * @throws InvalidArgumentError for unknown bits or group sizes, or columns that the group size does not divide;
+ * @throws InvalidArgumentError for unknown bits or group sizes, or a number of columns that is not a multiple of the group size;
  * ShapeMismatchError when `values` has another length
  */
 export function quantizeAffine(
@@ -63,8 +63,7 @@ export function quantizeAffine(
 }
 
 /**
- * As `quantizeAffine`, from bytes of a storage type. Converts a few rows at a time, which stay in the cache of the
- * processor.
+ * Like `quantizeAffine`, from bytes of a storage type. Converts a few rows at a time, which stay in the processor's cache.
  */
 export function quantizeAffineBytes(
   bytes: Uint8Array,
@@ -121,7 +120,7 @@ function quantizeBlocks(
 /**
  * Recovers the values `code * scale + bias` of an affine-quantised matrix, [rows, columns] in float32.
  *
- * Product and sum are computed exactly enough that only the last rounding to float32 counts.
+ * Product and sum are computed with enough precision that only the final rounding to float32 matters.
  *
  * @throws InvalidArgumentError, ShapeMismatchError as `quantizeAffine`
  */
@@ -157,7 +156,7 @@ export function dequantizeAffine(
   return values;
 }
 
-/** Finds the unrounded scale and bias of one group. A group fills whole words whatever its width. */
+/** Finds the unrounded scale and bias of one group. A group fills whole words at any width. */
 function fitGroup(
   values: Float32Array,
   start: number,
@@ -201,13 +200,13 @@ function codeGroup(
   for (let i = 0; i < codes.length; i++) codes[i] = codeOf(values[start + i]!, scale, bias, maxCode);
 }
 
-/** Within a group no code is far outside of 0 to `maxCode`, so that the sum rounds to a whole number of 32 bits. */
+/** Within a group no code is far outside 0 to `maxCode`, so that the sum rounds to a whole number of 32 bits. */
 function codeOf(value: number, scale: number, bias: number, maxCode: number): number {
   const code = (Math.fround(Math.fround(value - bias) / scale) + ROUNDING - ROUNDING) | 0;
   return code < 0 ? 0 : Math.min(code, maxCode);
 }
 
-/** Codes and packs a group of 4 bits at once: it and 8 bits are the widths that are used most. */
+/** Quantises and packs a group at 4 bits; 4 and 8 bits are the most common widths. */
 function packNibbles(
   values: Float32Array,
   start: number,
@@ -231,7 +230,7 @@ function packNibbles(
   }
 }
 
-/** Codes and packs a group of 8 bits at once. */
+/** Quantises and packs a group at 8 bits. */
 function packBytes(
   values: Float32Array,
   start: number,

@@ -8,30 +8,30 @@ import type { TensorGroup } from '../safetensors/tensor-group.js';
 import { fillFile } from '../safetensors/write-safetensors.js';
 import type { Shard } from '../safetensors/write-sharded-checkpoint.js';
 
-/** Name of the hidden folder, inside the target, in which a conversion gathers its files. */
+/** Name of the hidden folder inside the target that holds a conversion's files until it is complete. */
 export const STAGE_FOLDER = '.markbase-convert';
-/** Bytes after which the progress within a file is made safe. */
+/** Bytes after which the progress within a file is saved. */
 const SYNC_BYTES = 256 * 1024 * 1024;
 const PLAN_FILE = 'plan.json';
 const COMMIT_FILE = 'commit';
 const MAX_NOTE_BYTES = 16 * 1024 * 1024;
 
-/** Called with bytes that are done and the tensor that they belong to. */
+/** Called with the number of bytes done and the tensor that they belong to. */
 type OnWritten = (bytes: number, tensor: string) => void;
 
 /**
- * The files of a conversion on their way: complete ones under their names in a hidden folder, the current one beside a
- * note that says how many of its groups are safe on the disk. A process that is killed at any moment leaves a folder
- * from which the next one goes on; nothing is visible in the target before all files are complete.
+ * The files of a conversion in progress: complete ones under their names in a hidden folder, the current one with a note
+ * that says how many of its groups are on disk. A process that is killed at any moment leaves a folder from which the next
+ * one can continue; nothing is visible in the target before all files are complete.
  */
 export class ConversionStage {
-  /** Bytes of tensors that an earlier run had written. */
+  /** Bytes of tensors that an earlier run wrote. */
   resumedBytes = 0;
   private readonly names: string[] = [];
 
   private constructor(
     private readonly directory: string,
-    /** An earlier run had all files, and had begun to move them to their places. */
+    /** An earlier run had completed all files and begun to move them into place. */
     private readonly wasMoving: boolean,
     private readonly syncBytes: number,
   ) {}
@@ -62,7 +62,7 @@ export class ConversionStage {
     return new ConversionStage(directory, false, syncBytes);
   }
 
-  /** Writes a weight file, or what is missing of it. */
+  /** Writes a weight file, or the missing part of it. */
   async writeShard(shard: Shard, signal: AbortSignal | undefined, onWritten: OnWritten): Promise<void> {
     const { name, layout, groups } = shard;
     this.names.push(name);
@@ -103,7 +103,7 @@ export class ConversionStage {
     await writeText(this.pathOf(name), text);
   }
 
-  /** Adds a copy of a file, when there is one. */
+  /** Adds a copy of a file, if it exists. */
   async addCopy(name: string, source: string): Promise<void> {
     if (!(await isFile(source))) return;
     this.names.push(name);
@@ -118,10 +118,10 @@ export class ConversionStage {
   }
 
   /**
-   * Moves all files to their places, the one that was added last at the end.
+   * Moves all files into place, the one that was added last at the end.
    *
-   * An older config.json goes first: a folder without one is not taken for a checkpoint, so that a mixture of old and
-   * new files is never taken for one either.
+   * An older config.json goes first: a folder without one is not taken for a checkpoint, so that a mixture of old and new
+   * files is not taken for one either.
    */
   async commit(): Promise<void> {
     await writeText(this.pathOf(COMMIT_FILE), '');
@@ -149,14 +149,14 @@ export class ConversionStage {
     return this.pathOf(`${name}.groups`);
   }
 
-  /** How many groups of a half-written file are safe. */
+  /** How many groups of a partly written file are on disk. */
   private async safeGroups(name: string): Promise<number> {
     if (!(await isFile(this.noteOf(name))) || !(await isFile(`${this.pathOf(name)}.partial`))) return 0;
     const text = await readText(this.noteOf(name), 32);
     return /^\d{1,9}$/.test(text) ? Number(text) : 0;
   }
 
-  /** The groups that are still to be written; from time to time their bytes are brought to the disk, and noted. */
+  /** The groups still to be written; from time to time they are synced to disk, and that is noted. */
   private notedGroups(
     name: string,
     groups: readonly TensorGroup[],
@@ -175,7 +175,7 @@ export class ConversionStage {
       tensors: group.tensors,
       async *chunks() {
         yield* group.chunks();
-        // The writer asks again when the last piece is written.
+        // The writer asks for more once the last piece is written.
         await note(group, begin + index + 1);
       },
     }));

@@ -2,7 +2,7 @@ import { InvalidArgumentError, ShapeMismatchError } from '@markbase/core';
 import { toFloat32 } from './float-conversion.js';
 import { FLOAT_FORMATS, type FloatQuantizationMode } from './quantization-mode.js';
 
-/** The two arrays of a matrix [rows, columns] in a format of small floats. */
+/** The two arrays of a matrix [rows, columns] in a small-float format. */
 export interface FloatParts {
   /** Codes, [rows, columns * bits / 32]: element 0 in the lowest bits. */
   readonly weight: Uint32Array;
@@ -22,9 +22,9 @@ const E2M1 = Float32Array.of(0, 0.5, 1, 1.5, 2, 3, 4, 6, -0, -0.5, -1, -1.5, -2,
  * | mxfp8 | E4M3 | E8M0 | 32 |
  * | nvfp4 | E2M1 | E4M3 | 16 |
  *
- * Every value is exact, but a product below the smallest float32.
+ * Every value is exact, except products below the smallest float32.
  *
- * @throws InvalidArgumentError for columns that the group size does not divide; ShapeMismatchError for other lengths
+ * @throws InvalidArgumentError for a number of columns that is not a multiple of the group size; ShapeMismatchError for arrays of a wrong length
  */
 export function dequantizeFloat(
   parts: FloatParts,

@@ -105,6 +105,6 @@ describe('toFloat32', () => {
   });
 
   it('refuses complex numbers, and says how to read them', () => {
-    expect(() => toFloat32(new Uint8Array(8), 'C64')).toThrow(/real and imaginary part in turn/);
+    expect(() => toFloat32(new Uint8Array(8), 'C64')).toThrow(/real and imaginary parts alternating/);
   });
 });

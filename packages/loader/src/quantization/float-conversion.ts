@@ -60,7 +60,7 @@ export function toFloat32(bytes: Uint8Array, dtype: DType): Float32Array {
     default:
       throw new InvalidArgumentError({
         argument: 'dtype',
-        expected: 'a type with real values; read complex ones as bytes, real and imaginary part in turn',
+        expected: 'a type with real values; read complex ones as bytes, real and imaginary parts alternating',
         received: dtype,
       });
   }
@@ -78,7 +78,7 @@ export function fromFloat32(values: Float32Array, dtype: FloatDType): Uint8Array
 
 /** The bfloat16 nearest to a float32 given by its bits. */
 function bfloat16Bits(bits: number): number {
-  // Rounding must not carry a NaN over into infinity: keep it quiet instead.
+  // Rounding must not turn a NaN into infinity: make it a quiet NaN instead.
   if ((bits & 0x7fffffff) > 0x7f800000) return (bits >>> 16) | 0x40;
   return (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
 }
@@ -118,7 +118,7 @@ function lookUp(codes: Uint8Array | Uint16Array, table: Float32Array): Float32Ar
   return values;
 }
 
-/** A buffer in which the elements are aligned: the given one, or a copy when it starts at an odd place. */
+/** A buffer in which the elements are aligned: the given one, or a copy if its start is not aligned. */
 function aligned(bytes: Uint8Array, elementBytes: number): ArrayBufferLike {
   return bytes.byteOffset % elementBytes === 0 ? bytes.buffer : bytes.slice().buffer;
 }

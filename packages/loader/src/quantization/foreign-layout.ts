@@ -15,7 +15,7 @@ const METHODS: Readonly<Record<string, string>> = {
   eetq: 'EETQ',
 };
 
-/** Names of tensors that only one other layout has; the first match counts. */
+/** Names of tensors that only one other layout has; the first match applies. */
 const SIGNS: readonly (readonly [RegExp, string])[] = [
   [/\.g_idx$/, 'GPTQ'],
   [/\.qweight$/, 'GPTQ or AWQ'],
@@ -31,7 +31,7 @@ export function layoutOfMethod(method: string): string {
   return Object.hasOwn(METHODS, method) ? METHODS[method]! : JSON.stringify(method.slice(0, 60));
 }
 
-/** The layout, other than MLX, whose tensors a checkpoint has; null = none that is known. */
+/** The layout, other than MLX, whose tensors a checkpoint has; null = no known one. */
 export function foreignLayout(names: Iterable<string>): { layout: string; tensor: string } | null {
   let found: { layout: string; tensor: string; rank: number } | null = null;
   for (const tensor of names) {

@@ -4,10 +4,10 @@ import type { ModelConfig } from '../config/model-config.js';
 import type { TensorView } from '../safetensors/tensor-view.js';
 import { allRows, expertHalf, type RowSource } from './row-source.js';
 
-/** One tensor of the MLX layout, and how it comes from a tensor of the source. */
+/** One tensor of the MLX layout, and how it is made from a tensor of the source. */
 export type MlxTensor =
   | { readonly kind: 'dropped'; readonly name: string }
-  /** A linear, an embedding or the experts of a layer: may be quantised. */
+  /** A linear, an embedding or the experts of a layer: can be quantised. */
   | {
       readonly kind: 'matrix';
       /** Canonical module path. */
@@ -16,7 +16,7 @@ export type MlxTensor =
       readonly shape: readonly number[];
       readonly source: RowSource;
     }
-  /** Copied byte for byte, perhaps under another shape. */
+  /** Copied byte for byte, possibly with another shape. */
   | {
       readonly kind: 'copy';
       readonly name: string;
@@ -84,7 +84,7 @@ function conv2d(name: string, tensor: TensorView, config: ModelConfig): MlxTenso
   return { kind: 'conv2d', name, tensor, shape: [out, third, last, second] };
 }
 
-/** Moves the channel axis of [out, in, h, w] behind the others. */
+/** Moves the channel axis of [out, in, h, w] to the end. */
 export function channelLast(bytes: Uint8Array, shape: readonly number[]): Uint8Array {
   const [out = 0, channels = 0, height = 0, width = 0] = shape;
   const area = height * width;

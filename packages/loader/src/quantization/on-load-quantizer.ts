@@ -5,8 +5,8 @@ import { type QuantizedMatrix, quantizeMatrix } from './quantize-matrix.js';
 const GROUP_SIZES = [64, 32] as const;
 
 /**
- * What makes quantised matrices of plain ones while a model is loaded, in the largest groups that divide their columns. It
- * gives null for a matrix that no group divides: that one stays as it is.
+ * Quantises plain matrices while a model is loaded, in the largest groups that divide their columns. Returns null for a
+ * matrix that no group size divides, which stays as it is.
  *
  * @param bits null = nothing is quantised
  */

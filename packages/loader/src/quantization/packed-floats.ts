@@ -9,9 +9,9 @@ const FORMATS = {
 export type PackedFloatDType = keyof typeof FORMATS;
 
 /**
- * Unpacks elements that follow each other from the lowest bit of the first byte on, and gives them as float32, exactly.
+ * Unpacks elements that are stored consecutively from the lowest bit of the first byte, exactly, as float32.
  *
- * So the first of two F4 values in a byte is its lower half, and four F6 values are three bytes, read as a little-endian
+ * The first of two F4 values in a byte is its lower half, and four F6 values are three bytes, read as a little-endian
  * number of 24 bits. The format itself says only how many bits there are; this order is the usual one.
  */
 export function unpackFloats(bytes: Uint8Array, dtype: PackedFloatDType): Float32Array {

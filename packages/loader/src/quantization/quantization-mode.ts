@@ -3,7 +3,7 @@ import type { AffineBits, AffineGroupSize } from './affine-codec.js';
 /** Number formats of quantised matrices in the MLX layout. */
 export type QuantizationMode = 'affine' | FloatQuantizationMode;
 
-/** Formats of small floats with one scale per group, and no biases. */
+/** Small-float formats: one scale per group, no biases. */
 export type FloatQuantizationMode = 'mxfp4' | 'mxfp8' | 'nvfp4';
 
 /** How a module is quantised. */
@@ -11,21 +11,21 @@ export type QuantizationParameters =
   | { readonly mode: 'affine'; readonly bits: AffineBits; readonly groupSize: AffineGroupSize }
   | FloatParameters;
 
-/** Bits of an element, and elements that share a scale: each format has one of both. */
+/** Bits of an element, and number of elements that share a scale; both are fixed for each format. */
 export interface FloatParameters {
   readonly mode: FloatQuantizationMode;
   readonly bits: number;
   readonly groupSize: number;
 }
 
-/** The one width and group size of each format of small floats. */
+/** The width and group size of each small-float format. */
 export const FLOAT_FORMATS: Readonly<Record<FloatQuantizationMode, FloatParameters>> = {
   mxfp4: { mode: 'mxfp4', bits: 4, groupSize: 32 },
   mxfp8: { mode: 'mxfp8', bits: 8, groupSize: 32 },
   nvfp4: { mode: 'nvfp4', bits: 4, groupSize: 16 },
 };
 
-/** True for the name of a format of small floats. */
+/** True for the name of a small-float format. */
 export function isFloatMode(mode: string): mode is FloatQuantizationMode {
   return Object.hasOwn(FLOAT_FORMATS, mode);
 }

@@ -22,7 +22,7 @@ import {
 } from './quantize-rules.js';
 import { writeConversion } from './write-conversion.js';
 
-/** How far `quantizeCheckpoint` has come. */
+/** Progress of `quantizeCheckpoint`. */
 export interface QuantizeProgress {
   /** Name of the tensor that was just written, as in the new file; empty for a header. */
   readonly tensor: string;
@@ -37,15 +37,15 @@ export interface QuantizeOptions {
   readonly bits: number;
   /** General group size: 32, 64 or 128. */
   readonly groupSize: number;
-  /** Exceptions; the first match counts, and all of them go before `DEFAULT_QUANTIZE_RULES`. */
+  /** Exceptions; the first match applies, and all of them take precedence over `DEFAULT_QUANTIZE_RULES`. */
   readonly rules?: readonly QuantizeRule[];
-  /** keep (default): vision and audio encoders are copied as they are. quantize: they are treated like the rest. */
+  /** keep (default): vision and audio encoders are copied as they are. quantize: they are quantised like the rest. */
   readonly towers?: 'keep' | 'quantize';
   /** Bytes of tensors per weight file; 5 GiB by default. */
   readonly maxShardBytes?: number;
   /**
-   * true = goes on where an earlier run with the same source and options stopped; an abort keeps what is done. false
-   * (default) = starts anew.
+   * true = continue where an earlier run with the same source and options stopped; an abort keeps what is done. false
+   * (default) = start over.
    */
   readonly resume?: boolean;
   readonly signal?: AbortSignal;
@@ -57,14 +57,14 @@ export interface QuantizeReport {
   /** Folder of the new checkpoint, absolute. */
   readonly directory: string;
   readonly quantized: readonly ({ readonly module: string } & AffineParameters)[];
-  /** Matrices that were copied: skipped by a rule, or with columns that no group fills evenly. */
+  /** Matrices that were copied: skipped by a rule, or with a number of columns that is not a multiple of the group size. */
   readonly plain: readonly string[];
-  /** Tensors that nothing needs and that were left out. */
+  /** Tensors that nothing needs, and that were left out. */
   readonly dropped: readonly string[];
   /** Bytes of all tensors before and after. */
   readonly sourceBytes: number;
   readonly targetBytes: number;
-  /** Bytes that an earlier run had written, and that were kept. */
+  /** Bytes that were kept from an earlier run. */
   readonly resumedBytes: number;
 }
 
@@ -81,11 +81,11 @@ interface Plan {
 /**
  * Converts a checkpoint of plain weights into the MLX layout, with affine-quantised matrices.
  *
- * Tensors are renamed, convolutions become channel-last, fused experts are split, keys and values that no layer uses
- * and the copy of a tied head are dropped. config.json gets `quantization` with every exception, and the tokenizer and
- * processor files come along. Memory stays small whatever the size of the model. Nothing appears under its name before
+ * Tensors are renamed, convolutions become channel-last, fused experts are split, keys and values that no layer uses and
+ * the copy of a tied head are dropped. config.json gets `quantization` with every exception, and the tokenizer and
+ * processor files are copied. Memory use does not depend on the size of the model. Nothing appears under its name before
  * all weights are complete. After a failure or an abort no new file is left, unless `resume` is set: then the hidden
- * working folder stays, as it does when the process is killed, and the next run with `resume` goes on from there.
+ * working folder stays, as it does when the process is killed, and the next run with `resume` continues from there.
  *
  * @param source a checkpoint folder, as for `openCheckpoint`
  * @param target folder of the new checkpoint; created when missing, never the source itself
@@ -136,7 +136,7 @@ async function checkPlaces(checkpoint: Checkpoint, target: string): Promise<void
   if (existing !== null && existing === (await realpath(checkpoint.directory))) {
     throw new InvalidArgumentError({
       argument: 'target',
-      expected: 'another folder than the source',
+      expected: 'a folder other than the source',
       received: target,
     });
   }
@@ -194,7 +194,7 @@ async function quantizedConfig(
   });
 }
 
-/** What decides every byte of the new checkpoint: an earlier run with another value must not be continued. */
+/** Everything that determines the bytes of the new checkpoint: an earlier run with a different value must not be continued. */
 async function fingerprintOf(checkpoint: Checkpoint, options: QuantizeOptions): Promise<string> {
   const paths = new Set(Array.from(checkpoint.weights.entries(), ([, { range }]) => range.path));
   const files = [];

@@ -7,7 +7,7 @@ import { rowChunks } from './row-source.js';
 
 type MatrixTensor = Extract<MlxTensor, { kind: 'matrix' }>;
 
-/** Codes, scales and biases of a matrix, made chunk by chunk while they are written. */
+/** Codes, scales and biases of a matrix, computed in chunks while they are written. */
 export function quantizedGroup(
   name: string,
   { shape, source, tensor }: MatrixTensor,

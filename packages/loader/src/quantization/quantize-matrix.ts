@@ -22,18 +22,18 @@ export interface QuantizedMatrix {
 }
 
 /**
- * Quantises a stored matrix with the arithmetic of `quantizeAffine`, a few megabytes of rows at a time: what is in memory
- * at once is the result and one chunk. Scales and biases stay float32, as nothing has to fit a file: rounded to bfloat16 they
- * would be off by more than the codes at 8 bits.
+ * Quantises a stored matrix with the arithmetic of `quantizeAffine`, a few megabytes of rows at a time: only the result and
+ * one chunk are in memory. Scales and biases stay float32, since no file format requires otherwise: rounded to bfloat16
+ * their error would exceed that of 8-bit codes.
  *
- * @throws InvalidArgumentError when the group size does not divide the columns; the signal's reason when aborted
+ * @throws InvalidArgumentError when the number of columns is not a multiple of the group size; the signal's reason when aborted
  */
 export async function quantizeMatrix(
   { rows, columns, dtype, weight }: PlainMatrix,
   { bits, groupSize, signal }: QuantizeMatrixOptions,
 ): Promise<QuantizedMatrix> {
   const options = { bits, groupSize, scaleDtype: 'F32' } as const;
-  // The codec checks the options: made of no rows, its arrays tell the size of one.
+  // The codec checks the options; called with no rows, its arrays give the size of one.
   quantizeAffineBytes(new Uint8Array(0), dtype, 0, columns, options);
   const rowBytes = weight.range.sizeBytes / Math.max(rows, 1);
   const groupBytes = (columns / groupSize) * Float32Array.BYTES_PER_ELEMENT;

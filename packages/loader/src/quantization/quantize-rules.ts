@@ -7,7 +7,7 @@ import { isAffineBits, isAffineGroupSize } from './affine-codec.js';
 export interface QuantizeRule {
   /**
    * Pattern of module paths without `.weight`: `*` stands for a part of one path segment, `**` for any number of
-   * segments, such as `language_model.layers.*.mlp.*` or `**.router.proj`. Both spellings of the text prefix are taken.
+   * segments, such as `language_model.layers.*.mlp.*` or `**.router.proj`. Both spellings of the text prefix are accepted.
    */
   readonly match: string;
   /** 2, 3, 4, 5, 6 or 8; absent = the general setting. */
@@ -19,7 +19,7 @@ export interface QuantizeRule {
 }
 
 /**
- * What holds where no rule of the caller matches. Routers and the per-layer embedding lose too much with 4 bits; the
+ * Rules that apply where no rule of the caller matches. Routers and the per-layer embedding lose too much with 4 bits; the
  * modules around the audio convolutions stay plain, as in published MLX checkpoints.
  */
 export const DEFAULT_QUANTIZE_RULES: readonly QuantizeRule[] = [
@@ -35,11 +35,11 @@ export const KEEP_TOWERS_RULES: readonly QuantizeRule[] = [
   { match: 'audio_tower.**', skip: true },
 ];
 
-/** Finds the parameters of a module by its canonical path; null = it is not to be quantised. */
+/** Finds the parameters of a module by its canonical path; null = it is not quantised. */
 export type RuleTable = (module: string) => AffineParameters | null;
 
 /**
- * Checks rules and makes them a table; the first match counts.
+ * Checks rules and compiles them into a table; the first match applies.
  *
  * @throws InvalidArgumentError for unknown bits or group sizes
  */
@@ -76,7 +76,7 @@ function checkedParameters(
   });
 }
 
-/** Compares a pattern with a module path, segment by segment. */
+/** Matches a module path against a pattern, segment by segment. */
 function matches(pattern: readonly string[], module: string): boolean {
   return matchesWithStars(pattern, module.split('.'), '**', (part, segment) =>
     matchesWithStars([...part], [...segment], '*', (a, b) => a === b),
@@ -84,7 +84,7 @@ function matches(pattern: readonly string[], module: string): boolean {
 }
 
 /**
- * Compares a list with a pattern in which `star` stands for any number of items.
+ * Matches a list against a pattern in which `star` matches any number of items.
  *
  * Only the last star is ever widened, which suffices and keeps the time at the product of the lengths.
  */

@@ -6,7 +6,7 @@ export interface RowSource {
   readonly rows: number;
   readonly columns: number;
   readonly rowBytes: number;
-  /** The bytes of rows `begin` to `end` (exclusive); possibly fewer rows than asked for, at least one. */
+  /** The bytes of rows `begin` to `end` (exclusive); possibly fewer rows than requested, but at least one. */
   read(begin: number, end: number): Promise<Uint8Array>;
 }
 
@@ -38,7 +38,7 @@ export function expertHalf(tensor: TensorView, half: 0 | 1): RowSource {
     rowBytes,
     read(begin, end) {
       const expert = Math.floor(begin / size);
-      // The other half of this expert follows: no read may cross over into the next one.
+      // The other half of this expert follows: no read may cross into it.
       const last = Math.min(end, (expert + 1) * size);
       const shift = (expert + half) * size;
       return tensor.readBytes((begin + shift) * rowBytes, (last + shift) * rowBytes);

@@ -13,9 +13,9 @@ import { ConversionStage } from './conversion-stage.js';
 export interface Conversion {
   readonly groups: readonly TensorGroup[];
   readonly configText: string;
-  /** Paths of files that are taken along, where they exist. */
+  /** Paths of files to copy, if they exist. */
   readonly copiedFiles: readonly string[];
-  /** A text that is the same exactly when every byte of the result is. */
+  /** A string that is equal exactly when every byte of the result is. */
   readonly fingerprint: string;
   readonly maxShardBytes: number;
   readonly resume: boolean;

@@ -1,4 +1,4 @@
-/** How far values are from their reference. */
+/** Difference between values and their reference. */
 export interface Difference {
   /** Root mean square of the difference, relative to that of the reference. */
   readonly relRms: number;
@@ -30,7 +30,7 @@ export function compare(actual: Float32Array, expected: Float32Array): Differenc
   };
 }
 
-/** Median of the rows' relative differences: a few rows that a rounding tipped over do not hide a good layer. */
+/** Median of the rows' relative differences: a few rows that rounding tipped into another choice do not make a good layer look bad. */
 export function compareRows(actual: Float32Array, expected: Float32Array, width: number): Difference {
   const whole = compare(actual, expected);
   const rows = Array.from({ length: expected.length / width }, (_, row) => {
@@ -50,7 +50,7 @@ export function worst(differences: readonly Difference[]): Difference {
   };
 }
 
-/** Index of the largest value; the lowest among equals. */
+/** Index of the largest value; the lowest index among equals. */
 export function argmax(values: Float32Array): number {
   let best = 0;
   for (let index = 1; index < values.length; index++) if (values[index]! > values[best]!) best = index;

@@ -1,9 +1,9 @@
 import { compare, compareRows } from './compare.js';
 import { judgedSection, type VerifySection } from './report.js';
 
-/** Largest relative rms of float32 arithmetic: rounding alone gives up to 2e-5, in logits of whole models. */
+/** Largest relative rms for float32 arithmetic: rounding alone causes up to 2e-5, in logits of whole models. */
 export const HIGH_TOLERANCE = 1e-4;
-/** Median over the rows of a tower: 8-bit or bfloat16 activations through all layers give about 2e-2. */
+/** Median over the rows of a tower: 8-bit or bfloat16 activations through all layers cause about 2e-2. */
 const FAST_TOLERANCE = 5e-2;
 
 /**

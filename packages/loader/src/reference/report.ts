@@ -1,17 +1,17 @@
 import type { Difference } from './compare.js';
 
-/** One thing that verification looked at. */
+/** One part of a verification. */
 export interface VerifySection {
   readonly name: string;
   /** False when it is wrong, and for everything that was skipped. */
   readonly pass: boolean;
-  /** Why the section was not looked at; absent when it was. */
+  /** Why the section was skipped; absent if it was checked. */
   readonly skipped?: string;
   readonly relRms?: number;
   readonly maxAbs?: number;
-  /** Largest relRms that passes; null = the figures are for information, only NaN and infinity fail. */
+  /** Largest relRms that passes; null = the figures are informative, and only NaN or infinity fails. */
   readonly tolerance?: number | null;
-  /** Greedy tokens are those of the reference, as far as its margins exceed the error. */
+  /** True if greedy tokens equal the reference's wherever its margins exceed the error. */
   readonly tokensEqual?: boolean;
 }
 
@@ -24,12 +24,12 @@ export interface VerifyReport {
   readonly sections: readonly VerifySection[];
 }
 
-/** A section that was not looked at. */
+/** A section that was skipped. */
 export function skippedSection(name: string, reason: string): VerifySection {
   return { name, pass: false, skipped: reason };
 }
 
-/** A section judged by its relative error; a tolerance of 0 asks for identical bits. */
+/** A section judged by its relative error; a tolerance of 0 requires identical bits. */
 export function judgedSection(
   name: string,
   difference: Difference,
@@ -42,7 +42,7 @@ export function judgedSection(
   return { name, pass, relRms, maxAbs, tolerance, ...(tokensEqual !== undefined && { tokensEqual }) };
 }
 
-/** Sums sections up. */
+/** Summarises sections. */
 export function reportOf(
   directory: string,
   precision: 'high' | 'fast',

@@ -16,7 +16,7 @@ export interface TensorDifference {
   readonly maxAbsDifference: number | null;
 }
 
-/** What two checkpoints or files do not have in common. */
+/** The differences between two checkpoints or files. */
 export interface CheckpointDiff {
   readonly isEqual: boolean;
   readonly onlyLeft: readonly string[];
@@ -107,7 +107,7 @@ async function compare(
   return found('values', of, of, max);
 }
 
-/** Types whose elements have a size of whole bytes and a real value. */
+/** Types whose elements are whole bytes and real numbers. */
 function isReal({ dtype }: TensorView): boolean {
   return !/^(?:C64|F4|F6_)/.test(dtype);
 }

@@ -11,7 +11,7 @@ import {
 import { moduleStorages } from './module-storage.js';
 import { releasedVariant, type VariantName, variantOf } from './variant.js';
 
-/** A tensor of a report: what it is and where it lies. */
+/** A tensor of a report: what it is and where it is stored. */
 export interface ReportedTensor {
   readonly name: string;
   readonly dtype: DType;

@@ -5,13 +5,13 @@ import { toFloat32 } from '../quantization/float-conversion.js';
 import type { TensorView } from '../safetensors/tensor-view.js';
 import { expectedModules } from './expected-modules.js';
 
-/** One thing that is wrong, or that looks wrong. */
+/** Something that is wrong, or looks wrong. */
 export interface Finding {
-  /** error: the checkpoint cannot be used as it is. warning: it can, but somebody should look. */
+  /** error: the checkpoint cannot be used as it is. warning: it can, but should be looked at. */
   readonly level: 'error' | 'warning';
   /** Code of the error class, or the kind of the warning. */
   readonly code: string;
-  /** Tensor, module or file that it is about. */
+  /** Tensor, module or file concerned. */
   readonly subject: string;
   readonly message: string;
 }
@@ -22,7 +22,7 @@ export interface ValidationReport {
   readonly findings: readonly Finding[];
   readonly tensorCount: number;
   readonly sizeBytes: number;
-  /** Tensors whose values were looked at. */
+  /** Tensors whose values were checked. */
   readonly readTensorCount: number;
 }
 
@@ -77,14 +77,14 @@ function reportOf(
   return { isValid, findings, tensorCount, sizeBytes, readTensorCount };
 }
 
-/** Asks for everything that the decoder needs, and says what is left over. */
+/** Requests everything that the decoder needs, and reports what is left over. */
 function weightFindings({ config, weights }: Checkpoint): Finding[] {
   const findings: Finding[] = [];
   for (const expected of expectedModules(config, weights)) {
     const subject = expected.kind === 'matrix' ? expected.module : expected.name;
     try {
       if (expected.kind === 'matrix') {
-        // Matrices in a format that the engine does not compute are sound all the same.
+        // Matrices in a format that the engine cannot compute with are nevertheless valid.
         weights.stored(expected.module, expected);
         continue;
       }
@@ -111,7 +111,7 @@ function weightFindings({ config, weights }: Checkpoint): Finding[] {
 
 function fileFindings({ files, directory }: Checkpoint): Finding[] {
   if (files.tokenizer !== null) return [];
-  const message = `${directory}: there is no tokenizer.json, so text cannot be encoded`;
+  const message = `${directory}: tokenizer.json is missing, so text cannot be encoded`;
   return [{ level: 'warning', code: 'NO_TOKENIZER', subject: 'tokenizer.json', message }];
 }
 

@@ -3,7 +3,7 @@ import type { ModelConfig } from '../config/model-config.js';
 /** Members of the family, by their structure. */
 export type VariantName = 'e2b' | 'e4b' | '12b' | '26b-a4b' | '31b';
 
-/** Sizes by which a released model is told from a smaller one of the same structure. */
+/** Sizes that distinguish a released model from a smaller one of the same structure. */
 interface ReleasedSize {
   readonly hiddenSize: number;
   readonly layerCount: number;

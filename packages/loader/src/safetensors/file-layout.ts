@@ -3,14 +3,14 @@ import { MAX_HEADER_BYTES } from '../limits.js';
 import { PREFIX_BYTES, tensorBytes } from './header.js';
 import { shown } from './header-cursor.js';
 
-/** What a tensor is, before it has a place. */
+/** A tensor before it has a place in a file. */
 export interface TensorSpec {
   readonly name: string;
   readonly dtype: DType;
   readonly shape: readonly number[];
 }
 
-/** Place of one tensor in a file that is to be written. */
+/** Place of a tensor in a file to be written. */
 export interface PlannedTensor {
   readonly offsetBytes: number;
   readonly sizeBytes: number;
@@ -18,13 +18,13 @@ export interface PlannedTensor {
 
 /** The first bytes of a file, and the absolute places of its tensors. */
 export interface FileLayout {
-  /** Length number and header. */
+  /** Header length and header. */
   readonly header: Uint8Array;
   readonly tensors: ReadonlyMap<string, PlannedTensor>;
   readonly totalBytes: number;
 }
 
-/** What the data section and, for mapped files, every tensor start at a multiple of. */
+/** Alignment of the data section and, for mapped files, of every tensor. */
 const ALIGNMENT_BYTES = 8;
 
 /**
@@ -50,7 +50,7 @@ export function planFile(
     const { name, dtype, shape } = spec;
     const sizeBytes = checkedSize(spec, names);
     const end = begin + sizeBytes;
-    // Written by hand: as keys of an object, names such as "1" or "__proto__" would move or vanish.
+    // Built by hand: as keys of an object, names such as "1" or "__proto__" would be reordered or lost.
     entries.push(`${JSON.stringify(name)}:${JSON.stringify({ dtype, shape, data_offsets: [begin, end] })}`);
     spans.push([name, begin, sizeBytes]);
     begin = end;
@@ -79,7 +79,7 @@ function checkedSize(spec: TensorSpec, names: Set<string>): number {
   if (name === '__metadata__' || names.has(name) || /\p{Surrogate}/u.test(name)) {
     throw new InvalidArgumentError({
       argument: 'tensors',
-      expected: 'different, well-formed names other than "__metadata__"',
+      expected: 'distinct, well-formed names other than "__metadata__"',
       received: name,
     });
   }

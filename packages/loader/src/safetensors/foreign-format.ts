@@ -1,4 +1,4 @@
-/** What a file is that was taken for safetensors, with advice; null when its first bytes are nothing known. */
+/** Says what a supposed safetensors file really is, with advice; null if its first bytes are not recognised. */
 export function foreignFormat(start: Uint8Array): string | null {
   const text = String.fromCharCode(...start.subarray(0, 64));
   const page = text.trimStart().toLowerCase();

@@ -15,8 +15,7 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 /**
  * A strict JSON reader for the header of a safetensors file, linear in its length.
  *
- * `JSON.parse` does not serve here: it keeps the last of two equal keys, rounds large integers, and builds objects
- * whose prototype a hostile name can reach. This reader hands over keys and values one by one instead.
+ * `JSON.parse` will not do: it keeps the last of two equal keys, rounds large integers, and builds objects whose prototype a hostile name can reach. This reader passes on keys and values one by one instead.
  */
 export class HeaderCursor {
   /** Name of the tensor that is being read, for messages; null between tensors. */
@@ -30,7 +29,7 @@ export class HeaderCursor {
 
   /** Reports a violated rule, with the tensor in which it happened. */
   fail(rule: string, reason: string, position?: number): never {
-    // Composed only now: a label for each of 10,000 values would cost more than reading them.
+    // Built lazily: a label for each of 10,000 values would cost more than reading them.
     const where = this.tensor === null ? '' : `tensor ${shown(this.tensor)}: `;
     return this.report(rule, `${where}${reason}`, position);
   }
@@ -38,7 +37,7 @@ export class HeaderCursor {
   /**
    * Reads `{`, then each `"key": value`; `readValue` must consume the value. Equal keys are refused.
    *
-   * @param readUsual may consume a whole pair in one go and give its key, or consume nothing and give null
+   * @param readUsual may consume a whole pair at once and return its key, or consume nothing and return null
    */
   object(what: string, readValue: (key: string) => void, readUsual?: () => string | null): void {
     this.expect('{', what);
@@ -83,7 +82,7 @@ export class HeaderCursor {
       const code = this.text.charCodeAt(end);
       if (code === QUOTE) break;
       if (code === BACKSLASH) end++;
-      // Also taken at the end of the text, where the code is NaN.
+      // Also reached at the end of the text, where the code is NaN.
       else if (!(code >= 0x20)) {
         this.fail(
           'InvalidHeader',
@@ -128,7 +127,7 @@ export class HeaderCursor {
   /**
    * Consumes what `pattern` (sticky) matches next, and gives the match; null when it does not match.
    *
-   * For the few forms in which nearly every file is written; everything else goes through the methods above.
+   * For the few forms that nearly every file uses; everything else goes through the methods above.
    */
   match(pattern: RegExp): RegExpExecArray | null {
     pattern.lastIndex = this.position;
@@ -145,7 +144,7 @@ export class HeaderCursor {
     return true;
   }
 
-  /** Reads any value and forgets it, still strictly. */
+  /** Reads any value strictly, and discards it. */
   skip(what: string, depth = 0): void {
     if (depth > MAX_HEADER_DEPTH) {
       this.fail('InvalidHeader', `${what} is nested deeper than ${MAX_HEADER_DEPTH} levels`, this.position);
@@ -172,7 +171,7 @@ export class HeaderCursor {
     this.unexpected('the end of the header');
   }
 
-  /** Reads a key and the colon behind it. */
+  /** Reads a key and the colon after it. */
   private key(what: string): string {
     const key = this.string(`a name in ${what}`);
     this.expect(':', shown(key));
@@ -200,7 +199,7 @@ export class HeaderCursor {
   private number(what: string): void {
     const match = this.match(NUMBER);
     if (match === null) this.unexpected(`a value in ${what}`);
-    // The reference reader has no infinity: a number beyond the largest float64 ends its reading.
+    // The reference reader has no infinity: it fails at a number beyond the largest float64.
     else if (Math.abs(Number(match[0])) > LARGEST_NUMBER) {
       this.fail('InvalidHeaderDeserialization', `${what} has a number out of range`, this.position);
     }
@@ -233,7 +232,7 @@ export class HeaderCursor {
   }
 }
 
-/** A name for a message: quoted, control characters escaped, cut to a bearable length. */
+/** A name for a message: quoted, control characters escaped, cut to a reasonable length. */
 export function shown(name: string): string {
   return JSON.stringify(name.length > 80 ? `${name.slice(0, 77)}...` : name);
 }

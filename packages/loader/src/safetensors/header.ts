@@ -2,14 +2,14 @@ import { CorruptFileError, type DType, dtypeBits, isDType } from '@markbase/core
 import { MAX_TENSOR_COUNT, MAX_TENSOR_RANK } from '../limits.js';
 import { HeaderCursor, type HeaderFailure, shown } from './header-cursor.js';
 
-/** One entry of a header: what the tensor is, and which bytes of the data section are its own. */
+/** One entry of a header: what the tensor is, and which bytes of the data section belong to it. */
 export interface HeaderEntry {
   readonly name: string;
   readonly dtype: DType;
   readonly shape: readonly number[];
   /** First byte, counted from the start of the data section. */
   readonly begin: number;
-  /** Byte behind the last one. */
+  /** End of its bytes, exclusive. */
   readonly end: number;
 }
 
@@ -24,17 +24,17 @@ export interface HeaderOptions {
   /** Most tensors; default `MAX_TENSOR_COUNT`. */
   readonly maxTensorCount?: number;
   /**
-   * strict (default): values of `__metadata__` must be strings, as the format demands; lenient: others are kept as
+   * strict (default): values of `__metadata__` must be strings, as the format requires; lenient: others are kept as
    * their JSON text.
    */
   readonly metadataValues?: 'strict' | 'lenient';
 }
 
-/** Length of the number in front of the header. */
+/** Length of the number before the header. */
 export const PREFIX_BYTES = 8;
 
-// The two usual spellings of a name and its entry: the reference writer's, and MLX's with its keys sorted. Every
-// repetition is bounded, so that no header can make the match slow. The strict reader takes whatever these do not.
+// The two usual spellings of a name and its entry: the reference writer's, and MLX's with its keys sorted. Every repetition
+// is bounded, so that no header can make the match slow. The strict reader handles everything that they do not match.
 const SPACE = '[ \\t\\r\\n]{0,4}';
 const SIZE = '(?:0|[1-9][0-9]{0,14})';
 const NAME = '"((?!__metadata__")[ !#-[\\]-\\uffff]{0,500})"';
@@ -52,11 +52,11 @@ function entryPattern(...fields: readonly string[]): RegExp {
 /**
  * Parses and checks the header of a safetensors file completely.
  *
- * Afterwards every entry has a known dtype, a span that is exactly as long as its shape says, and the spans cover the
- * data section without overlap or hole. Time O(n log n) in the number of tensors.
+ * Afterwards every entry has a known dtype, a span that is exactly as long as its shape says, and the spans cover the data
+ * section without overlaps or gaps. Time O(n log n) in the number of tensors.
  *
- * @param bytes the header text, without the 8 bytes in front of it
- * @param dataBytes bytes of the file behind the header
+ * @param bytes the header text, without the 8 bytes before it
+ * @param dataBytes bytes of the file after the header
  * @param path of the file, for messages
  * @throws CorruptFileError with the violated rule
  */
@@ -91,7 +91,7 @@ export function tensorBytes(dtype: DType, shape: readonly number[]): number | nu
 
 function decode(bytes: Uint8Array, path: string): string {
   try {
-    // ignoreBOM keeps a byte order mark in the text, where the reader refuses it as the format demands.
+    // ignoreBOM keeps a byte order mark in the text, so that the reader refuses it, as the format requires.
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
     throw new CorruptFileError({ rule: 'InvalidHeader', path, reason: 'the header is not UTF-8', cause });
@@ -144,7 +144,7 @@ function readUsualEntry(cursor: HeaderCursor): HeaderEntry | null {
   if (name === undefined || dtype === undefined || shape === undefined) return null;
   if (!isDType(dtype))
     cursor.fail('UnknownDtype', `tensor ${shown(name)}: the dtype ${shown(dtype)} is unknown`);
-  // A number of up to 15 digits is exact, and the patterns take no longer one.
+  // A number of up to 15 digits is exact, and the patterns match no longer ones.
   const sizes = shape.trim() === '' ? [] : shape.split(',').map(Number);
   return { name, dtype, shape: sizes, begin: Number(begin), end: Number(end) };
 }
@@ -158,7 +158,7 @@ function readEntry(cursor: HeaderCursor, name: string): HeaderEntry {
     if (key === 'dtype') dtype = readDType(cursor);
     else if (key === 'shape') shape = readSizes(cursor, 'shape', MAX_TENSOR_RANK);
     else if (key === 'data_offsets') offsets = readSizes(cursor, 'data_offsets', 2);
-    // Fields that the format may gain later are allowed, as the reference reader does.
+    // Fields that the format may gain later are allowed, as in the reference reader.
     else cursor.skip('an unknown field');
   });
   const missing =
@@ -193,7 +193,7 @@ function checkSpanLength(entry: HeaderEntry, fail: HeaderFailure): void {
   const size = tensorBytes(dtype, shape);
   if (size === end - begin) return;
   const what = `tensor ${shown(name)}`;
-  if (end < begin) fail('InvalidOffset', `${what} ends at byte ${end}, before its begin ${begin}`);
+  if (end < begin) fail('InvalidOffset', `${what} ends at byte ${end}, before it begins at ${begin}`);
   if (size === null) {
     const count = shape.reduce((product, length) => product * length, 1);
     if (Number.isSafeInteger(count * dtypeBits(dtype))) {
@@ -210,7 +210,7 @@ function checkCoverage(entries: Map<string, HeaderEntry>, dataBytes: number, fai
   let position = 0;
   for (const entry of sorted) {
     if (entry.begin !== position) {
-      const problem = entry.begin < position ? 'overlaps the tensor before it' : 'leaves a hole before it';
+      const problem = entry.begin < position ? 'overlaps the tensor before it' : 'leaves a gap before it';
       fail(
         'InvalidOffset',
         `tensor ${shown(entry.name)} ${problem}: it begins at ${entry.begin}, expected ${position}`,
@@ -225,6 +225,6 @@ function checkCoverage(entries: Map<string, HeaderEntry>, dataBytes: number, fai
     );
   }
   if (position < dataBytes) {
-    fail('MetadataIncompleteBuffer', `${dataBytes - position} bytes behind the last tensor belong to none`);
+    fail('MetadataIncompleteBuffer', `${dataBytes - position} bytes after the last tensor belong to none`);
   }
 }

@@ -7,12 +7,12 @@ import { type ReadOptions, readSafetensors, type SafetensorsFile } from './read-
 export interface OpenPortableOptions extends ReadOptions, HttpSourceOptions {}
 
 /**
- * Opens one safetensors file in a browser: the header is parsed and checked completely, no byte of a tensor is asked
- * for. Give a chosen `File` or another `Blob`, an `ArrayBuffer`, a `Uint8Array`, or the `URL` of a server that honours
- * ranges and, on another origin, exposes `Content-Range`.
+ * Opens one safetensors file in a browser: the header is parsed and checked completely, no byte of a tensor is requested.
+ * Give a chosen `File` or another `Blob`, an `ArrayBuffer`, a `Uint8Array`, or the `URL` of a server that honours ranges
+ * and, on another origin, exposes `Content-Range`.
  *
  * @throws FileAccessError or DownloadError when it cannot be read; CorruptFileError, with `rule`, when it breaks the
- * format; InvalidArgumentError for an input of another kind
+ * format; InvalidArgumentError for any other kind of input
  */
 export async function openSafetensors(
   input: PortableInput,

@@ -283,7 +283,7 @@ describe('the data section', () => {
       'overlaps',
     );
     expect(await refusal(openRaw(`{${one('a', 0, 2)},${one('b', 3, 5)}}`, 5), 'InvalidOffset')).toContain(
-      'hole',
+      'gap',
     );
     expect(await refusal(openRaw(`{${one('a', 1, 2)}}`, 2), 'InvalidOffset')).toContain('hole');
   });
@@ -296,7 +296,7 @@ describe('the data section', () => {
   it('says how many bytes are missing or too many', async () => {
     const reason = await refusal(openRaw(`{${one('a', 0, 5)}}`, 3), 'MetadataIncompleteBuffer');
     expect(reason).toContain('2 of 5 bytes');
-    expect(await refusal(openRaw('{}', 1), 'MetadataIncompleteBuffer')).toContain('1 bytes behind');
+    expect(await refusal(openRaw('{}', 1), 'MetadataIncompleteBuffer')).toContain('1 bytes after');
   });
 
   it('gives absolute ranges, also behind a header that is not padded', async () => {

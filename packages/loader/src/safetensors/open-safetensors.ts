@@ -8,20 +8,20 @@ import type { HttpSourceOptions } from '../sources/http-source.js';
 import { isPortableInput, type PortableInput, portableSource } from '../sources/portable-source.js';
 import { type ReadOptions, readSafetensors, type SafetensorsFile } from './read-safetensors.js';
 
-/** Where a safetensors file may come from: a path, an open file, or what browsers know too. */
+/** Where a safetensors file may come from: a path, an open file, or anything that browsers support too. */
 export type SafetensorsInput = string | FileHandle | PortableInput;
 
 /** What to allow in a header, and how to talk to a server. */
 export interface OpenSafetensorsOptions extends ReadOptions, HttpSourceOptions {}
 
 /**
- * Opens one safetensors file: the header is parsed and checked completely, no byte of a tensor is asked for.
+ * Opens one safetensors file: the header is parsed and checked completely, no byte of a tensor is requested.
  *
- * A `FileHandle` stays the caller's: it must stay open while tensors are read. A `URL` may be `file:`, `http:` or
+ * A `FileHandle` still belongs to the caller, and must stay open while tensors are read. A `URL` may be `file:`, `http:` or
  * `https:`; the server must honour ranges.
  *
  * @throws FileAccessError or DownloadError when it cannot be read; CorruptFileError, with `rule`, when it breaks the
- * format; InvalidArgumentError for an input of another kind
+ * format; InvalidArgumentError for any other kind of input
  */
 export async function openSafetensors(
   input: SafetensorsInput,

@@ -8,7 +8,7 @@ import { TensorView } from './tensor-view.js';
 
 /** An opened safetensors file: its header, checked. */
 export interface SafetensorsFile {
-  /** Absolute path, or address; `(memory)`, `(blob)` or the name of a blob where there is neither. */
+  /** Absolute path, or address; `(memory)`, `(blob)` or the name of a blob if there is neither. */
   readonly path: string;
   /** The free-form strings of `__metadata__`. */
   readonly metadata: Map<string, string>;
@@ -26,7 +26,7 @@ export interface ReadOptions extends HeaderOptions {
  * Reads and checks the header from `source`.
  *
  * @param tensorSource where the tensors will read from, when the header comes through a short-lived source
- * @throws CorruptFileError, with `rule`, when the file breaks the format; whatever reading the source throws
+ * @throws CorruptFileError, with `rule`, when the file breaks the format; and whatever reading the source throws
  */
 export async function readSafetensors(
   source: ByteSource,
@@ -63,23 +63,23 @@ async function readHeaderLength(source: ByteSource, maxHeaderBytes: number): Pro
   await source.read(prefix, 0);
   const length = new DataView(prefix.buffer).getBigUint64(0, true);
   if (length > BigInt(maxHeaderBytes)) {
-    const advice = 'if the file is to be trusted, raise maxHeaderBytes';
+    const advice = 'if you trust the file, raise maxHeaderBytes';
     fail(
       'HeaderTooLarge',
-      `the header is said to have ${length} bytes, the limit is ${maxHeaderBytes}; ${advice}`,
+      `the header claims to have ${length} bytes, but the limit is ${maxHeaderBytes}; ${advice}`,
     );
   }
   if (length === 0n) fail('InvalidHeader', 'the header is empty, expected at least "{}"');
   const headerBytes = Number(length);
   const missing = headerBytes - (sizeBytes - PREFIX_BYTES);
   if (missing > 0) {
-    const reason = `the header ends ${missing} bytes behind the end of the file; download it again`;
+    const reason = `the header ends ${missing} bytes after the end of the file; download it again`;
     fail('InvalidHeaderLength', reason);
   }
   return headerBytes;
 }
 
-/** Replaces a complaint about the header by a better one when the file is something else entirely. */
+/** Replaces an error about the header with a better one if the file is something else entirely. */
 async function explain(error: unknown, source: ByteSource): Promise<unknown> {
   if (!hasErrorCode(error, 'CORRUPT_FILE')) return error;
   const start = new Uint8Array(Math.min(source.sizeBytes, PREFIX_BYTES + 64));

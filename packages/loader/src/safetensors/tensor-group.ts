@@ -17,7 +17,7 @@ export interface GroupChunk {
   readonly bytes: Uint8Array;
 }
 
-/** Tensors that one computation makes together, such as codes, scales and biases; they share a file. */
+/** Tensors that one computation produces together, such as codes, scales and biases; they share a file. */
 export interface TensorGroup {
   readonly tensors: readonly TensorSpec[];
   /** The bytes of all of them; the pieces of each tensor in order. */

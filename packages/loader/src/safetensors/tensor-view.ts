@@ -4,7 +4,7 @@ import { toFloat32 } from '../quantization/float-conversion.js';
 import { allocateBytes } from '../sources/allocate-bytes.js';
 import type { ByteSource } from '../sources/byte-source.js';
 
-/** One tensor of a checkpoint: what it is and where it lies. Nothing was read. */
+/** One tensor of a checkpoint: what it is and where it is stored. Nothing has been read. */
 export interface TensorInfo {
   /** Name as the file spells it. */
   readonly name: string;
@@ -17,7 +17,7 @@ export interface TensorInfo {
 /**
  * A tensor in a file, a blob, memory or at an address, read only on demand.
  *
- * Reading notices when the file was replaced since it was opened.
+ * Reads fail if the file was replaced since it was opened.
  */
 export class TensorView implements TensorInfo {
   readonly elementCount: number;
@@ -85,7 +85,7 @@ export class TensorView implements TensorInfo {
   /**
    * Bytes `begin` to `end` (exclusive) of the tensor.
    *
-   * @throws InvalidArgumentError outside of the tensor; CorruptFileError (FileChanged) when the file was replaced
+   * @throws InvalidArgumentError outside the tensor; CorruptFileError (FileChanged) when the file was replaced
    */
   async readBytes(begin: number, end: number): Promise<Uint8Array> {
     this.checkSpan('bytes', begin, end, this.range.sizeBytes);
@@ -95,8 +95,8 @@ export class TensorView implements TensorInfo {
   }
 
   /**
-   * Fills `target` with the bytes of the tensor from `begin` on. One buffer for many reads is several times faster than
-   * new memory for each, which the operating system has to clear first.
+   * Fills `target` with the bytes of the tensor from `begin` on. Reusing one buffer is several times faster than allocating
+   * memory for each read, which the operating system has to clear first.
    *
    * @throws as `readBytes`
    */

@@ -4,13 +4,13 @@ import { TemporaryFile } from '../files/temporary-file.js';
 import { type FileLayout, planFile } from './file-layout.js';
 import { groupOf, type TensorGroup, type TensorSource } from './tensor-group.js';
 
-/** How far a write has come, in bytes of the file or files. */
+/** Progress of a write, in bytes of the file or files. */
 export interface WriteProgress {
   readonly writtenBytes: number;
   readonly totalBytes: number;
 }
 
-/** What both writers take. */
+/** Options of both writers. */
 export interface WriteOptions {
   /** Strings for `__metadata__`. */
   readonly metadata?: Readonly<Record<string, string>>;
@@ -22,10 +22,9 @@ export interface WriteOptions {
  * Writes tensors into one safetensors file, as a stream.
  *
  * The file appears only when it is complete and on the disk; after a failure or an abort nothing is left. Tensors are
- * stored widest dtype first, then by name, each aligned for its dtype, whatever their order here.
+ * stored widest dtype first, then by name, each aligned for its dtype, regardless of their order here.
  *
- * @throws InvalidArgumentError for impossible tensors; ShapeMismatchError when a source gives more or fewer bytes than
- * its shape says; FileAccessError when the disk is full or the folder cannot be written; the signal's reason
+ * @throws InvalidArgumentError for impossible tensors; ShapeMismatchError when a source yields more or fewer bytes than its shape needs; FileAccessError when the disk is full or the folder cannot be written; the signal's reason
  */
 export async function writeSafetensors(
   path: string,

@@ -37,7 +37,7 @@ export function writeShardedCheckpoint(
   return writeGroups(directory, tensors.map(groupOf), options);
 }
 
-/** As `writeShardedCheckpoint`, for tensors that are made together. */
+/** Like `writeShardedCheckpoint`, for tensors that are computed together. */
 async function writeGroups(
   directory: string,
   groups: readonly TensorGroup[],
@@ -90,7 +90,7 @@ export async function stageGroups(
   await stageFile(join(root, INDEX_FILE), indexText(shards), files);
 }
 
-/** Adds a small file to those that wait for `commit`. */
+/** Adds a small file to those waiting for `commit`. */
 async function stageFile(path: string, text: string, files: TemporaryFile[]): Promise<void> {
   const file = await TemporaryFile.create(path);
   files.push(file);
@@ -98,7 +98,7 @@ async function stageFile(path: string, text: string, files: TemporaryFile[]): Pr
   await file.finish();
 }
 
-/** Fills one file after the other, in the given order; a group is never split. */
+/** Fills one file after another, in the given order; a group is never split. */
 export function planShards(
   groups: readonly TensorGroup[],
   maxShardBytes: number,
@@ -152,7 +152,7 @@ export function indexText(shards: readonly Shard[]): string {
     }
   }
   weightMap.sort(([a], [b]) => (a < b ? -1 : 1));
-  // fromEntries defines keys such as "__proto__" like any other.
+  // fromEntries treats keys such as "__proto__" like any other.
   const index = { metadata: { total_size: totalSize }, weight_map: Object.fromEntries(weightMap) };
   return `${JSON.stringify(index, null, 2)}\n`;
 }

@@ -1,6 +1,6 @@
 import { OutOfMemoryError } from '@markbase/core';
 
-/** A zeroed buffer of `sizeBytes`; what the platform cannot give is an `OutOfMemoryError`. */
+/** A zeroed buffer of `sizeBytes`; an `OutOfMemoryError` if the platform cannot allocate it. */
 export function allocateBytes(sizeBytes: number, label: string): Uint8Array<ArrayBuffer> {
   try {
     return new Uint8Array(sizeBytes);

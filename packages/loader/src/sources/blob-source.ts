@@ -1,7 +1,7 @@
 import { CorruptFileError, FileAccessError } from '@markbase/core';
 import type { ByteSource } from './byte-source.js';
 
-/** A blob, such as a file that was dragged into a page: only what is asked for is read. */
+/** A blob, such as a file that was dragged into a page: only the requested bytes are read. */
 export class BlobSource implements ByteSource {
   readonly label: string;
   readonly sizeBytes: number;
@@ -17,7 +17,7 @@ export class BlobSource implements ByteSource {
     try {
       part = await this.blob.slice(offsetBytes, offsetBytes + target.length).arrayBuffer();
     } catch (cause) {
-      // Browsers and Node both refuse to read a file behind a blob that was changed since.
+      // Browsers and Node both refuse to read a blob whose file has changed.
       const reason = 'the file was removed or changed since it was chosen; choose it again';
       throw new FileAccessError({ path: this.label, operation: 'read', reason, cause });
     }
@@ -25,7 +25,7 @@ export class BlobSource implements ByteSource {
       throw new CorruptFileError({
         rule: 'UnexpectedEnd',
         path: this.label,
-        reason: `the blob ends ${target.length - part.byteLength} bytes too early`,
+        reason: `the blob is ${target.length - part.byteLength} bytes too short`,
         offsetBytes: offsetBytes + part.byteLength,
       });
     }

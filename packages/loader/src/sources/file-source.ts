@@ -3,7 +3,7 @@ import { CorruptFileError, FileAccessError } from '@markbase/core';
 import { accessError, type FileIdentity, identityOf, readExactly, withFile } from '../files/file-access.js';
 import type { ByteSource } from './byte-source.js';
 
-/** A file by its path: opened for each read, so that nothing has to be closed. */
+/** A file by its path, opened for each read, so that nothing has to be closed. */
 export class PathSource implements ByteSource {
   readonly sizeBytes: number;
 
@@ -34,7 +34,7 @@ export class HandleSource implements ByteSource {
     this.sizeBytes = identity.sizeBytes;
   }
 
-  /** @throws FileAccessError when the handle is closed or not that of a regular file */
+  /** @throws FileAccessError when the handle is closed or not of a regular file */
   static async of(file: FileHandle, label = `(file handle ${file.fd})`): Promise<HandleSource> {
     return new HandleSource(file, label, await handleIdentity(file, label));
   }

@@ -9,17 +9,17 @@ export interface RedirectOptions {
    * follow (default): up to 5, never from https to http; same-origin: only within the origin; refuse: none.
    */
   readonly redirects?: 'follow' | 'same-origin' | 'refuse';
-  /** Told of every redirect before it is followed; queries, where signatures are, included. */
+  /** Called with every redirect before it is followed, including its query, which may hold a signature. */
   readonly onRedirect?: (from: string, to: string) => void;
 }
 
 const MAX_REDIRECTS = 5;
 
 /**
- * A GET request that follows redirects one by one.
+ * Sends a GET request and follows redirects one by one.
  *
- * Browsers do not show where a redirect leads. There, it is followed by the browser when nothing secret is sent along
- * and any origin is allowed, and refused otherwise.
+ * Browsers do not show where a redirect leads. There, the browser follows it if nothing secret is sent and any origin is
+ * allowed; otherwise it is refused.
  *
  * @throws DownloadError (BadRedirect)
  */
@@ -35,7 +35,7 @@ export async function followRedirects(
   let isOwnOrigin = true;
   for (let count = 0; count <= MAX_REDIRECTS; count++) {
     const sent: Record<string, string> = { ...headers };
-    // Whoever leaves the origin once does not get the token back on return: another server chose that address.
+    // After leaving the origin once, the token is not sent again even on return: another server chose that address.
     isOwnOrigin &&= new URL(at).origin === origin;
     if (token !== undefined && isOwnOrigin) sent.authorization = `Bearer ${checkedToken(token)}`;
     const response = await fetch(at, { headers: sent, redirect: 'manual', signal });

@@ -7,14 +7,14 @@ import { type HttpOptions, requestSpan, type Span } from './request-span.js';
 export interface HttpSourceOptions extends HttpOptions {
   /**
    * Bytes of the first request, which also learns the size of the file; default 128 KiB, so that most headers come with
-   * it. 8 asks for nothing but the length of the header.
+   * it. 8 requests only the length of the header.
    */
   readonly firstRequestBytes?: number;
 }
 
 const FIRST_REQUEST_BYTES = 128 * 1024;
 
-/** A file at an address. Every answer is checked to be the asked part of the same file. */
+/** A file at an address. Every answer is checked to be the requested part of the same file. */
 export class HttpSource implements ByteSource {
   readonly label: string;
   readonly sizeBytes: number;
@@ -29,9 +29,9 @@ export class HttpSource implements ByteSource {
   }
 
   /**
-   * Asks for the first bytes, and so for the size.
+   * Requests the first bytes, and thereby the size.
    *
-   * @throws DownloadError: RangeNotHonoured when the answer is not the asked part of a file of known size
+   * @throws DownloadError: RangeNotHonoured when the answer is not the requested part of a file of known size
    */
   static async open(address: URL, options: HttpSourceOptions = {}): Promise<HttpSource> {
     const length = Math.max(8, Math.floor(options.firstRequestBytes ?? FIRST_REQUEST_BYTES));
@@ -46,7 +46,7 @@ export class HttpSource implements ByteSource {
       const reason = `the file has ${totalBytes} bytes, expected at least ${end}`;
       throw new CorruptFileError({ rule: 'UnexpectedEnd', path: this.label, reason, offsetBytes });
     }
-    // What came with the first request is not asked for again.
+    // What came with the first request is not requested again.
     const known = bytes.subarray(offsetBytes, end);
     target.set(known);
     if (known.length === target.length) return;

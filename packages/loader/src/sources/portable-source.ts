@@ -4,15 +4,15 @@ import type { ByteSource } from './byte-source.js';
 import { HttpSource, type HttpSourceOptions } from './http-source.js';
 import { MemorySource } from './memory-source.js';
 
-/** What Node and browsers both know: an address, a blob (a chosen file is one), or a whole file in memory. */
+/** Inputs that Node and browsers both support: an address, a blob (such as a chosen file), or a whole file in memory. */
 export type PortableInput = URL | Blob | ArrayBufferLike | Uint8Array;
 
-/** True for inputs that need nothing of Node. */
+/** True for inputs that do not need Node. */
 export function isPortableInput(input: unknown): input is PortableInput {
   return input instanceof URL || input instanceof Blob || isMemory(input);
 }
 
-/** The bytes behind an input; an address is asked for its size. */
+/** The bytes of an input; for an address, this requests its size. */
 export async function portableSource(input: PortableInput, options: HttpSourceOptions): Promise<ByteSource> {
   if (input instanceof Blob) return new BlobSource(input);
   if (isMemory(input)) return new MemorySource(input);

@@ -5,17 +5,17 @@ import { StallGuard } from './stall-guard.js';
 
 /** How to talk to the server. */
 export interface HttpOptions extends RedirectOptions {
-  /** Ends all reading from the address. */
+  /** Aborts all reading from the address. */
   readonly signal?: AbortSignal;
   /** How long a server may send nothing; default 30,000 ms. */
   readonly stallTimeoutMs?: number;
-  /** How often to repeat a request that failed in a way that may pass (network, 429, 5xx); default 2. */
+  /** How often to retry a request after a transient failure (network, 429, 5xx); default 2. */
   readonly maxRetries?: number;
-  /** Pause before the first repetition, doubled each time; default 250 ms. */
+  /** Pause before the first retry, doubled each time; default 250 ms. */
   readonly retryDelayMs?: number;
 }
 
-/** Which bytes to ask for; `totalBytes` of the file is null before the first answer. */
+/** Which bytes to request; `totalBytes` of the file is null before the first answer. */
 export interface WantedSpan {
   readonly begin: number;
   readonly end: number;
@@ -48,7 +48,7 @@ function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<v
   });
 }
 
-/** `requestOnce`, repeated when it fails in a way that may pass. */
+/** `requestOnce`, retried after transient failures. */
 export async function requestSpan(url: string, wanted: WantedSpan, options: HttpOptions): Promise<Span> {
   const { maxRetries = MAX_RETRIES, retryDelayMs = RETRY_DELAY_MS, signal } = options;
   for (let failures = 0; ; failures++) {
@@ -66,8 +66,8 @@ export async function requestSpan(url: string, wanted: WantedSpan, options: Http
 /**
  * One range request, every promise of the answer checked before a byte of it is used.
  *
- * The span ends with the file when it was asked for further before the size was known. A status 200 is taken only when
- * it brings a whole file that fits into the span.
+ * If the span was requested before the size was known, it ends with the file. A status 200 is accepted only for a whole
+ * file that fits into the span.
  */
 async function requestOnce(url: string, wanted: WantedSpan, options: HttpOptions): Promise<Span> {
   const { begin, end } = wanted;
@@ -109,7 +109,7 @@ function checkAnswer(response: Response, { begin, end, totalBytes }: WantedSpan,
   checkStatus(status, fail);
   const encoding = headers.get('content-encoding') ?? 'identity';
   if (encoding !== 'identity') {
-    fail('RangeNotHonoured', `the server compresses the file (${encoding}); its bytes cannot be told apart`);
+    fail('RangeNotHonoured', `the server compresses the file (${encoding}); its ranges cannot be used`);
   }
   if (status === 416) return emptyFile(headers, totalBytes, fail);
   if (status === 200) return wholeFile(headers, { begin, end, totalBytes }, fail);
@@ -135,19 +135,19 @@ function checkAnswer(response: Response, { begin, end, totalBytes }: WantedSpan,
 function checkStatus(status: number, fail: Fail): void {
   if (status === 200 || status === 206 || status === 416) return;
   if (status === 401 || status === 403) fail('Unauthorized', 'a token is missing, wrong or lacks access');
-  if (status === 404 || status === 410) fail('NotFound', 'there is no such file');
+  if (status === 404 || status === 410) fail('NotFound', 'the file does not exist');
   if (status === 429) fail('RateLimited', 'the server is rate-limiting; try again later');
   if (status >= 500) fail('ServerError', 'the server is failing; try again later');
   fail('UnexpectedStatus', `expected status 206, received ${status}`);
 }
 
-/** A file without bytes has no range that could be honoured. */
+/** An empty file has no range that could be honoured. */
 function emptyFile(headers: Headers, totalBytes: number | null, fail: Fail): number {
   if (totalBytes === null && headers.get('content-range') === 'bytes */0') return 0;
-  return fail('RangeNotHonoured', 'the server says that the asked part lies outside of the file');
+  return fail('RangeNotHonoured', 'the server says that the requested part is outside the file');
 }
 
-/** Servers may ignore ranges; what is short enough to be the whole file anyway does no harm. */
+/** Servers may ignore ranges; a response that is short enough to be the whole file anyway does no harm. */
 function wholeFile(headers: Headers, { begin, end, totalBytes }: WantedSpan, fail: Fail): number {
   const length = headers.get('content-length');
   const size = length !== null && /^\d{1,15}$/.test(length) ? Number(length) : null;
@@ -170,7 +170,7 @@ async function fill(bytes: Uint8Array, response: Response, guard: StallGuard, fa
       if (filled + value.length > bytes.length) {
         fail(
           'RangeNotHonoured',
-          `the body is longer than the ${bytes.length} bytes that its headers promise`,
+          `the body is longer than the ${bytes.length} bytes that its headers announce`,
         );
       }
       bytes.set(value, filled);
@@ -179,10 +179,10 @@ async function fill(bytes: Uint8Array, response: Response, guard: StallGuard, fa
   } finally {
     reader.releaseLock();
   }
-  if (filled < bytes.length) fail('Network', `the body broke off behind ${filled} of ${bytes.length} bytes`);
+  if (filled < bytes.length) fail('Network', `the connection broke after ${filled} of ${bytes.length} bytes`);
 }
 
 async function cancel(response: Response): Promise<void> {
-  // Nothing is left to do about an answer that cannot even be given up.
+  // Nothing can be done about an answer that cannot even be cancelled.
   if (response.body !== null && !response.body.locked) await response.body.cancel().catch(() => {});
 }

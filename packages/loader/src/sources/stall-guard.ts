@@ -1,7 +1,7 @@
 import { MarkBaseError } from '@markbase/core';
 import { DownloadError } from '../hub/download-error.js';
 
-/** Ends a request when nothing has come for a while, or when the caller gives up; needs nothing of Node. */
+/** Ends a request when nothing has arrived for a while, or when the caller gives up; does not need Node. */
 export class StallGuard {
   private readonly controller = new AbortController();
   private timer: ReturnType<typeof setTimeout>;
@@ -22,7 +22,7 @@ export class StallGuard {
     return this.controller.signal;
   }
 
-  /** Something came: the clock starts again. */
+  /** Something arrived: restarts the clock. */
   touch(): void {
     clearTimeout(this.timer);
     this.timer = this.start();
