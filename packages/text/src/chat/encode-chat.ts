@@ -2,13 +2,14 @@ import { InvalidArgumentError } from '@markbase/core';
 import { EventLoopSlice } from '../tokenizer/event-loop-slice.js';
 import type { Tokenizer } from '../tokenizer/index.js';
 import type { ChatMessage, ChatOptions, MediaKind } from './chat-message.js';
-import type { ChatTemplate, TemplateInput } from './chat-template.js';
+import type { ChatTemplate } from './chat-template.js';
 import { type ContinuedAnswer, fitMessages } from './fit-messages.js';
 import { checkLeastTokens } from './least-tokens.js';
 import { normalizeMessages } from './normalize-messages.js';
 import { normalizeTools } from './normalize-tools.js';
 import { openTurn } from './open-turn.js';
 import { renderBeside } from './render-beside.js';
+import type { TemplateInput } from './template-input.js';
 import { TextMarker } from './text-marker.js';
 
 /** Larger inputs are rendered in a worker thread, which takes 50 ms to start. */

@@ -1,8 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { ChatTemplate, type TemplateInput } from './chat-template.js';
+import { ChatTemplate } from './chat-template.js';
 import { ChatTemplateError } from './chat-template-error.js';
 import { parseExactJson } from './exact-json.js';
 import type { RenderRequest, RenderResult } from './render-beside.js';
+import type { TemplateInput } from './template-input.js';
 
 const { source, path, bosToken, eosToken, input } = workerData as RenderRequest;
 
