@@ -1,8 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { spread } from '../src/bench/spread.js';
-import { markbase, markbaseJson, temporaryFolder } from './run-markbase.js';
+import { markbase, markbaseJson } from './run-markbase.js';
 
 interface Rate {
   median: number;
@@ -33,7 +34,7 @@ interface Plan {
 }
 
 test('measures the requested sizes', async () => {
-  const model = await temporaryFolder();
+  const model = temporaryFolder();
   const { sizeBytes } = await markbaseJson<{ sizeBytes: number }>([
     'synth',
     ...['--variant', 'e2b', '--tiny', '--out', model],
@@ -57,7 +58,7 @@ test('measures the requested sizes', async () => {
 });
 
 test('decodes after a cache that was never computed', async () => {
-  const model = await temporaryFolder();
+  const model = temporaryFolder();
   await markbaseJson(['synth', '--variant', '12b', '--tiny', '--out', model]);
   const { decode } = await markbaseJson<Measurement>([
     'bench',

@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { hasDemoModel, markbase, temporaryFolder } from './run-markbase.js';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
+import { hasDemoModel, markbase } from './run-markbase.js';
 
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 
@@ -48,7 +49,7 @@ async function chat(
 }
 
 it.skipIf(!hasDemoModel)('answers line by line, remembers, and runs slash commands', async () => {
-  const file = join(await temporaryFolder(), 'chat.json');
+  const file = join(temporaryFolder(), 'chat.json');
   const { status, stdout, stderr } = await chat([
     { line: '/help', until: /Ctrl-C stops an answer/ },
     { line: 'What is 31 + 90?', until: /= 121\n/ },

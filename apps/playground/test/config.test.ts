@@ -1,16 +1,17 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { fixture, markbase, markbaseJson, temporaryFolder } from './run-markbase.js';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
+import { fixture, markbase, markbaseJson } from './run-markbase.js';
 
 async function config(value: unknown): Promise<Record<string, string>> {
-  const path = join(await temporaryFolder(), 'config.json');
+  const path = join(temporaryFolder(), 'config.json');
   await writeFile(path, typeof value === 'string' ? value : JSON.stringify(value));
   return { MARKBASE_CONFIG: path };
 }
 
 it('uses options from the file; the command line takes precedence, then the section of the command, then the defaults', async () => {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   const env = await config({
     defaults: { variant: 'e4b', tiny: true },
     synth: { variant: '12b', out: join(folder, 'a') },

@@ -1,7 +1,8 @@
 import { copyFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fixture, markbase, type Outcome, temporaryFolder } from './run-markbase.js';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
+import { fixture, markbase, type Outcome } from './run-markbase.js';
 
 /** A user error: exit 1, nothing on standard output, a one-line message, no stack trace. */
 function expectUserError(outcome: Outcome, message: RegExp): void {
@@ -43,20 +44,20 @@ test.each([
 });
 
 test('a truncated file', async () => {
-  const path = join(await temporaryFolder(), 'model.safetensors');
+  const path = join(temporaryFolder(), 'model.safetensors');
   await copyFile(join(fixture('31b-hf'), 'model.safetensors'), path);
   await truncate(path, 100_000);
   expectUserError(await markbase(['inspect', path]), /model\.safetensors/);
 });
 
 test('a file that is not a checkpoint', async () => {
-  const path = join(await temporaryFolder(), 'notes.txt');
+  const path = join(temporaryFolder(), 'notes.txt');
   await writeFile(path, 'notes');
   expectUserError(await markbase(['inspect', path]), /neither a checkpoint folder nor a \.safetensors file/);
 });
 
 test('synth does not touch files in the folder', async () => {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   await writeFile(join(folder, 'notes.txt'), 'notes');
   expectUserError(
     await markbase(['synth', '--variant', 'e2b', '--tiny', '--out', folder]),

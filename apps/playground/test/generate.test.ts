@@ -1,14 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import {
-  DEMO_MODEL,
-  hasDemoModel,
-  markbase,
-  markbaseJson,
-  talkingModel,
-  temporaryFolder,
-} from './run-markbase.js';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
+import { DEMO_MODEL, hasDemoModel, markbase, markbaseJson, talkingModel } from './run-markbase.js';
 
 /** A GIF with one pixel. */
 const DOT = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
@@ -63,7 +57,7 @@ describe('with random weights', () => {
       status: 1,
       stderr: expect.stringContaining('--image: expected an option that works with --raw'),
     });
-    const tools = join(await temporaryFolder(), 'tools.json');
+    const tools = join(temporaryFolder(), 'tools.json');
     await writeFile(tools, '{}');
     expect(await run('--tools', tools)).toMatchObject({
       status: 1,
@@ -106,7 +100,7 @@ describe.skipIf(!hasDemoModel)('with the demo model', () => {
   });
 
   test('accepts pictures and video, with as many tokens as their budgets allow', async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     const [picture, frames] = [join(folder, 'dot.gif'), join(folder, 'frames')];
     await mkdir(frames);
     for (const path of [picture, join(frames, '1.gif'), join(frames, '2.gif')]) await writeFile(path, DOT);
@@ -123,7 +117,7 @@ describe.skipIf(!hasDemoModel)('with the demo model', () => {
   });
 
   test('reports errors in a picture', async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     const text = join(folder, 'text.png');
     await writeFile(text, 'not a picture');
     const run = (...args: string[]) => markbase(chat('What is this?', ...args));
@@ -133,7 +127,7 @@ describe.skipIf(!hasDemoModel)('with the demo model', () => {
   });
 
   test('shows tool calls', async () => {
-    const tools = join(await temporaryFolder(), 'tools.json');
+    const tools = join(temporaryFolder(), 'tools.json');
     const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
     await writeFile(
       tools,

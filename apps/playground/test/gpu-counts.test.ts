@@ -1,11 +1,11 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Checkpoint, estimate, openCheckpoint } from '@markbase/loader';
 import { type Device, openDevice } from '@markbase/metal-runtime';
 import { mixtureOfExperts } from '@markbase/moe';
 import { TextModel } from '@markbase/text';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { planCheckpoint } from '../src/synth/plan-checkpoint.js';
 import { textShape } from '../src/synth/shape.js';
 import { writeCheckpoint } from '../src/synth/write-checkpoint.js';
@@ -37,10 +37,8 @@ interface Report {
 /** Buffers over files are labelled with their paths. */
 const isOfWeights = ({ buffer }: { buffer: string }) => buffer.endsWith('.safetensors');
 
-const folder = mkdtempSync(join(tmpdir(), 'markbase-counts-'));
-const reportFile = join(folder, 'report');
+let reportFile: string;
 process.env.METAL_SIM_CHECK = '1';
-process.env.METAL_SIM_REPORT = reportFile;
 const device = await openDevice({ kind: 'metal-sim' }).catch(() => null);
 
 /** The second token of a sequence: the plan of its step, and the resulting command buffers. */
@@ -70,10 +68,11 @@ function tokenBytes({ config, weights }: Checkpoint, isCounted: (rank: number) =
 const sum = (items: readonly { bytes: number }[]) => items.reduce((total, { bytes }) => total + bytes, 0);
 
 describe.runIf(device)('a step of one token on a GPU', { timeout: 300_000 }, () => {
-  afterAll(() => {
-    device?.dispose();
-    rmSync(folder, { recursive: true });
+  beforeAll(() => {
+    reportFile = join(temporaryFolder(), 'report');
+    process.env.METAL_SIM_REPORT = reportFile;
   });
+  afterAll(() => device?.dispose());
 
   /** Released sizes are multiples of the outputs of a threadgroup; with fewer outputs, it loads the last row again. */
   const LIMIT = 1.01;

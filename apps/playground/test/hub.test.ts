@@ -1,12 +1,13 @@
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fixture, markbase, markbaseJson, temporaryFolder } from './run-markbase.js';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
+import { fixture, markbase, markbaseJson } from './run-markbase.js';
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 
 test('finds a hub model in the cache', async () => {
-  const cache = await temporaryFolder();
+  const cache = temporaryFolder();
   const repository = join(cache, 'models--markbase--tiny');
   await mkdir(join(repository, 'refs'), { recursive: true });
   await mkdir(join(repository, 'snapshots'), { recursive: true });
@@ -21,7 +22,7 @@ test('finds a hub model in the cache', async () => {
 });
 
 test('reports what is missing if a model is neither local nor downloadable', async () => {
-  const cache = await temporaryFolder();
+  const cache = temporaryFolder();
   const args = ['generate', '--model', 'markbase/none', '--prompt', 'Hi'];
   const offline = { HF_HUB_CACHE: cache, HF_HUB_OFFLINE: '1' };
   const { status, stdout, stderr } = await markbase(args, { env: offline });

@@ -1,10 +1,10 @@
-import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdir } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { serverSentEvents } from '../page/src/api/server-sent-events.js';
-import { DEMO_MODEL, hasDemoModel, temporaryFolder } from './run-markbase.js';
+import { DEMO_MODEL, hasDemoModel } from './run-markbase.js';
 import { type StalledHub, startStalledHub } from './stalled-hub.js';
 import { type RunningPlayground, startPlayground } from './start-playground.js';
 
@@ -16,13 +16,12 @@ describe.skipIf(!hasDemoModel)('the playground', () => {
   let hub: StalledHub;
   beforeAll(async () => {
     hub = await startStalledHub();
-    cache = await mkdtemp(join(tmpdir(), 'markbase-test-'));
+    cache = temporaryFolder();
     playground = await startPlayground([], { HF_ENDPOINT: hub.endpoint, HF_HUB_CACHE: cache });
   });
   afterAll(async () => {
     expect(await playground.end()).toBe(0);
     hub.close();
-    await rm(cache, { recursive: true, force: true });
   });
 
   const get = (path: string) => fetch(playground.address + path);
@@ -91,7 +90,7 @@ describe.skipIf(!hasDemoModel)('the playground', () => {
   });
 
   it('keeps its model if another cannot be read, and reloads it if another cannot be loaded', async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await mkdir(join(folder, 'model'));
     await copyFile(join(DEMO_MODEL, 'config.json'), join(folder, 'model', 'config.json'));
     const unreadable = await load({ model: join(folder, 'model') });

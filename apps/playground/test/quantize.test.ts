@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import { openCheckpoint } from '@markbase/loader';
 import { expect, test } from 'vitest';
-import { fixture, markbase, markbaseJson, temporaryFolder } from './run-markbase.js';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
+import { fixture, markbase, markbaseJson } from './run-markbase.js';
 
 const EXPECTED = { rows: 192, columns: 64 };
 
 test('quantize applies its rules', async () => {
-  const target = join(await temporaryFolder(), 'out');
+  const target = join(temporaryFolder(), 'out');
   await markbaseJson([
     'quantize',
     ...[fixture('31b-hf'), target],
@@ -30,7 +31,7 @@ test('quantize applies its rules', async () => {
 });
 
 test('quantize is silent in a pipe', async () => {
-  const target = join(await temporaryFolder(), 'out');
+  const target = join(temporaryFolder(), 'out');
   const outcome = await markbase(['quantize', fixture('31b-hf'), target]);
   expect(outcome).toEqual({ status: 0, stdout: expect.stringContaining(target), stderr: '' });
 });

@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url));
@@ -51,13 +50,6 @@ export async function markbaseJson<Result>(
   return JSON.parse(stdout) as Result;
 }
 
-/** A temporary folder that is removed after the test. */
-export async function temporaryFolder(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'markbase-test-'));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
-  return directory;
-}
-
 /** Path of a checkpoint among the fixtures. */
 export function fixture(name: string): string {
   return join(process.env.MARKBASE_FIXTURES ?? join(REPOSITORY, 'fixtures'), name);
@@ -65,7 +57,7 @@ export function fixture(name: string): string {
 
 /** A tiny checkpoint with random weights and the demo model's vocabulary, so that it can generate text. */
 export async function talkingModel(): Promise<string> {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   await markbaseJson(['synth', '--variant', 'e2b', '--tiny', '--out', folder]);
   for (const name of ['tokenizer.json', 'tokenizer_config.json']) {
     await copyFile(join(DEMO_MODEL, name), join(folder, name));

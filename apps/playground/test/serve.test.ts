@@ -3,7 +3,8 @@ import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { DEMO_MODEL, hasDemoModel, markbase, temporaryFolder } from './run-markbase.js';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
+import { DEMO_MODEL, hasDemoModel, markbase } from './run-markbase.js';
 
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 
@@ -117,7 +118,7 @@ describe.skipIf(!hasDemoModel)('markbase serve', () => {
   });
 
   it('serves again after kill -9, and continues after its checkpoint is removed', async () => {
-    const folder = join(await temporaryFolder(), 'demo');
+    const folder = join(temporaryFolder(), 'demo');
     await cp(DEMO_MODEL, folder, { recursive: true });
     const first = await serve(['--model', folder]);
     const running = chat(first.url, 'Tell me a story about a seal.', { stream: true }).then((r) => r.text());

@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openCheckpoint } from '@markbase/loader';
 import { expect, test } from 'vitest';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { textShape, VARIANT_NAMES } from '../src/synth/shape.js';
-import { markbase, markbaseJson, temporaryFolder } from './run-markbase.js';
+import { markbase, markbaseJson } from './run-markbase.js';
 
 interface Inspection {
   variant: string;
@@ -15,7 +16,7 @@ interface Inspection {
 }
 
 async function synthTiny(...args: string[]): Promise<string> {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   const { status, stderr } = await markbase(['synth', '--tiny', '--out', folder, ...args]);
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   return folder;

@@ -2,7 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fixture as sound } from '../../../fixtures/locate.js';
-import { DEMO_MODEL, hasDemoModel, markbase, markbaseJson, temporaryFolder } from './run-markbase.js';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
+import { DEMO_MODEL, hasDemoModel, markbase, markbaseJson } from './run-markbase.js';
 
 interface Transcript {
   text: string;
@@ -21,7 +22,7 @@ const RATE = 8000;
 
 /** A tone that comes and goes, as 8-bit mono WAV. */
 async function recording(seconds: number): Promise<string> {
-  const path = join(await temporaryFolder(), 'recording.wav');
+  const path = join(temporaryFolder(), 'recording.wav');
   const header = Buffer.alloc(44);
   header.write('RIFF', 0);
   header.writeUInt32LE(36 + seconds * RATE, 4);
@@ -45,7 +46,7 @@ async function recording(seconds: number): Promise<string> {
 }
 
 test('a model without an audio encoder is refused before anything runs', async () => {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   await markbaseJson(['synth', '--variant', '31b', '--tiny', '--out', folder]);
   expect(await markbase(['transcribe', sound('audio/mono.flac'), '--model', folder])).toEqual({
     status: 1,
@@ -100,12 +101,12 @@ describe.skipIf(!hasDemoModel)('with the demo model', () => {
   });
 
   test('reports errors in a file', async () => {
-    const path = join(await temporaryFolder(), 'note.txt');
+    const path = join(temporaryFolder(), 'note.txt');
     await writeFile(path, 'This is a text, and no sound at all. '.repeat(20));
     const run = (file: string) => markbase(['transcribe', file, ...model]);
     expect(await run(path)).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining(path) });
     expect(await run(join(path, 'missing.wav'))).toMatchObject({ status: 1, stdout: '' });
-    const empty = join(await temporaryFolder(), 'empty.wav');
+    const empty = join(temporaryFolder(), 'empty.wav');
     await writeFile(empty, '');
     expect(await run(empty)).toMatchObject({ status: 1, stderr: expect.stringContaining('it is empty') });
   });

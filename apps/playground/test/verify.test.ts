@@ -1,7 +1,8 @@
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fixture, markbase, markbaseJson, temporaryFolder } from './run-markbase.js';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
+import { fixture, markbase, markbaseJson } from './run-markbase.js';
 
 interface Report {
   pass: boolean;
@@ -27,7 +28,7 @@ test.each(['high', 'fast'])('a correct checkpoint passes in %s', async (precisio
 });
 
 test('a modified model fails with exit 1', async () => {
-  const folder = join(await temporaryFolder(), 'changed');
+  const folder = join(temporaryFolder(), 'changed');
   await cp(fixture('e2b-mlx-4bit'), folder, { recursive: true });
   const path = join(folder, 'config.json');
   const config = JSON.parse(await readFile(path, 'utf8'));
@@ -40,7 +41,7 @@ test('a modified model fails with exit 1', async () => {
 });
 
 test('a checkpoint without reference outputs is a user error', async () => {
-  const folder = await temporaryFolder();
+  const folder = temporaryFolder();
   await markbaseJson(['synth', '--variant', '31b', '--tiny', '--out', folder]);
   const { status, stdout, stderr } = await markbase(['verify', folder]);
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });

@@ -1,9 +1,8 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openSafetensors, type TensorSource, type TensorView, writeSafetensors } from '@markbase/loader';
-import { onTestFinished } from 'vitest';
 import { fixture } from '../../../fixtures/locate.js';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 
 /** What is different in a copy of a reference checkpoint. */
 export interface Change {
@@ -24,8 +23,7 @@ export async function changedCopy(
   name: string,
   { config = {}, tensor = unchanged }: Change,
 ): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'markbase-audio-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   await cp(fixture(name), folder, { recursive: true });
   const path = join(folder, 'config.json');
   const json = JSON.parse(await readFile(path, 'utf8'));

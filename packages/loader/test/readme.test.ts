@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { fixture } from '../../../fixtures/locate.js';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import * as loader from '../src/index.js';
 import { startHub } from './hub-server.js';
-import { temporaryFolder } from './temporary-folder.js';
 
 const PACKAGE = join(dirname(fileURLToPath(import.meta.url)), '..');
 const readme = await readFile(join(PACKAGE, 'README.md'), 'utf8');
@@ -46,7 +46,7 @@ describe('API.md', () => {
 });
 
 describe('the examples', async () => {
-  const root = await temporaryFolder();
+  const root = temporaryFolder();
   const before = process.cwd();
   await mkdir(join(root, 'models'));
   await symlink(fixture('e2b-mlx-4bit'), join(root, 'models/gemma-4-e2b-it-4bit'));

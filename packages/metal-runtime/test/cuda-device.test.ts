@@ -1,22 +1,22 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { NonFiniteError, OutOfMemoryError } from '@markbase/core';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { gain } from '../conformance/storage.js';
 import { type Device, type Matrix, openDevice, type StepInput } from '../src/index.js';
 import { checkByteInputs } from './byte-inputs.js';
 import { openCuda } from './cuda-host.js';
 
 const WIDTH = 64;
-const folder = mkdtempSync(path.join(os.tmpdir(), 'markbase-cuda-'));
+let folder: string;
 const device = await openCuda();
 
-afterAll(() => {
-  device?.dispose();
-  rmSync(folder, { recursive: true });
+beforeAll(() => {
+  folder = temporaryFolder();
 });
+afterAll(() => device?.dispose());
 
 function step(inputs: StepInput['inputs'], more: Partial<StepInput> = {}): StepInput {
   const zeros = new Int32Array(1);

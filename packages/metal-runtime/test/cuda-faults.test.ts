@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { cudaKernels, cudaLibrary, missingCudaParts } from './cuda-host.js';
 import { loadHostTools, simulator } from './host-tools.js';
 
@@ -12,16 +11,14 @@ describe.runIf(missingCudaParts() === null && missingTools() === null)(
   'the CUDA backend when the driver fails',
   () => {
     const target = cudaHostTarget(path.join(simulator, '../metal-runtime/native/test/cuda_backend_test.cc'));
-    const folder = mkdtempSync(path.join(os.tmpdir(), 'markbase-cuda-'));
 
     beforeAll(async () => {
       expect((await buildTarget(target)).message).toBe('');
     }, 600_000);
-    afterAll(() => rmSync(folder, { recursive: true }));
 
     it('gives typed errors, goes on where it can, and leaves nothing behind', { timeout: 120_000 }, () => {
       const env = { ...process.env, MARKBASE_LIBCUDA: cudaLibrary, MARKBASE_PTX: cudaKernels };
-      const done = spawnSync(target.output, [folder], { encoding: 'utf8', env });
+      const done = spawnSync(target.output, [temporaryFolder()], { encoding: 'utf8', env });
       expect(done.stdout).not.toMatch(/FAILED/);
       expect(done.stdout.match(/^ok /gm)).toHaveLength(20);
       expect(done.status).toBe(0);

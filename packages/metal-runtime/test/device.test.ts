@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { truncateSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -15,6 +14,7 @@ import {
   ShapeMismatchError,
 } from '@markbase/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import {
   type Device,
   type Matrix,
@@ -26,17 +26,17 @@ import {
 
 const WIDTH = 2048;
 const LAYERS = 24;
-const folder = mkdtempSync(path.join(os.tmpdir(), 'markbase-device-'));
+let folder: string;
 const scripts = fileURLToPath(new URL('./scripts/', import.meta.url));
 let device: Device;
 
 beforeAll(async () => {
+  folder = temporaryFolder();
   device = await openDevice({ kind: 'cpu', threads: 2 });
 });
 
 afterAll(() => {
   device.dispose();
-  rmSync(folder, { recursive: true });
 });
 
 function step(rows: number, inputs: StepInput['inputs']): StepInput {

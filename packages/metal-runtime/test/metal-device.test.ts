@@ -1,14 +1,14 @@
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { CorruptFileError, DisposedError, FileAccessError, NonFiniteError } from '@markbase/core';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openMetal } from '../../../fixtures/open-metal.js';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { type Device, type Matrix, openDevice, openPlanDevice, type StepInput } from '../src/index.js';
 import { checkByteInputs } from './byte-inputs.js';
 
 const WIDTH = 64;
-const folder = mkdtempSync(path.join(os.tmpdir(), 'markbase-metal-'));
+let folder: string;
 
 const opened = await openMetal(openDevice);
 
@@ -45,10 +45,10 @@ function chain(device: Device, file: string, options: { checkFinite?: boolean; p
 
 describe.runIf(opened)('the Metal backend', { timeout: 180_000 }, () => {
   const device = opened!;
-  afterAll(() => {
-    device.dispose();
-    rmSync(folder, { recursive: true });
+  beforeAll(() => {
+    folder = temporaryFolder();
   });
+  afterAll(() => device.dispose());
 
   it('runs a program over a mapped file, at any even offset', async () => {
     using program = chain(device, weightFile('run.bin'));

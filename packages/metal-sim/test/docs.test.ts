@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import os from 'node:os';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { missingTools } from '../tools/clang.mjs';
 import { packageRoot } from '../tools/targets.mjs';
 
@@ -13,10 +13,9 @@ describe.skipIf(missingTools() !== null)('docs/metal-on-linux.md', { timeout: 30
     ...readFileSync(path.join(root, 'docs/metal-on-linux.md'), 'utf8').matchAll(/```\w+\n([\s\S]*?)```/g),
   ].map((match) => match[1]!);
   const run = (text: string) => {
-    const folder = mkdtempSync(path.join(os.tmpdir(), 'metal-docs-'));
+    const folder = temporaryFolder();
     const absolute = text.replaceAll('node packages/', `node ${root}/packages/`);
     const done = spawnSync('bash', ['-c', absolute], { cwd: folder, encoding: 'utf8' });
-    rmSync(folder, { recursive: true, force: true });
     return done.stdout;
   };
 

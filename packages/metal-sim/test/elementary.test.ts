@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { missingTools } from '../tools/clang.mjs';
 import { runtimeRoot } from '../tools/targets.mjs';
 import { KernelRunner } from './kernel-runner.js';
@@ -66,8 +66,6 @@ describe.skipIf(missingTools() !== null)('elementary functions of the kernels', 
   beforeAll(async () => {
     runner = await KernelRunner.build();
   });
-
-  afterAll(() => runner?.close());
 
   /** Bits of float32 between two numbers of one sign are in order, and so are sums of both: equal steps of either. */
   function argument({ from, to }: Sweep, i: number): number {

@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { missingTools } from '../tools/clang.mjs';
 import { buildTarget } from '../tools/compile.mjs';
 import { buildHostProgram, HOST_ENVIRONMENTS, HOST_PROGRAMS, runHostProgram } from '../tools/host-tests.mjs';
@@ -10,15 +9,15 @@ import { hostTarget, packageRoot } from '../tools/targets.mjs';
 
 describe.skipIf(missingTools() !== null)('the stand-in for Metal', { timeout: 120_000 }, () => {
   const program = HOST_PROGRAMS.find(({ name }) => name === 'stand-in for Metal')!;
-  const cache = mkdtempSync(path.join(os.tmpdir(), 'metal-sim-'));
+  let cache = '';
   let file = '';
 
   beforeAll(async () => {
+    cache = temporaryFolder();
     const built = await buildHostProgram(program, 'plain');
     expect(built.error).toBeNull();
     file = built.file;
   }, 300_000);
-  afterAll(() => rmSync(cache, { recursive: true, force: true }));
 
   it.each(HOST_ENVIRONMENTS)('passes its host tests $name, and leaves no object alive', ({ env }) => {
     const result = runHostProgram(program, file, { METAL_SIM_CACHE: cache, ...env });

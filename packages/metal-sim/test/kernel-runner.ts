@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { buildTarget } from '../tools/compile.mjs';
 import { hostTarget, packageRoot } from '../tools/targets.mjs';
 
@@ -16,7 +16,7 @@ export interface Launch {
 
 /** Runs single kernels in a process of their own. */
 export class KernelRunner {
-  private readonly folder = mkdtempSync(path.join(os.tmpdir(), 'msl-run-'));
+  private readonly folder = temporaryFolder();
   private constructor(private readonly program: string) {}
 
   static async build(): Promise<KernelRunner> {
@@ -39,9 +39,5 @@ export class KernelRunner {
     if (done.status === 1) return done.stdout.replace(/^error: /, '').trim();
     if (done.status !== 0) return `ended with ${done.status ?? done.signal}: ${done.stderr}`;
     return done.stdout.trim().split(' ').map(Number);
-  }
-
-  close(): void {
-    rmSync(this.folder, { recursive: true, force: true });
   }
 }

@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { checkKernel, metalFiles, prepareCheck } from '../tools/check.mjs';
 import { missingTools } from '../tools/clang.mjs';
 import { packageRoot } from '../tools/targets.mjs';
@@ -12,12 +12,8 @@ describe.skipIf(missingTools() !== null)('msl-check', { timeout: 120_000 }, () =
 
   beforeAll(async () => {
     await prepareCheck();
-    folder = mkdtempSync(path.join(os.tmpdir(), 'msl-check-'));
-    mkdirSync(folder, { recursive: true });
+    folder = temporaryFolder();
   });
-
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
   function check(source: string): string | null {
     const file = path.join(folder, 'sample.metal');
     writeFileSync(file, `#include <metal_stdlib>\nusing namespace metal;\n${source}\n`);

@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import os from 'node:os';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { missingTools } from '../tools/clang.mjs';
 import { KernelRunner, type Launch } from './kernel-runner.js';
 
@@ -305,7 +305,6 @@ describe.skipIf(missingTools() !== null)('msl-cpu', { timeout: 120_000 }, () => 
   beforeAll(async () => {
     runner = await KernelRunner.build();
   }, 300_000);
-  afterAll(() => runner.close());
 
   it.each(runs)('runs $name', ({ source, launch, expected }) => {
     const elements = launch?.elements ?? 64;
@@ -359,13 +358,12 @@ describe.skipIf(missingTools() !== null)('msl-cpu', { timeout: 120_000 }, () => 
   });
 
   it('reports launches, and counts loads that a simdgroup does together once', () => {
-    const report = path.join(mkdtempSync(path.join(os.tmpdir(), 'msl-report-')), 'report');
+    const report = path.join(temporaryFolder(), 'report');
     const env = { METAL_SIM_CHECK: '1', METAL_SIM_REPORT: report };
     // Every simdgroup loads the first number once; the loop loads each number twice.
     const source = kernel('float x = in[0]; for (uint j = 0; j < 2; ++j) x += in[(i ^ j) % n]; out[i] = x;');
     expect(runner.run(source, { groups: 2, threads: 64, elements: 128, env })).toHaveLength(128);
     const line = JSON.parse(readFileSync(report, 'utf8'));
-    rmSync(path.dirname(report), { recursive: true });
     expect(line).toMatchObject({ encoders: 1, barriers: 0, reads: [{ buffer: '', bytes: 512 }] });
     expect(line.dispatches).toEqual([
       {

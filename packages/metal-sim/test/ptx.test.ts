@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { prepareCheck } from '../tools/check.mjs';
 import { missingTools } from '../tools/clang.mjs';
 import { compileToPtx, deviceSource } from '../tools/ptx.mjs';
@@ -11,11 +11,8 @@ describe.skipIf(missingTools() !== null)('Metal as PTX', { timeout: 120_000 }, (
 
   beforeAll(async () => {
     await prepareCheck();
-    folder = mkdtempSync(path.join(os.tmpdir(), 'msl-ptx-'));
+    folder = temporaryFolder();
   });
-
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
   function rewrite(source: string) {
     const file = path.join(folder, 'sample.metal');
     writeFileSync(file, `#include <metal_stdlib>\nusing namespace metal;\n${source}\n`);

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { checkKernel, prepareCheck } from '../tools/check.mjs';
 import { missingTools } from '../tools/clang.mjs';
 import { KernelRunner } from './kernel-runner.js';
@@ -64,15 +64,12 @@ function expected(isLeftTransposed: boolean, isRightTransposed: boolean, accumul
 
 describe.skipIf(missingTools() !== null)('tensor operations', { timeout: 120_000 }, () => {
   let runner: KernelRunner;
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'msl-tensor-'));
+  let folder = '';
   beforeAll(async () => {
+    folder = temporaryFolder();
     runner = await KernelRunner.build();
     await prepareCheck();
   }, 300_000);
-  afterAll(() => {
-    runner.close();
-    rmSync(folder, { recursive: true });
-  });
 
   const run = (product: Product, env: Record<string, string> = {}) =>
     runner.run(source(product), { elements: M * N, env: { METAL_SIM_MACOS: '26', ...env } });

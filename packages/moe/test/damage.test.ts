@@ -1,9 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { openCheckpoint } from '@markbase/loader';
 import { type Device, openDevice } from '@markbase/metal-runtime';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { mixtureOfExperts } from '../src/index.js';
 import { type Damage, damagedCopy, fixture, identity } from './fixtures.js';
 
@@ -17,8 +15,7 @@ beforeAll(async () => {
 afterAll(() => device.dispose());
 
 async function load(damage: Damage, layerIndex = 0): Promise<unknown> {
-  const folder = await mkdtemp(join(tmpdir(), 'markbase-moe-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const checkpoint = await openCheckpoint(await damagedCopy(NAME, folder, damage));
   return mixtureOfExperts({ checkpoint, device, layerIndex, dense: identity });
 }

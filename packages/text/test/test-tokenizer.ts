@@ -1,6 +1,6 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { CONTROL_TEXTS } from '../src/tokenizer/control-tokens.js';
 import { loadTokenizer, type Tokenizer } from '../src/tokenizer/index.js';
 
@@ -67,7 +67,7 @@ export function tokenizerJson(changes: Record<string, unknown> = {}): Record<str
 
 /** Writes a tokenizer.json into a new temporary folder and returns its path. */
 export async function writeTokenizer(content: unknown): Promise<string> {
-  const path = join(await mkdtemp(join(tmpdir(), 'markbase-tokenizer-')), 'tokenizer.json');
+  const path = join(temporaryFolder(), 'tokenizer.json');
   await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
   return path;
 }

@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeSafetensors } from '@markbase/loader';
 import type { Device } from '@markbase/metal-runtime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { verifyCheckpoint } from '../src/index.js';
 import { fixture, openTestDevice, presentFixtures } from './fixtures.js';
 
@@ -44,7 +44,7 @@ const DRAFTER = {
 
 /** Writes a drafter with all-zero weights to a new folder. */
 async function writeDrafter(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'markbase-drafter-'));
+  const folder = temporaryFolder();
   await writeFile(join(folder, 'config.json'), JSON.stringify(DRAFTER));
   const shape = [384, 64];
   await writeSafetensors(join(folder, 'model.safetensors'), [
@@ -95,13 +95,9 @@ describe('verifyCheckpoint', () => {
 
   it('skips a drafter, and does not count that as a pass', async () => {
     const folder = await writeDrafter();
-    try {
-      const report = await verifyCheckpoint(folder, device);
-      expect(report.pass).toBe(false);
-      expect(report.sections).toEqual([expect.objectContaining({ name: 'assistant', pass: false })]);
-      expect(report.sections[0]!.skipped).toMatch(/drafters/);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    const report = await verifyCheckpoint(folder, device);
+    expect(report.pass).toBe(false);
+    expect(report.sections).toEqual([expect.objectContaining({ name: 'assistant', pass: false })]);
+    expect(report.sections[0]!.skipped).toMatch(/drafters/);
   });
 });

@@ -1,9 +1,9 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fromFloat32, openCheckpoint, writeSafetensors } from '@markbase/loader';
 import { type Device, openDevice } from '@markbase/metal-runtime';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { verifyVision } from '../src/index.js';
 import { checkpointFolder } from './fixtures.js';
 
@@ -17,8 +17,7 @@ afterAll(() => device.dispose());
 
 /** A copy of the reference checkpoint whose vision part is stored in another type. */
 async function storedAs(dtype: 'F32' | 'F16'): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'markbase-stored-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder();
   for (const name of ['config.json', 'expected.safetensors']) await cp(join(PLAIN, name), join(folder, name));
   const { weights } = await openCheckpoint(PLAIN);
   const tensors = [...weights.entries()].map(([name, tensor]) => {

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   CorruptFileError,
@@ -15,6 +13,7 @@ import { type Device, openDevice } from '@markbase/metal-runtime';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { fullDevice } from '../../../fixtures/full-device.js';
+import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { type ImageInput, VisionModel, type VisionModelOptions } from '../src/index.js';
 import { checkpointFolder } from './fixtures.js';
 
@@ -145,8 +144,7 @@ describe('VisionModel.encode', () => {
 
 describe('VisionModel.encodeVideo', () => {
   it('gives every frame its time and the soft tokens that the picture alone has', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'markbase-frames-'));
-    onTestFinished(() => rm(folder, { recursive: true }));
+    const folder = temporaryFolder();
     const colours = ['red', 'green', 'blue'];
     for (const [index, background] of colours.entries()) {
       const picture = sharp({ create: { width: 90, height: 90, channels: 3, background } });

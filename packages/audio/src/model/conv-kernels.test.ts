@@ -1,9 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createWeightIndex, openSafetensors, type TensorView, writeSafetensors } from '@markbase/loader';
 import { type ConvKernel, type Device, openDevice, WeightMapper } from '@markbase/metal-runtime';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { noise } from '../../test/sounds.js';
 import { loadConvKernel, loadDepthwiseKernel } from './conv-kernels.js';
 
@@ -15,8 +14,7 @@ afterAll(() => device.dispose());
 
 /** A mapper of a file with one float32 tensor. */
 async function mapperOf(name: string, shape: readonly number[], values: Float32Array) {
-  const folder = await mkdtemp(join(tmpdir(), 'markbase-audio-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const path = join(folder, 'model.safetensors');
   const bytes = new Uint8Array(values.buffer);
   await writeSafetensors(path, [{ name, dtype: 'F32', shape, chunks: () => [bytes] }]);

@@ -1,12 +1,12 @@
 import { mkdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { writeTensors } from '../../test/raw-safetensors.js';
 import { E2B } from '../../test/released-configs.js';
-import { temporaryFolder } from '../../test/temporary-folder.js';
 import { openCheckpoint } from './open-checkpoint.js';
 
-const root = await temporaryFolder();
+const root = temporaryFolder();
 
 async function writeCheckpoint(folder: string, files: Readonly<Record<string, string>> = {}): Promise<void> {
   await mkdir(folder, { recursive: true });

@@ -1,11 +1,11 @@
 import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { writeTensors } from '../../test/raw-safetensors.js';
-import { temporaryFolder } from '../../test/temporary-folder.js';
 import { INDEX_FILE, openShards } from './shards.js';
 
-const root = await temporaryFolder();
+const root = temporaryFolder();
 let count = 0;
 
 async function folderOf(files: Readonly<Record<string, readonly string[]>>): Promise<string> {

@@ -2,14 +2,14 @@ import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fixture } from '../../../../fixtures/locate.js';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { startHub } from '../../test/hub-server.js';
 import { writeTensors } from '../../test/raw-safetensors.js';
-import { temporaryFolder } from '../../test/temporary-folder.js';
 import { openCheckpoint } from '../checkpoint/open-checkpoint.js';
 import { formatBytes, parseBytes, printable } from './output.js';
 import { runCli } from './run-cli.js';
 
-const root = await temporaryFolder();
+const root = temporaryFolder();
 const SOURCE = fixture('31b-hf');
 const QUANTISED = fixture('e2b-mlx-4bit');
 

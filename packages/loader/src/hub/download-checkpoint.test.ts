@@ -6,6 +6,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import {
   COMMIT,
   type HubServer,
@@ -16,11 +17,10 @@ import {
 } from '../../test/hub-server.js';
 import { rawSafetensors } from '../../test/raw-safetensors.js';
 import { E2B } from '../../test/released-configs.js';
-import { temporaryFolder } from '../../test/temporary-folder.js';
 import { openCheckpoint } from '../checkpoint/open-checkpoint.js';
 import { type DownloadOptions, type DownloadProgress, downloadCheckpoint } from './download-checkpoint.js';
 
-const root = await temporaryFolder();
+const root = temporaryFolder();
 const SIZE = 300_000;
 const HEADER = `{"model.norm.weight":{"dtype":"U8","shape":[${SIZE}],"data_offsets":[0,${SIZE}]}}`;
 const WEIGHTS = Buffer.from(rawSafetensors(HEADER, randomBytes(SIZE)));

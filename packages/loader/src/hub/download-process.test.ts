@@ -4,12 +4,12 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { startHub } from '../../test/hub-server.js';
 import { rawSafetensors } from '../../test/raw-safetensors.js';
 import { E2B } from '../../test/released-configs.js';
-import { temporaryFolder } from '../../test/temporary-folder.js';
 
-const root = await temporaryFolder();
+const root = temporaryFolder();
 const PACKAGE = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const SIZE = 400_000;
 const HEADER = `{"model.norm.weight":{"dtype":"U8","shape":[${SIZE}],"data_offsets":[0,${SIZE}]}}`;

@@ -1,13 +1,13 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { COMMIT, startHub } from '../../test/hub-server.js';
 import { rawSafetensors } from '../../test/raw-safetensors.js';
 import { E2B } from '../../test/released-configs.js';
-import { temporaryFolder } from '../../test/temporary-folder.js';
 import { resolveCheckpoint } from './resolve-checkpoint.js';
 
-const root = await temporaryFolder();
+const root = temporaryFolder();
 
 it('takes folders as they are, downloads what has the form of a name, and hands everything else back', async () => {
   const hub = await startHub({

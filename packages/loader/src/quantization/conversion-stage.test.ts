@@ -2,14 +2,14 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fixture } from '../../../../fixtures/locate.js';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { killConversions, visibleFiles } from '../../test/kill-conversion.js';
-import { temporaryFolder } from '../../test/temporary-folder.js';
 import { groupOf } from '../safetensors/tensor-group.js';
 import { planShards } from '../safetensors/write-sharded-checkpoint.js';
 import { ConversionStage, STAGE_FOLDER } from './conversion-stage.js';
 import { type QuantizeOptions, quantizeCheckpoint } from './quantize-checkpoint.js';
 
-const root = await temporaryFolder();
+const root = temporaryFolder();
 /** How many conversions are killed; a long run sets it to 200 or more. */
 const KILLS = Number(process.env.MARKBASE_KILLS ?? 8);
 

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../test/temporary-folder.js';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { createWeightIndex } from '../checkpoint/weight-index.js';
 import { openSafetensors } from '../safetensors/open-safetensors.js';
 import { writeSafetensors } from '../safetensors/write-safetensors.js';
 import { dequantizeFloat } from './float-codec.js';
 import { readMatrixRows } from './read-matrix-rows.js';
 
-const root = await temporaryFolder();
+const root = temporaryFolder();
 
 /** Codes 0 to 15, the first one in the lowest bits, twice. */
 const ALL_CODES = Uint32Array.of(0x76543210, 0xfedcba98, 0x76543210, 0xfedcba98);

@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { writeTensors } from '../../test/raw-safetensors.js';
 import { E2B } from '../../test/released-configs.js';
-import { temporaryFolder } from '../../test/temporary-folder.js';
 import { openCheckpoint } from '../checkpoint/open-checkpoint.js';
 import { foreignLayout } from './foreign-layout.js';
 
-const root = await temporaryFolder();
+const root = temporaryFolder();
 
 describe('foreignLayout', () => {
   it.each([

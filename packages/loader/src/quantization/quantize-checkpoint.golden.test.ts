@@ -3,12 +3,12 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findFixture } from '../../../../fixtures/locate.js';
-import { temporaryFolder } from '../../test/temporary-folder.js';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { type Checkpoint, openCheckpoint } from '../checkpoint/open-checkpoint.js';
 import { dequantizeAffine } from './affine-codec.js';
 import { type QuantizeOptions, quantizeCheckpoint } from './quantize-checkpoint.js';
 
-const root = await temporaryFolder();
+const root = temporaryFolder();
 
 /** The references keep the projectors of kept towers, and do not know the 8 bits of the per-layer embedding. */
 const KEEP_PROJECTORS = { match: 'embed_*.embedding_projection', skip: true };

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { rawSafetensors } from '../../test/raw-safetensors.js';
-import { temporaryFolder } from '../../test/temporary-folder.js';
 import { MAX_HEADER_BYTES, MAX_TENSOR_COUNT } from '../limits.js';
 import { openSafetensors } from './open-safetensors.js';
 
-const folder = await temporaryFolder();
+const folder = temporaryFolder();
 const GIB = 1024 ** 3;
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;

@@ -2,12 +2,12 @@ import { open, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CorruptFileError } from '@markbase/core';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { rawSafetensors } from '../../test/raw-safetensors.js';
-import { temporaryFolder } from '../../test/temporary-folder.js';
 import { MAX_HEADER_BYTES } from '../limits.js';
 import { openSafetensors } from './open-safetensors.js';
 
-const folder = await temporaryFolder();
+const folder = temporaryFolder();
 let count = 0;
 
 async function fileOf(bytes: Uint8Array): Promise<string> {

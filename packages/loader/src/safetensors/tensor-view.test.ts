@@ -1,11 +1,11 @@
 import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { rawSafetensors, writeTensors } from '../../test/raw-safetensors.js';
-import { temporaryFolder } from '../../test/temporary-folder.js';
 import { openSafetensors } from './open-safetensors.js';
 
-const folder = await temporaryFolder();
+const folder = temporaryFolder();
 
 async function view(name: string, shape: readonly number[]) {
   const path = join(folder, `${name}.safetensors`);

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { DType } from '@markbase/core';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../test/temporary-folder.js';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { openSafetensors } from './open-safetensors.js';
 import type { TensorSource } from './tensor-group.js';
 import { writeSafetensors } from './write-safetensors.js';
 
-const folder = await temporaryFolder();
+const folder = temporaryFolder();
 
 function source(
   name: string,

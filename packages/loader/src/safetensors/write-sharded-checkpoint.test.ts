@@ -1,12 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../test/temporary-folder.js';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { openShards } from '../checkpoint/shards.js';
 import type { TensorSource } from './tensor-group.js';
 import { writeShardedCheckpoint } from './write-sharded-checkpoint.js';
 
-const folder = await temporaryFolder();
+const folder = temporaryFolder();
 
 function bytes(name: string, size: number): TensorSource {
   return { name, dtype: 'U8', shape: [size], chunks: () => [new Uint8Array(size).fill(size)] };

@@ -3,11 +3,11 @@ import { open, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { rawSafetensors } from '../../test/raw-safetensors.js';
-import { temporaryFolder } from '../../test/temporary-folder.js';
 import { openSafetensors, type SafetensorsInput } from '../safetensors/open-safetensors.js';
 
-const folder = await temporaryFolder();
+const folder = temporaryFolder();
 const HEADER = '{"a":{"dtype":"U8","shape":[3,2],"data_offsets":[0,6]}}';
 const FILE = rawSafetensors(HEADER, Uint8Array.from([1, 2, 3, 4, 5, 6]));
 

@@ -1,12 +1,12 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { type ChatTemplate, loadChatTemplate } from './chat-template.js';
 
 let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'markbase-template-'));
+beforeAll(() => {
+  folder = temporaryFolder();
 });
 
 async function write(name: string, content: unknown): Promise<string> {

@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { decodeImage, imageSize } from './decode-image.js';
 import type { RgbImage } from './rgb-image.js';
 
@@ -13,12 +13,9 @@ const OVER_WHITE = [228, 178, 153];
 
 let folder: string;
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'markbase-vision-'));
+beforeAll(() => {
+  folder = temporaryFolder();
 });
-
-afterAll(() => rm(folder, { recursive: true, force: true }));
-
 function plain(width: number, height: number, channels: 3 | 4 = 3) {
   return sharp({ create: { width, height, channels, background: COLOUR } });
 }

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { videoFrames } from './read-video.js';
 
 const hasFfmpeg = spawnSync('ffmpeg', ['-version']).status === 0;
@@ -11,12 +11,9 @@ const hasFfmpeg = spawnSync('ffmpeg', ['-version']).status === 0;
 describe.skipIf(!hasFfmpeg)('videoFrames with ffmpeg', () => {
   let folder: string;
 
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'markbase-ffmpeg-'));
+  beforeAll(() => {
+    folder = temporaryFolder();
   });
-
-  afterAll(() => rm(folder, { recursive: true, force: true }));
-
   /** 40 frames, ten a second; each brighter than the one before it by six. */
   function film(name: string, ...options: string[]): string {
     const path = join(folder, name);

@@ -1,20 +1,17 @@
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { readVideo, type VideoInput, type VideoOptions, videoFrames } from './read-video.js';
 
 const LAYOUT = { patchEdge: 16, blockEdge: 3 };
 
 let folder: string;
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'markbase-video-test-'));
+beforeAll(() => {
+  folder = temporaryFolder();
 });
-
-afterAll(() => rm(folder, { recursive: true, force: true }));
-
 /** Number of a frame, its time, and the first value of its picture, which the tests set to ten times the number. */
 async function framesOf(input: VideoInput, options: Omit<VideoOptions, 'layout'> = {}) {
   const made: [number, number, number][] = [];
