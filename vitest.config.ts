@@ -1,4 +1,19 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './tools/lib/longest-first.js';
+
+/** The conformance cases of every kernel family on one kind of backend. Workers keep what they import, and open devices anew. */
+function conformanceOn(backend: 'cpu' | 'metal' | 'cuda') {
+  const more = backend === 'cuda' ? ['packages/metal-runtime/test/cuda-tiles.test.ts'] : [];
+  return {
+    extends: true as const,
+    test: {
+      name: backend,
+      include: ['packages/metal-runtime/families/*/oracle.test.ts', ...more],
+      env: { MARKBASE_CONFORMANCE_BACKEND: backend },
+      isolate: false,
+    },
+  };
+}
 
 export default defineConfig({
   test: {
@@ -7,7 +22,19 @@ export default defineConfig({
     hookTimeout: 120_000,
     // Native tests share two cores with the engine's own threads.
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     projects: [
+      conformanceOn('metal'),
+      conformanceOn('cuda'),
+      conformanceOn('cpu'),
+      {
+        extends: true,
+        test: {
+          name: 'device',
+          include: ['{packages,apps}/*/test/**/*.test.ts'],
+          exclude: ['packages/metal-runtime/test/cuda-tiles.test.ts'],
+        },
+      },
       {
         extends: true,
         test: {
@@ -20,10 +47,6 @@ export default defineConfig({
           // Importing a package costs more than most of these tests: files of a worker share what they import.
           isolate: false,
         },
-      },
-      {
-        extends: true,
-        test: { name: 'device', include: ['{packages,apps}/*/{test,families}/**/*.test.ts'] },
       },
     ],
   },

@@ -10,6 +10,7 @@ const MEMBERS = [
   (family) => `${family}.metal`,
   () => 'node.ts',
   () => 'oracle.ts',
+  () => 'oracle.test.ts',
   () => 'cpu.cc',
   () => 'plan.cc',
 ];
@@ -20,6 +21,7 @@ const OTHERS = /^(?:\w+\.(?:metal|h)|(?:cpu|plan)_\w+\.cc|oracle-[a-z0-9-]+\.ts)
 /** What the TypeScript of a family may import, besides its own folder. @type {readonly [file: RegExp, targets: RegExp][]} */
 const MAY_IMPORT = [
   [/^node\.ts$/, /^(?:src\/|families\/\w+\/node\.)/],
+  [/^oracle\.test\.ts$/, /^(?:test\/test-family\.|families\/\w+\/oracle\.)/],
   [/^oracle/, /^(?:src\/|conformance\/|families\/\w+\/oracle[.-])/],
 ];
 

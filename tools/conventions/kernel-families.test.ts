@@ -9,6 +9,7 @@ const complete: Record<string, string> = {
   [`${FAMILY}/rms_norm.metal`]: '',
   [`${FAMILY}/node.ts`]: "import { strideOf } from '../../src/recorder/values.js';\n",
   [`${FAMILY}/oracle.ts`]: "import { normalArray } from '../../conformance/random.js';\n",
+  [`${FAMILY}/oracle.test.ts`]: "import { testFamily } from '../../test/test-family.js';\n",
   [`${FAMILY}/cpu.cc`]: '',
   [`${FAMILY}/plan.cc`]: '',
 };

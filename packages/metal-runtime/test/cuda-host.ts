@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openCuda as openCudaWith } from '../../../fixtures/open-cuda.js';
+import type { ConformanceCase } from '../conformance/conformance-case.js';
 import { type Device, openDevice } from '../src/index.js';
 
 const fileOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -25,3 +26,17 @@ export function isOverStandIn(): boolean {
 
 /** The CUDA backend on a real GPU, or over the stand-in where that was built; null where neither is. */
 export const openCuda = (): Promise<Device | null> => openCudaWith(openDevice);
+
+/** The stand-in runs the kernels that metal-sim does, slowly: briefly, and with few rows, unless MARKBASE_CONFORMANCE=full. */
+export function isBriefOn(device: Device | null): boolean {
+  return device !== null && isOverStandIn() && process.env.MARKBASE_CONFORMANCE !== 'full';
+}
+
+const MOST_BRIEF_ROWS = 36;
+/** More of them make tiles full that fewer do not reach. */
+const FULL_TILES = /^block of full tiles/;
+
+/** The cases that a device runs: see isBriefOn. */
+export function isTakenOn(device: Device | null, { name, rows }: ConformanceCase): boolean {
+  return !isBriefOn(device) || rows.count <= MOST_BRIEF_ROWS || FULL_TILES.test(name);
+}

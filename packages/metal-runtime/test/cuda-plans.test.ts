@@ -10,7 +10,7 @@ interface KernelTable {
   sources: Record<string, Record<string, { architectures?: string[] }>>;
 }
 
-/** Large grids alone reach the first ones; cuda-conformance.test.ts runs them by their names. Of the others it has those of 8 bits. */
+/** Large grids alone reach the first ones; cuda-tiles.test.ts runs them by their names. Of the others it has those of 8 bits. */
 const BY_NAME = /^linear_(?:warpgroup|wide128x128|wide64x128|wide_add128)|^linear_cores_each8_q[246]$/;
 
 const ofMetal = new Set(metalFiles().map(sourceName));

@@ -1,36 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { checkBriefly } from '../conformance/check-briefly.js';
 import { checkCase } from '../conformance/check-case.js';
-import { FAMILIES } from '../conformance/index.js';
 import { linear } from '../families/linear/oracle.js';
 import type { Device } from '../src/index.js';
-import { isOverStandIn, missingCudaParts, openCuda } from './cuda-host.js';
+import { isBriefOn, isTakenOn, openCuda } from './cuda-host.js';
 import { plannedKernels } from './planned-kernels.js';
 
-/** The CUDA backend on a real GPU, or over the stand-in for the driver where that was built (packages/metal-sim). */
 const device = await openCuda();
-
-/** Rows of the cases that the stand-in runs unless MARKBASE_CONFORMANCE=full: it runs the kernels that metal-sim does, slowly. */
-const MOST_ROWS = 36;
-const isBrief = device !== null && isOverStandIn() && process.env.MARKBASE_CONFORMANCE !== 'full';
-const check = isBrief ? checkBriefly : checkCase;
-/** More of them make tiles full that fewer do not reach. */
-const FULL_TILES = /^block of full tiles/;
-
-describe.runIf(device)('conformance on cuda', { timeout: 120_000 }, () => {
-  afterAll(() => device!.dispose());
-
-  describe.each(FAMILIES)('$name', ({ cases }) => {
-    const isTaken = ({ name, rows }: (typeof cases)[number]) =>
-      !isBrief || rows.count <= MOST_ROWS || FULL_TILES.test(name);
-    it.each(cases.filter(isTaken))('$name', async (test) => {
-      await check(device!, test);
-    });
-  });
-});
+device?.dispose();
 
 /** Small cases would all run on the smallest tiles. */
 describe.runIf(device)('tiles of many rows on cuda', { timeout: 120_000 }, () => {
+  const check = isBriefOn(device) ? checkBriefly : checkCase;
   // Products of warpgroups are those of compute capability 9.0, by drivers from CUDA 12 on.
   const hasWarpgroups =
     device?.info.isa === 'sm_90' && Number(device.info.driver?.replace('CUDA ', '')) >= 12;
@@ -48,7 +29,7 @@ describe.runIf(device)('tiles of many rows on cuda', { timeout: 120_000 }, () =>
     });
     afterAll(() => tiled.dispose());
 
-    const cases = linear.cases.filter(({ rows }) => rows.count > 32 && (!isBrief || rows.count <= MOST_ROWS));
+    const cases = linear.cases.filter((test) => test.rows.count > 32 && isTakenOn(device, test));
     it.each(cases)('$name', async (test) => {
       await check(tiled, test);
       for (const name of plannedKernels(tiled, test, 'fast')) planned.add(name);
@@ -61,8 +42,4 @@ describe.runIf(device)('tiles of many rows on cuda', { timeout: 120_000 }, () =>
       );
     });
   });
-});
-
-describe.skipIf(device)(`conformance on cuda: ${missingCudaParts()}`, () => {
-  it.skip('is skipped', () => {});
 });

@@ -1,0 +1,4 @@
+import { testFamily } from '../../test/test-family.js';
+import { poolRows } from './oracle.js';
+
+await testFamily(poolRows);

@@ -1,0 +1,4 @@
+import { testFamily } from '../../test/test-family.js';
+import { rope } from './oracle.js';
+
+await testFamily(rope);
