@@ -22,7 +22,7 @@ describe('a prompt', () => {
   const corpus = templateCorpus();
   const renders = jinja2Renders();
 
-  it.each(['small', 'large', 'demo'] as const)('is what Jinja2 renders, byte for byte: %s', (name) => {
+  it.each(['small', 'large', 'demo'] as const)('renders the same bytes as Jinja2: %s', (name) => {
     for (const [index, { messages, options }] of corpus.entries()) {
       const segments = renderChat(tokenizer, TEMPLATES[name], messages, options);
       const text = segments.map((segment) => segment.text).join('');

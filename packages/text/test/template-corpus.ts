@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseExactJson } from '../src/chat/exact-json.js';
 import type { ChatMessage, ChatOptions } from '../src/chat/index.js';
 
-/** A conversation as transformers takes it. */
+/** A conversation in the format of transformers. */
 interface Conversation {
   readonly messages: readonly {
     readonly role: ChatMessage['role'];
@@ -19,7 +19,7 @@ interface Conversation {
   readonly preserve_thinking: boolean;
 }
 
-/** A conversation as the engine takes it. */
+/** A conversation in the engine's format. */
 export interface CorpusEntry {
   readonly messages: ChatMessage[];
   readonly options: ChatOptions;
@@ -27,7 +27,7 @@ export interface CorpusEntry {
 
 const folder = new URL('../../../fixtures/chat-templates/', import.meta.url);
 
-/** Conversations with numbers, texts and keys of all sorts. */
+/** Conversations with all kinds of numbers, strings and keys. */
 export function templateCorpus(): CorpusEntry[] {
   const text = readFileSync(new URL('conversations.json', folder), 'utf8');
   return (parseExactJson(text) as Conversation[]).map((conversation) => ({
@@ -54,7 +54,7 @@ export function templateCorpus(): CorpusEntry[] {
   }));
 }
 
-/** What Jinja2 3.1.6 makes of the corpus with our own templates: `small`, `large` and `demo`. */
+/** The corpus rendered by Jinja2 3.1.6 with our own templates: `small`, `large` and `demo`. */
 export function jinja2Renders(): Record<string, string[]> {
   return JSON.parse(readFileSync(new URL('rendered.json', folder), 'utf8')) as Record<string, string[]>;
 }

@@ -61,7 +61,7 @@ const message = z.discriminatedUnion('role', [
   }),
 ]);
 
-/** An object that is passed on unchanged; `exactValue` gives its numbers digit by digit. */
+/** An object that is passed on unchanged; `exactValue` returns its numbers digit by digit. */
 export const jsonObject = z.custom<Record<string, unknown>>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'expected an object',

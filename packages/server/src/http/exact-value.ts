@@ -1,9 +1,9 @@
 import { ExactNumber } from '@markbase/text';
 
-/** Objects of bodies whose numbers JavaScript rounds, with what the client wrote. */
+/** Maps objects of bodies, with numbers as JavaScript rounds them, to what the client wrote. */
 const exactValues = new WeakMap<object, object>();
 
-/** A body with numbers in the place of ExactNumbers: what schemas check. `exactValue` finds the way back. */
+/** A body with plain numbers instead of ExactNumbers, for checking schemas. `exactValue` returns the original. */
 export function plainBody(value: unknown): unknown {
   if (value instanceof ExactNumber) return Number(value.text);
   if (typeof value !== 'object' || value === null) return value;

@@ -40,7 +40,7 @@ export class ChatTemplate {
     return this.#guard(() => renderAsPython(this.#template, { ...input, ...tokens }));
   }
 
-  /** What the template can render, found out by trying it. */
+  /** What the template can render, determined by trying it. */
   get abilities(): TemplateAbilities {
     this.#abilities ??= probeTemplate(this);
     return this.#abilities;

@@ -257,7 +257,7 @@ describe('templates', () => {
   });
 });
 
-/** The newest official templates close the turn after calls with text and their results, and open none. */
+/** The newest official templates close the turn after calls with text and their results, without opening another. */
 const closing = new ChatTemplate(
   `{{- bos_token -}}
   {%- set ns = namespace(last='') -%}
@@ -284,7 +284,7 @@ describe('the end of a prompt', () => {
     expect(rendered(closing, answered, { addGenerationPrompt: false })).toMatch(/15 degrees<turn\|>\n$/);
   });
 
-  it('continues a message of the assistant, character by character', () => {
+  it('continues an assistant message, character by character', () => {
     const messages: ChatMessage[] = [...hi, { role: 'assistant', content: 'Hello <turn|> wor' }];
     expect(rendered(small, messages)).toBe('<bos><|turn>user\nHi<turn|>\n<|turn>model\nHello <turn|> wor');
     expect(rendered(large, [...hi, { role: 'assistant', content: 'One, \n' }])).toBe(
@@ -297,7 +297,7 @@ describe('the end of a prompt', () => {
     expect(rendered(small, messages, { addGenerationPrompt: false })).toMatch(/wor<turn\|>\n$/);
   });
 
-  it('continues after a thought, inside of one, and after results', () => {
+  it('continues after a thought, inside one, and after results', () => {
     const thinking: ChatMessage = { role: 'assistant', reasoning: 'hm', content: 'So' };
     expect(rendered(small, [...hi, thinking], { enableThinking: true })).toMatch(
       /<\|turn>model\n<\|channel>thought\nhm\n<channel\|>So$/,
@@ -313,7 +313,7 @@ describe('the end of a prompt', () => {
     );
   });
 
-  it('refuses to continue what it cannot', () => {
+  it('refuses messages that it cannot continue', () => {
     const refused = (messages: ChatMessage[], argument: string) =>
       expect(() => renderChat(tokenizer, small, messages)).toThrow(
         expect.objectContaining({ code: 'INVALID_ARGUMENT', argument }),
@@ -323,7 +323,7 @@ describe('the end of a prompt', () => {
   });
 });
 
-describe('what a template does not know', () => {
+describe('content that a template does not support', () => {
   const plain = new ChatTemplate(
     "{%- for message in messages if message.role != 'tool' -%}{{ message.role ~ ':' ~ message.content }}{%- endfor -%}",
   );
@@ -338,7 +338,7 @@ describe('what a template does not know', () => {
     expect(rendered(plain, hi)).toBe('<bos>user:Hi');
   });
 
-  it('is written in another way where there is one: parts of a system message, and results that are objects', () => {
+  it('is written in another way if possible: parts of a system message, and results that are objects', () => {
     const strings = new ChatTemplate(
       `{%- for message in messages -%}
         {{- message.content | trim -}}
@@ -357,7 +357,7 @@ describe('what a template does not know', () => {
 });
 
 describe('values', () => {
-  it('print null as Python does where the template has no word for it', () => {
+  it('print null as Python does, unless the template handles it', () => {
     const older = new ChatTemplate(
       '{%- for call in messages[1].tool_calls -%}{{- call.function.name -}}{{- call.function.arguments.a -}}{%- endfor -%}{{- messages[0].nothing -}}',
     );

@@ -12,14 +12,14 @@ describe('parseExactJson', () => {
     expect(stringifyExactJson(parseExactJson(text))).toBe(text);
   });
 
-  it('gives what JSON.parse gives where a number loses nothing', () => {
+  it('returns the same as JSON.parse if numbers are exact', () => {
     const text = '{"__proto__":{"x":1},"a":[0,1,-5,0.5,1e+21,123456789012345680000],"b":"\\\\\\"1.0"}';
     expect(parseExactJson(text)).toEqual(JSON.parse(text));
     expect(Object.keys(parseExactJson('{"__proto__":1.0}') as object)).toEqual(['__proto__']);
     expect(() => parseExactJson('{"a":01}')).toThrow(SyntaxError);
   });
 
-  it('survives texts of all sorts between numbers of all sorts', () => {
+  it('handles all kinds of strings between all kinds of numbers', () => {
     const random = new SeededRandom(7);
     const numbers = ['1', '1.0', '-0', '1e400', '0.1', '12345678901234567890', '1E-7'];
     const texts = ['', '\\\\', '\\"', '1.0', ',', '[', '\\u0022', 'number-', '\\\\\\"1.0'];
@@ -33,14 +33,14 @@ describe('parseExactJson', () => {
     }
   });
 
-  it('reads long strings at the speed of JSON.parse: one search a string, not one step a character', () => {
+  it('reads long strings at the speed of JSON.parse: one search per string, not one step per character', () => {
     const text = `{"n":1.0,"image":"${'QUJD'.repeat(2_000_000)}"}`;
     expect((parseExactJson(text) as { n: ExactNumber }).n).toEqual(new ExactNumber('1.0'));
   });
 });
 
 describe('stringifyExactJson', () => {
-  it('writes bigints, and others write the closest number', () => {
+  it('writes bigints, while JSON.stringify writes the closest number', () => {
     expect(stringifyExactJson({ a: 2n ** 70n, b: [new ExactNumber('1e400')], c: undefined })).toBe(
       '{"a":1180591620717411303424,"b":[1e400]}',
     );
@@ -71,7 +71,7 @@ describe('pythonNumber', () => {
     expect(pythonNumber(new ExactNumber(text))).toBe(printed);
   });
 
-  it('takes numbers and bigints', () => {
+  it('accepts numbers and bigints', () => {
     expect([pythonNumber(5), pythonNumber(0.5), pythonNumber(1e21), pythonNumber(2n ** 70n)]).toEqual([
       '5',
       '0.5',

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { ExactNumber, readNumber } from './exact-number.js';
 
-/** Stands before numbers while they are strings; nobody outside of this process knows it. */
+/** Marks numbers that are temporarily strings; random, so that no input can contain it. */
 const MARK = `number-${randomUUID()}:`;
 
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const MARKED = new RegExp(`"${MARK}([^"]*)"`, 'g');
 
 /**
- * `JSON.parse` that keeps every digit: a number that JavaScript would write differently becomes an ExactNumber. Strings cost
- * what they cost `JSON.parse`.
+ * Like `JSON.parse`, but keeps every digit: a number that JavaScript would print differently becomes an ExactNumber.
+ * Strings are as fast as with `JSON.parse`.
  *
- * @throws SyntaxError as `JSON.parse` does
+ * @throws SyntaxError like `JSON.parse`
  */
 export function parseExactJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
@@ -22,10 +22,10 @@ export function parseExactJson(text: string): unknown {
   );
 }
 
-/** `JSON.stringify` that writes ExactNumbers and bigints digit by digit. */
+/** Like `JSON.stringify`, but writes ExactNumbers and bigints digit by digit. */
 export function stringifyExactJson(value: unknown): string {
   const marked = JSON.stringify(value, function (this: Record<string, unknown>, key, item: unknown) {
-    // What `toJSON` of a number gave away is still there.
+    // `item` is the result of `toJSON`; the original value is still in the object.
     const original = this[key];
     if (original instanceof ExactNumber) return `${MARK}${original.text}`;
     return typeof item === 'bigint' ? `${MARK}${item}` : item;
@@ -33,7 +33,7 @@ export function stringifyExactJson(value: unknown): string {
   return marked.replace(MARKED, '$1');
 }
 
-/** The text of valid JSON with its inexact numbers as marked strings; null where there are none. */
+/** The text of valid JSON with its inexact numbers as marked strings; null if it has none. */
 function markNumbers(text: string): string | null {
   const pieces: string[] = [];
   let isChanged = false;
@@ -54,7 +54,7 @@ function markNumbers(text: string): string | null {
   return isChanged ? pieces.join('') : null;
 }
 
-/** The index after a string that begins at `begin`. */
+/** The index after a string that starts at `begin`. */
 function endOfString(text: string, begin: number): number {
   let end = text.indexOf('"', begin + 1);
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1);

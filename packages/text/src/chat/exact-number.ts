@@ -1,22 +1,24 @@
-/** A JSON number: what `JSON.parse` takes. */
+/** A JSON number, as accepted by `JSON.parse`. */
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** A number as it was written, where a JavaScript number would be written differently: `12345678901234567890`, `1e400`, `1.0`. */
+/** The original text of a number that JavaScript would print differently: `12345678901234567890`, `1e400`, `1.0`. */
 export class ExactNumber {
-  /** The number in JSON. */
+  /** The number in JSON syntax. */
   readonly text: string;
 
   constructor(text: string) {
     this.text = text;
   }
 
-  /** The closest JavaScript number: what `JSON.stringify` of others writes. */
+  /** The closest JavaScript number, used by plain `JSON.stringify`. */
   toJSON(): number {
     return Number(this.text);
   }
 }
 
-/** A number of JSON text: a JavaScript number where that is written the same way, else an ExactNumber. Null for other text. */
+/**
+ * Reads a number in JSON syntax: a JavaScript number if it prints the same, else an ExactNumber. Null for other text.
+ */
 export function readNumber(text: string): number | ExactNumber | null {
   if (!JSON_NUMBER.test(text)) return null;
   const value = Number(text);
@@ -24,8 +26,8 @@ export function readNumber(text: string): number | ExactNumber | null {
 }
 
 /**
- * A number as Python prints it, because templates were written for Python: `1e-07`, `1.0`, `1e+16`. A decimal number that
- * Python would round keeps its digits, as whole numbers of any size do.
+ * A number as Python prints it, because templates were written for Python: `1e-07`, `1.0`, `1e+16`. Decimal numbers
+ * that Python would round keep their digits, as do integers of any size.
  */
 export function pythonNumber(number: number | bigint | ExactNumber): string {
   const text = number instanceof ExactNumber ? number.text : String(number);
@@ -36,7 +38,7 @@ export function pythonNumber(number: number | bigint | ExactNumber): string {
   return isSameDecimal(text, printed) ? printed : text;
 }
 
-/** `repr` of a float: the shortest digits that give the same number, with an exponent below 1e-4 and from 1e16 on. */
+/** `repr` of a float: the shortest digits that yield the same number, with an exponent below 1e-4 and from 1e16 on. */
 function pythonFloat(value: number): string {
   const sign = value < 0 || Object.is(value, -0) ? '-' : '';
   const [mantissa = '0', power = '0'] = Math.abs(value).toExponential().split('e');

@@ -4,24 +4,24 @@ import { foldToolMessages } from './fold-tool-messages.js';
 import type { TemplateMessage } from './normalize-messages.js';
 import type { TemplateAbilities } from './template-abilities.js';
 
-/** The beginning of an answer that is there already. */
+/** The existing beginning of an answer. */
 export interface ContinuedAnswer {
   readonly reasoning: string;
   readonly text: string;
 }
 
-/** A conversation as one template takes it. */
+/** A conversation in the form that a template accepts. */
 export interface FittedMessages {
   readonly conversation: readonly TemplateMessage[];
-  /** What the message of the assistant at the end says, which is not part of `conversation` then. */
+  /** The assistant message at the end, which is then not part of `conversation`. */
   readonly continued: ContinuedAnswer | null;
 }
 
 /**
- * Brings a conversation into the form that a template renders, and refuses what it would leave out.
+ * Converts a conversation into the form that a template renders, and refuses anything that the template would drop.
  *
- * @throws InvalidArgumentError for tools, calls and results that the template does not know, and for a message of the
- *   assistant at the end that cannot be continued
+ * @throws InvalidArgumentError for tools, calls and results that the template does not support, and for an assistant
+ *   message at the end that cannot be continued
  */
 export function fitMessages(
   messages: readonly TemplateMessage[],
@@ -42,7 +42,10 @@ export function fitMessages(
   return { conversation: withResults(plain, abilities), continued };
 }
 
-/** Puts results of tools where the template looks for them. The official ones take objects in the message of the calls alone. */
+/**
+ * Puts tool results where the template looks for them. Official templates accept objects only inside the message with
+ * the calls.
+ */
 function withResults(
   messages: readonly TemplateMessage[],
   { needsFoldedTools, takesResultObjects, takesFoldedObjects }: TemplateAbilities,
@@ -59,7 +62,7 @@ function hasObject({ role, content }: TemplateMessage): boolean {
   return role === 'tool' && typeof content === 'object' && !Array.isArray(content);
 }
 
-/** The message at the end, where it is one of the assistant without calls. */
+/** The message at the end, if it is an assistant message without calls. */
 function continuedAnswer(messages: readonly TemplateMessage[]): ContinuedAnswer | null {
   const last = messages.at(-1)!;
   if (last.role !== 'assistant' || last.tool_calls !== undefined) return null;
@@ -67,7 +70,7 @@ function continuedAnswer(messages: readonly TemplateMessage[]): ContinuedAnswer 
   if (messages.length === 1) {
     throw new InvalidArgumentError({
       argument: where,
-      expected: 'a message before the answer that is to be continued',
+      expected: 'a message before the answer to continue',
       received: 'none',
     });
   }
@@ -76,14 +79,14 @@ function continuedAnswer(messages: readonly TemplateMessage[]): ContinuedAnswer 
     if (type === 'text') return text ?? '';
     throw new InvalidArgumentError({
       argument: `${where}.content[${index}]`,
-      expected: 'text in an answer that is to be continued',
+      expected: 'only text in the answer to continue',
       received: type,
     });
   });
   return { reasoning: (last.reasoning as string | undefined) ?? '', text: texts.join('') };
 }
 
-/** A system message whose parts are one text, for templates that take no parts. */
+/** Joins the parts of a system message into one string, for templates that do not support parts. */
 function withSystemText(message: TemplateMessage): TemplateMessage {
   const isSystem = message.role === 'system' || message.role === 'developer';
   if (!isSystem || !Array.isArray(message.content)) return message;
@@ -95,8 +98,8 @@ function withSystemText(message: TemplateMessage): TemplateMessage {
 function unknownToTemplate(argument: string, what: string): Error {
   return new InvalidArgumentError({
     argument,
-    expected: `a chat template that knows ${what}`,
-    received: 'one that leaves them out',
-    hint: 'Use the template of a model that was trained with tools, or leave them out',
+    expected: `a chat template that supports ${what}`,
+    received: 'a template that drops them',
+    hint: 'Use the template of a model trained with tools, or omit them',
   });
 }

@@ -45,7 +45,7 @@ export function normalizeTools(tools: readonly ToolDefinition[] | null | undefin
       throw invalid(`${where}.function.description`, 'a string', description);
     }
     const normalized: Schema = { name, description: description ?? '' };
-    // The template declares a tool without parameters in a shorter way.
+    // The template has a shorter form for a tool without parameters.
     if (parameters !== undefined && parameters !== null) {
       normalized.parameters = objectSchema(parameters, `${where}.function.parameters`, budget);
     }

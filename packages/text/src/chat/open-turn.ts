@@ -8,11 +8,11 @@ const OPEN_THOUGHT = /<\|channel>thought\n$/;
 const CLOSED_THOUGHT = /<channel\|>\s*$/;
 
 /**
- * Makes the end of a prompt a place where the model speaks. The newest official template closes the turn of the model after
- * calls with text and their results, and opens none: what it writes after a question is added then. An answer that is to be
- * continued follows.
+ * Ends a prompt where the model is to speak. After calls with text and their results, the newest official template
+ * closes the model's turn without opening another; in that case, what it writes after a question is added. The answer
+ * to continue comes last.
  *
- * @param text what `template` made of `input`, with a generation prompt
+ * @param text the output of `template` for `input`, with a generation prompt
  */
 export function openTurn(
   text: string,
@@ -32,7 +32,7 @@ export function openTurn(
   return `${prompt}${isThought ? `<|channel>thought\n${reasoning}\n<channel|>` : ''}${answer}`;
 }
 
-/** What the template writes at the end of a question for the model to go on. */
+/** What the template writes after a question to let the model answer. */
 function generationPrompt(template: ChatTemplate, input: TemplateInput): string {
   const question = { ...input, messages: [QUESTION], tools: null };
   const closed = template.render({ ...question, add_generation_prompt: false });

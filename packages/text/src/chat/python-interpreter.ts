@@ -1,7 +1,7 @@
 import { Environment, Interpreter, Template } from '@huggingface/jinja';
 import { ExactNumber, pythonNumber } from './exact-number.js';
 
-/** A value of the template engine; its own classes are not exported. */
+/** A value of the template engine, whose own classes are not exported. */
 interface RuntimeValue {
   readonly type: string;
   readonly value: unknown;
@@ -16,7 +16,7 @@ interface Filter extends Statement {
   readonly value?: unknown;
 }
 
-/** What the engine's interpreter is made of; the version of the package is fixed, and tests compare with Jinja2. */
+/** Internals of the engine's interpreter. The version of the package is fixed, and tests compare with Jinja2. */
 interface OpenInterpreter {
   evaluate(statement: Statement, environment: Environment): RuntimeValue;
   evaluateBlock(statements: readonly Statement[], environment: Environment): RuntimeValue;
@@ -27,7 +27,7 @@ const OpenInterpreter = Interpreter as unknown as new (
   environment: Environment,
 ) => OpenInterpreter & Pick<Interpreter, 'run'>;
 
-/** Names that every template may use. Those of the engine are reached through a template of their own. */
+/** Names available to every template. Those of the engine are reached through separate templates. */
 const GLOBALS: Readonly<Record<string, unknown>> = {
   true: true,
   false: false,
@@ -46,18 +46,18 @@ const GLOBALS: Readonly<Record<string, unknown>> = {
   strftime_now: (format: string) => new Template('{{ strftime_now(format) }}').render({ format }),
 };
 
-/** Statements that print nothing of their own: their value is null without being meant. */
+/** Statements that print nothing: they evaluate to null without meaning it. */
 const SILENT = new Set(['Set', 'Macro', 'Comment']);
 
-/** What Python's `str.strip` takes away: not U+FEFF, but the separators \x1c to \x1f and \x85. */
+/** White space for Python's `str.strip`: not U+FEFF, but the separators \x1c to \x1f and \x85. */
 const SPACE = '[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]';
 const OUTER_SPACE = new RegExp(`^${SPACE}+|(?<!${SPACE})${SPACE}+$`, 'g');
 
 /**
- * Renders a template as Jinja2 does with values of JSON, also where the engine differs: null and booleans are printed as
- * Python's, numbers digit by digit, `trim` knows Python's white space, and keys are sorted by code points.
+ * Renders a template with JSON values as Jinja2 does, even where the engine differs: null and booleans are printed as
+ * in Python, numbers digit by digit, `trim` uses Python's white space, and keys are sorted by code points.
  *
- * @throws whatever the template raises
+ * @throws any error that the template raises
  */
 export function renderAsPython(template: Template, values: Readonly<Record<string, unknown>>): string {
   const environment = new Environment();
@@ -91,7 +91,7 @@ class PythonInterpreter extends OpenInterpreter {
   }
 }
 
-/** Turns a JSON value into one of the engine; numbers print as Python prints them. */
+/** Converts a JSON value into one of the engine's; numbers print as in Python. */
 function runtimeValueOf(value: unknown): RuntimeValue {
   if (typeof value === 'number' || typeof value === 'bigint' || value instanceof ExactNumber) {
     return numberValue(value);
@@ -104,7 +104,7 @@ function runtimeValueOf(value: unknown): RuntimeValue {
   return runtimeValue(value);
 }
 
-/** A value of the engine; `content` takes the place of what it holds. */
+/** A value of the engine; `content` replaces its content. */
 function runtimeValue(plain: unknown, content?: unknown): RuntimeValue {
   const value = new Environment().set('value', plain);
   if (content !== undefined) value.value = content as typeof value.value;
@@ -115,12 +115,12 @@ function numberValue(number: number | bigint | ExactNumber): RuntimeValue {
   const text = pythonNumber(number);
   const isWhole = /^-?\d+$/.test(text);
   const near = Number(text);
-  // Only a fraction makes the engine take it for a float.
+  // The engine only treats a number with a fraction as a float.
   const value = runtimeValue(isWhole ? Math.trunc(near) : 0.5, near);
   return Object.assign(value, { toString: () => text });
 }
 
-/** Pairs in Python's order: by code points, without regard to case. */
+/** Pairs in Python's order: by code points, case-insensitively. */
 function sorted(entries: ReadonlyMap<string, RuntimeValue>): RuntimeValue[] {
   const pairs = [...entries].map(([key, value]) => ({ key, points: codePoints(key.toLowerCase()), value }));
   pairs.sort((a, b) => comparePoints(a.points, b.points));

@@ -97,7 +97,7 @@ describe('ResponseParser', () => {
     expect(parse(output)).toEqual([call('f', { a: { b: [1, { c: '}],{ "x"' }] }, d: true })]);
   });
 
-  it('tells the quote token from the same characters inside a string', () => {
+  it('distinguishes the quote token from the same characters inside a string', () => {
     const value = 'a<|"|>b 🏿';
     const parser = new ResponseParser(tokenizer);
     const special = (token: string) => parser.push(tokenizer.idOf(token)!);
@@ -119,7 +119,7 @@ describe('ResponseParser', () => {
     ]);
   });
 
-  it('says which calls could not be read', () => {
+  it('reports calls that could not be read', () => {
     const parser = new ResponseParser(tokenizer);
     const output = "<|tool_call>call:f{a:'x, b: y'}<tool_call|>";
     const events = [...tokenizer.encode(output, { parseSpecial: true })].flatMap((id) => parser.push(id));

@@ -6,7 +6,7 @@ import { QUOTE, QUOTE_MARK } from './tool-value-reader.js';
 /** Maximum length of a tool call; a longer one is reported as text. */
 const MAX_CALL_CHARACTERS = 1 << 20;
 
-/** Characters of an unreadable call that a warning shows. */
+/** Number of characters of an unreadable call that a warning shows. */
 const SHOWN_CALL_CHARACTERS = 80;
 
 /** A piece of the model's answer. */
@@ -42,7 +42,7 @@ const ACTIONS: readonly (readonly [string, Action])[] = [
  * text that only looks like one stays text. No output can make the parser throw or stall.
  */
 export class ResponseParser {
-  /** The first characters of each call that could not be read or was cut off, and so became text. */
+  /** The first characters of each call that became text because it was unreadable or cut off. */
   readonly unreadableCalls: string[] = [];
   readonly #tokenizer: Tokenizer;
   readonly #actionOfId: ReadonlyMap<number, Action>;
@@ -135,14 +135,14 @@ export class ResponseParser {
     return [{ type: 'tool-call', name, arguments: values, argumentsJson, raw }];
   }
 
-  /** A call that cannot be read is text, and a warning. */
+  /** An unreadable call becomes text and a warning. */
   #giveUpCall(): ResponseEvent[] {
     const raw = this.#rawCall();
     this.unreadableCalls.push(raw.slice(0, SHOWN_CALL_CHARACTERS));
     return textEvents('text', raw);
   }
 
-  /** Takes the call out, as the model wrote it. */
+  /** Returns the call as the model wrote it, and resets it. */
   #rawCall(): string {
     const raw = this.#call.replaceAll(QUOTE_MARK, QUOTE);
     this.#call = '';

@@ -67,11 +67,11 @@ describe('parseToolCall', () => {
     ['a string of another language', "call:f{a:'x, b: y'}"],
     ['a string in backticks', 'call:f{a:`x`}'],
     ['a name of another language', "call:f{'a':1}"],
-    ['a comma that may be part of a text', 'call:f{a:x, b:y}'],
-    ['a text that may end before a comma', 'call:f{a:x y,b:z}'],
+    ['a comma that may be part of a string', 'call:f{a:x, b:y}'],
+    ['a string that may end before a comma', 'call:f{a:x y,b:z}'],
     ['a string that may have swallowed a member', `call:f{a:${q}x,b:1}`],
-    ['two values of one name', 'call:f{a:1,a:2}'],
-  ])('makes no call of %s', (_, text) => {
+    ['two values for one name', 'call:f{a:1,a:2}'],
+  ])('does not read %s as a call', (_, text) => {
     expect(parseToolCall(text)).toBeNull();
   });
 
@@ -149,7 +149,7 @@ describe('parseToolCall', () => {
 });
 
 describe('formatToolCall', () => {
-  it('refuses a text that would end too early', () => {
+  it('refuses a string that would end too early', () => {
     expect(() => formatToolCall('f', { a: `x${q}y` })).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT', argument: 'arguments' }),
     );

@@ -26,7 +26,7 @@ export function parseToolCall(text: string): ParsedToolCall | null {
   return readToolCall(text.replaceAll(QUOTE, QUOTE_MARK));
 }
 
-/** Reads a call in which `QUOTE_MARK` stands for the quote token. A call without one may spell the token out. */
+/** Reads a call in which `QUOTE_MARK` stands for the quote token. A call without marks may spell the token out. */
 export function readToolCall(text: string): ParsedToolCall | null {
   const head = /^\s*(?:call:\s*)?([\w.:-]+)\s*(?=\{)/.exec(text);
   if (head === null) return null;
@@ -43,15 +43,16 @@ export function readToolCall(text: string): ParsedToolCall | null {
 }
 
 /**
- * Writes a call as the model does: keys in case-insensitive order, strings between quote tokens, and names where they need it.
+ * Writes a call as the model does: keys in case-insensitive order, strings between quote tokens, names quoted if
+ * needed.
  *
- * @throws InvalidArgumentError for a text that contains the quote token's own: it would end the string
+ * @throws InvalidArgumentError for a string that contains the text of the quote token, which would end it
  */
 export function formatToolCall(name: string, callArguments: Readonly<Record<string, unknown>>): string {
   return `call:${name}${formatValue(callArguments)}`;
 }
 
-/** True for a name that a call has without quotes. */
+/** True for a name that needs no quotes in a call. */
 export function isBareKey(name: string): boolean {
   return BARE_KEY.test(name);
 }
@@ -71,7 +72,7 @@ function quoted(text: string): string {
   if (!text.includes(QUOTE)) return `${QUOTE}${text}${QUOTE}`;
   throw new InvalidArgumentError({
     argument: 'arguments',
-    expected: `texts without ${QUOTE}, which ends them`,
+    expected: `strings without ${QUOTE}, which would end them`,
     received: text,
   });
 }

@@ -12,7 +12,7 @@ export const QUOTE_MARK = '\0\udfff';
 /** Maximum nesting depth of values in a call. */
 const MAX_DEPTH = 64;
 
-/** Quotes of other languages: a bare value that contains one is not what it seems. */
+/** Quotes of other languages: a bare value that contains one is ambiguous. */
 const FOREIGN_QUOTE = /["'`\u2018-\u201f]/;
 
 const WORDS: ReadonlyMap<string, boolean | null> = new Map([
@@ -66,7 +66,7 @@ export class ToolValueReader {
   #readObject(depth: number): Record<string, unknown> {
     const entries: [string, unknown][] = [];
     this.#readItems('}', depth, () => entries.push([this.#readKey(), this.#readValue(depth + 1)]));
-    // Two values of one name are ambiguous.
+    // Two values for one name are ambiguous.
     if (new Set(entries.map(([key]) => key)).size < entries.length) throw new Unreadable();
     // Not by assignment: a key may be named __proto__.
     return Object.fromEntries(entries);
@@ -107,7 +107,7 @@ export class ToolValueReader {
     } else if (this.#text[this.#position] === '"') {
       key = this.#readJsonString();
     } else {
-      // A colon is part of a name where the next one stands before a string.
+      // A colon is part of the name if another one follows directly before a string.
       const withColons = this.#take(/[^,{}[\]\0]*(?=:\0\udfff)/y);
       key = (withColons === '' ? this.#take(/[^:,{}[\]]*/y) : withColons).trim();
       if (key === '' || FOREIGN_QUOTE.test(key)) throw new Unreadable();
@@ -136,7 +136,7 @@ export class ToolValueReader {
       this.isRepaired = true;
       this.#position = this.#text.length;
       const rest = withoutClosing(this.#text, begin);
-      // Another member may follow, or be part of the string.
+      // What follows may be another member or part of the string.
       if (/,[^,]*:/.test(rest)) throw new Unreadable();
       return rest;
     }
@@ -189,7 +189,7 @@ export class ToolValueReader {
     return isBeforeNextKey && !':,[{'.includes(this.#text[quote - 1]!);
   }
 
-  /** True for a bare string that ends where it seems to: a comma and a space after it may be part of it. */
+  /** True for a bare string with an unambiguous end: a comma followed by a space may be part of it. */
   #isPlainWord(word: string): boolean {
     const isBeforeComma = this.#text[this.#position] === ',';
     return !isBeforeComma || (!/\s/.test(word) && !/\s/.test(this.#text[this.#position + 1] ?? ''));

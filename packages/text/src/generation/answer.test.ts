@@ -152,7 +152,7 @@ describe('Answer', () => {
     expect(tokens[0]).toMatchObject({ token: tokenizer.idOf('a'), logprob: -1, topLogprobs: [] });
   });
 
-  it('says what every token belongs to', () => {
+  it('reports the part that every token belongs to', () => {
     const output =
       '<|channel>thought\nhm<channel|>ok<|tool_call>call:f{a:<|"|>b<|"|>}<tool_call|><|tool_response>';
     const { events } = answer(output, { logprobs: true });
@@ -168,7 +168,7 @@ describe('Answer', () => {
     });
   });
 
-  it('warns of a call that cannot be read', () => {
+  it('warns about a call that cannot be read', () => {
     const { events } = answer("<|tool_call>call:f{a:'x, b: y'}<tool_call|><turn|>");
     expect(textOf(events)).toBe("call:f{a:'x, b: y'}");
     expect(events.at(-1)).toMatchObject({

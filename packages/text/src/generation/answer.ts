@@ -61,7 +61,7 @@ export class Answer {
     return events;
   }
 
-  /** What a token belongs to that is about to be parsed. A quote token is part of a call, or text. */
+  /** The part that the next token belongs to. A quote token is part of a call, or text. */
   #partOf(token: number): TokenPart {
     if (!this.#parser || !this.#language) return 'text';
     const { part } = this.#parser;
@@ -115,7 +115,7 @@ export class Answer {
       timings: { firstTokenMs: this.#firstTokenMs ?? 0, totalMs: performance.now() - this.#startMs },
       seed: run.settings.sampling.seed ?? 0,
       warnings: (this.#parser?.unreadableCalls ?? []).map(
-        (call) => `a call of a tool could not be read, and is part of the text: ${call}`,
+        (call) => `a tool call could not be read and is part of the text: ${call}`,
       ),
     };
   }

@@ -25,7 +25,7 @@ export interface GeneratedToolCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** The arguments as JSON, with every digit that the model wrote; JavaScript rounds some of them in `arguments`. */
+  /** The arguments as JSON, with all digits that the model wrote; numbers in `arguments` may be rounded. */
   readonly argumentsJson: string;
   /** The call as the model wrote it. */
   readonly raw: string;
@@ -58,7 +58,7 @@ export interface Finish {
   readonly timings: Timings;
   /** Seed that reproduces the answer. */
   readonly seed: number;
-  /** What an application should know: calls of tools that could not be read, which are part of the text. */
+  /** Warnings for the application: tool calls that could not be read, which are part of the text. */
   readonly warnings: readonly string[];
 }
 

@@ -6,8 +6,8 @@ import type { TokenOptions } from './token-options.js';
 /** What to answer and how. Exactly one of `messages` and `prompt` must be given. */
 export interface GenerateOptions extends TokenOptions {
   /**
-   * A conversation, rendered with the checkpoint's chat template. Media parts carry their soft tokens. A message of the
-   * assistant at the end is the beginning of the answer, which continues it.
+   * A conversation, rendered with the checkpoint's chat template. Media parts carry their soft tokens. The answer
+   * continues an assistant message at the end.
    */
   readonly messages?: readonly ChatMessage[];
   /** Plain text to continue, in which nothing is a control token; or token ids, with soft tokens for placeholders. */

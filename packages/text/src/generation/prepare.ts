@@ -144,26 +144,26 @@ export async function encodePrompt(model: TextModel, options: GenerateOptions): 
   };
 }
 
-/** @throws InvalidArgumentError for calls at the end: their results are what has to come next, not an answer */
+/** @throws InvalidArgumentError for calls at the end, because their results have to come next, not an answer */
 function checkEnd(messages: readonly ChatMessage[]): void {
   if (!Array.isArray(messages)) return;
   const last = messages.at(-1);
   if (last?.role !== 'assistant' || !last.toolCalls?.length) return;
   throw new InvalidArgumentError({
     argument: `messages[${messages.length - 1}].toolCalls`,
-    expected: 'a result of every call after it',
+    expected: 'a result for every call',
     received: 'the end of the conversation',
   });
 }
 
-/** @throws InvalidArgumentError for a format: it describes a whole answer, not the rest of one */
+/** @throws InvalidArgumentError for a format, because it describes a complete answer, not the rest of one */
 function checkFreeText(format: ResponseFormat | undefined): void {
   if (format === undefined || format === 'text') return;
   throw new InvalidArgumentError({
     argument: 'responseFormat',
-    expected: 'text, where the answer continues a message of the assistant',
+    expected: "'text', because the answer continues an assistant message",
     received: format,
-    hint: 'Leave that message out, or the format',
+    hint: 'Remove that message or the format',
   });
 }
 
