@@ -4,12 +4,12 @@ import { findDifference, type RunOptions, recordCase, runCase } from './run-case
 
 const DEFAULT_CHUNKS = [1, 3];
 
-/** Sizes of steps, below all rows, that a case is cut into. */
+/** Step sizes, smaller than all rows, that a case is split into. */
 export function chunksOf(test: ConformanceCase): number[] {
   return (test.chunks ?? DEFAULT_CHUNKS).filter((chunk) => chunk < test.rows.count);
 }
 
-/** Every way in which `checkCase` runs a case on one device. */
+/** All ways in which `checkCase` runs a case on one device. */
 export function runsOf(test: ConformanceCase): RunOptions[] {
   const high: RunOptions[] = [
     { precision: 'high', fusions: false },
@@ -20,15 +20,15 @@ export function runsOf(test: ConformanceCase): RunOptions[] {
   return [...high, { precision: 'fast' }, { precision: 'fast', fusions: false }];
 }
 
-/** What a run costs, and what it launches. */
+/** The cost and the launches of a run. */
 export interface RunPlan {
-  /** Threads that are launched, and bytes of weights. */
+  /** Launched threads, and bytes of weights. */
   readonly cost: number;
-  /** Kernels with the threads of their threadgroups, such as "layer_norm, 32 threads". */
+  /** Kernels with their threadgroup sizes, such as "layer_norm, 32 threads". */
   readonly launches: readonly string[];
 }
 
-/** Plans a run on a device that launches kernels; nothing is launched. */
+/** Plans a run on a device that launches kernels, without launching anything. */
 export function planRun(device: Device, test: ConformanceCase, options: RunOptions): RunPlan {
   const { rows } = test;
   const chunk = options.chunk ?? rows.count;
@@ -44,7 +44,7 @@ export function planRun(device: Device, test: ConformanceCase, options: RunOptio
   };
 }
 
-/** Runs a case in one way; what is wrong with the results, in words, or null. Rejects with what the device says. */
+/** Runs a case in one way; returns what is wrong with the results, or null. Rejects with the device's error. */
 export async function findRunFailure(
   device: Device,
   test: ConformanceCase,

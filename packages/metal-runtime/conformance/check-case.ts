@@ -14,10 +14,10 @@ function expected(test: ConformanceCase): Results {
 }
 
 /**
- * Runs a case in every way that must give its results: plain and fused, whole and in chunks, beside its equivalents, and in
- * `fast`. In `high` all of them give the same bits.
+ * Runs a case in every way that must yield its results: plain and fused, whole and in chunks, next to its equivalents,
+ * and in `fast`. In `high`, all of them yield the same bits.
  *
- * @param others further devices that must give the bits of `device`, by what tells them apart
+ * @param others further devices that must yield the same bits as `device`, by a name that distinguishes them
  */
 export async function checkCase(
   device: Device,
@@ -45,17 +45,18 @@ export async function checkCase(
 
   const { fastTolerance } = test;
   if (!fastTolerance) return;
-  const options = { precision: 'fast', rowCount: test.fastRowCount } as const;
+  const options = { precision: 'fast', kernelsFor: test.fastKernelsFor } as const;
   const { results: fast } = await run(options);
   expect(findDifference(fast, expected(test), fastTolerance), 'fast').toBeNull();
-  // NVIDIA GPUs have several kernels for few and many rows, which round in their own places: as close, not the same.
+  // NVIDIA GPUs have separate kernels for few and many rows, which round at different points: equally close, not
+  // identical.
   const findFastChange = (results: Results) =>
     device.info.kind === 'cuda'
       ? findDifference(results, expected(test), fastTolerance)
       : findChangedBits(results, fast);
   const { results: fastPlain } = await run({ ...options, fusions: false });
   expect(findFastChange(fastPlain), 'fast, fused').toBeNull();
-  if (!test.fastRowCount) return;
+  if (!test.fastKernelsFor) return;
   const chunk = Math.max(0, ...chunksOf(test));
   if (chunk > 0) {
     const { results } = await run({ ...options, chunk });

@@ -6,7 +6,7 @@ export interface Tolerance {
   readonly relative: number;
 }
 
-/** What each row of the step is; rows default to token 0, position = row, slot 0, no output rows. */
+/** The rows of the step; the defaults are token 0, position = row, slot 0, no output rows. */
 export interface CaseRows {
   readonly count: number;
   readonly tokens?: Int32Array;
@@ -19,7 +19,7 @@ export interface CaseRows {
   readonly sampling?: readonly SamplingParams[];
 }
 
-/** Data of one `ops.input`: `rows` 'T' and 'N' are cut with the step, 'S' is passed whole. */
+/** Data of one `ops.input`: `rows` 'T' and 'N' are split with the step, 'S' is passed whole. */
 export interface CaseInput {
   readonly rows: 'T' | 'N' | 'S';
   readonly width: number;
@@ -29,31 +29,31 @@ export interface CaseInput {
 /** Named results, row-major. */
 export type Results = Readonly<Record<string, ArrayLike<number>>>;
 
-/** One recording with its data and what it must give; the same on every backend and instruction set. */
+/** One recording with its data and expected results; the same on every backend and instruction set. */
 export interface ConformanceCase {
   readonly name: string;
   readonly rows: CaseRows;
   readonly inputs: Readonly<Record<string, CaseInput>>;
-  /** Names of the outputs; default: `y`. A graph that samples reports `tokens`, `logprobs` and so on besides. */
+  /** Names of the outputs; default: `y`. A graph that samples also reports `tokens`, `logprobs` and so on. */
   readonly outputs?: readonly string[];
   /** Records the graph and names its outputs. */
   record(ops: Ops, device: Device): void;
-  /** The expected results, in float64, evaluated the plain way. */
+  /** The expected results in float64, computed in the straightforward way. */
   oracle(): Results;
-  /** Commands that the fusions leave; default: not checked. */
+  /** Number of commands after fusion; default: not checked. */
   readonly fusedCommands?: number;
-  /** In `high`. */
+  /** Tolerance in `high`. */
   readonly tolerance: Tolerance;
-  /** In `fast`; left out where `fast` is no other code. */
+  /** Tolerance in `fast`; omitted if `fast` runs the same code. */
   readonly fastTolerance?: Tolerance;
   /**
-   * Kernels that `fast` is recorded for; default: by the number of rows. When it is given, `fast` gives the same bits in the
-   * largest of the chunks and beside the equivalents too.
+   * Kernels that `fast` is recorded for; default: by the number of rows. If given, `fast` also yields the same bits in
+   * the largest of the chunks and next to the equivalents.
    */
-  readonly fastRowCount?: RecordOptions['rowCount'];
-  /** Sizes of steps that must give the bits of one step in `high`; default 1 and 3. */
+  readonly fastKernelsFor?: RecordOptions['kernelsFor'];
+  /** Step sizes that must yield the same bits as one step in `high`; default 1 and 3. */
   readonly chunks?: readonly number[];
-  /** Other cases whose rows (default: all) must have the bits of this one's rows, in order, in `high`. */
+  /** Other cases whose rows (default: all) must have the same bits as this one's rows, in order, in `high`. */
   readonly equivalents?: readonly { readonly other: ConformanceCase; readonly rows?: readonly number[] }[];
 }
 
@@ -63,5 +63,5 @@ export interface ConformanceFamily {
   readonly cases: readonly ConformanceCase[];
 }
 
-/** Row counts of the tables: one, two, an odd number below and a number above any tile. */
+/** Row counts in the tables: one, two, an odd number below and a number above any tile. */
 export const ROW_COUNTS = [1, 2, 7, 64] as const;

@@ -1,4 +1,4 @@
-/** A reproducible generator of numbers in [0, 1): the mulberry32 generator. */
+/** A reproducible generator of numbers in [0, 1): mulberry32. */
 export function randomSource(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,33 +1,33 @@
 import type { Device, Program, RecordOptions, StepInput, StepResult } from '../src/index.js';
 import type { ConformanceCase, Results, Tolerance } from './conformance-case.js';
 
-/** How a case is recorded and cut. */
+/** How a case is recorded and split. */
 export interface RunOptions {
   readonly precision: RecordOptions['precision'];
   readonly fusions?: RecordOptions['fusions'];
-  readonly rowCount?: RecordOptions['rowCount'];
-  /** Rows a step; default: all in one. */
+  readonly kernelsFor?: RecordOptions['kernelsFor'];
+  /** Rows per step; default: all in one. */
   readonly chunk?: number;
 }
 
-/** What a run gave. */
+/** The results of a run. */
 export interface CaseRun {
   readonly results: Results;
   /** Commands of the recorded program. */
   readonly commandCount: number;
 }
 
-/** Records a case on a device, for steps of `options.chunk` rows. */
+/** Records a case on a device for steps of `options.chunk` rows. */
 export function recordCase(device: Device, test: ConformanceCase, options: RunOptions): Program {
-  const { precision, fusions, rowCount, chunk = test.rows.count } = options;
+  const { precision, fusions, kernelsFor, chunk = test.rows.count } = options;
   const maxOutputs = Math.max(1, test.rows.outputRows?.length ?? 0);
   return device.record(
-    { label: test.name, maxRows: chunk, maxOutputs, precision, fusions, ...(rowCount && { rowCount }) },
+    { label: test.name, maxRows: chunk, maxOutputs, precision, fusions, ...(kernelsFor && { kernelsFor }) },
     (ops) => test.record(ops, device),
   );
 }
 
-/** Records a case on a device and runs its rows, in one step or in several; results are joined. */
+/** Records a case on a device and runs its rows in one step or in several; results are concatenated. */
 export async function runCase(device: Device, test: ConformanceCase, options: RunOptions): Promise<CaseRun> {
   const { chunk = test.rows.count } = options;
   using program = recordCase(device, test, options);
@@ -82,14 +82,14 @@ function resultsOf(result: StepResult): Record<string, number[]> {
   };
 }
 
-/** The first result that is off by more than the tolerance, in words; null when there is none. */
+/** Describes the first result outside the tolerance; null if there is none. */
 export function findDifference(actual: Results, expected: Results, tolerance: Tolerance): string | null {
   for (const name of Object.keys(expected)) {
     const [got, wanted] = [actual[name], expected[name]!];
     if (got?.length !== wanted.length) return `${name}: ${got?.length} numbers, expected ${wanted.length}`;
     for (let i = 0; i < wanted.length; i++) {
       const allowed = tolerance.absolute + tolerance.relative * Math.abs(wanted[i]!);
-      // Written so that NaN is a difference.
+      // Written so that NaN counts as a difference.
       const isClose = got[i] === wanted[i] || Math.abs(got[i]! - wanted[i]!) <= allowed;
       if (!isClose) return `${name}[${i}]: ${got[i]}, expected ${wanted[i]} within ${allowed}`;
     }
@@ -97,7 +97,7 @@ export function findDifference(actual: Results, expected: Results, tolerance: To
   return null;
 }
 
-/** The first result whose bits differ, in words; null when there is none. */
+/** Describes the first result with different bits; null if there is none. */
 export function findChangedBits(actual: Results, expected: Results): string | null {
   for (const name of Object.keys(expected)) {
     const [got, wanted] = [actual[name], expected[name]!];
@@ -109,7 +109,7 @@ export function findChangedBits(actual: Results, expected: Results): string | nu
   return null;
 }
 
-/** Some rows of results that have `count` rows. */
+/** Selects rows of results that have `count` rows. */
 export function pickRows(results: Results, count: number, rows: readonly number[] | undefined): Results {
   if (!rows) return results;
   const pick = (data: ArrayLike<number>) => {

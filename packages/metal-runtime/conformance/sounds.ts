@@ -1,9 +1,9 @@
-/** Positions of rows that follow each other, sound by sound. */
+/** Positions of consecutive rows, sound by sound. */
 export function positionsOf(sounds: readonly number[]): Int32Array {
   return Int32Array.from(sounds.flatMap((rows) => Array.from({ length: rows }, (_, row) => row)));
 }
 
-/** A slot of its own for every sound. */
+/** A separate slot for every sound. */
 export function slotsOf(sounds: readonly number[]): Int32Array {
   return Int32Array.from(sounds.flatMap((rows, slot) => new Array<number>(rows).fill(slot)));
 }

@@ -1,13 +1,13 @@
 import type { Axis, Device, FloatType, Matrix, Vector } from '../src/index.js';
 import { integerArray, normalArray, randomSource } from './random.js';
 
-/** A vector as it is stored, and the numbers that it stands for. */
+/** A vector as stored, and the numbers it represents. */
 export interface StoredVector {
   readonly values: Float64Array;
   upload<A extends Axis>(device: Device): Vector<A>;
 }
 
-/** A matrix [rows, columns] as it is stored, and the numbers that it stands for. */
+/** A matrix [rows, columns] as stored, and the numbers it represents. */
 export interface StoredMatrix {
   readonly rows: number;
   readonly columns: number;
@@ -25,7 +25,7 @@ export interface AffineFormat {
 /** The nearest number of a type, ties to even. */
 export function roundTo(dtype: FloatType, value: number): number {
   if (dtype === 'F32') return Math.fround(value);
-  // Significant bits and smallest exponent: bf16 has 8 and that of float32, float16 11 and -14.
+  // Significant bits and smallest exponent: bf16 has 8 and the exponent of float32, float16 has 11 and -14.
   const [bits, lowest] = dtype === 'BF16' ? [8, -126] : [11, -14];
   const single = Math.fround(value);
   if (single === 0) return single;
@@ -34,7 +34,7 @@ export function roundTo(dtype: FloatType, value: number): number {
   return roundHalfEven(single / unit) * unit;
 }
 
-/** The bytes of numbers in a type that they fit exactly. */
+/** The bytes of numbers in a type that represents them exactly. */
 export function encode(dtype: FloatType, values: ArrayLike<number>): Uint8Array {
   const singles = Float32Array.from(values);
   if (dtype === 'F32') return new Uint8Array(singles.buffer);
@@ -43,7 +43,7 @@ export function encode(dtype: FloatType, values: ArrayLike<number>): Uint8Array 
   return new Uint8Array(halves.buffer);
 }
 
-/** Numbers around 1, as norm gains are. */
+/** Numbers around 1, like norm gains. */
 export function gain(seed: number, length: number, dtype: FloatType): StoredVector {
   const values = once(() => rounded(dtype, normalArray(seed, length, 0.25), 1));
   const bytes = once(() => encode(dtype, values()));
@@ -122,7 +122,7 @@ export function affineMatrix(
   };
 }
 
-/** What an affine matrix consists of, each factor as its type can hold it. */
+/** The parts of an affine matrix, with factors that their types represent exactly. */
 function affineParts(seed: number, rows: number, columns: number, format: AffineFormat) {
   const { bits, groupSize, scaleDtype } = format;
   const next = randomSource(seed + 1);
@@ -135,14 +135,14 @@ function affineParts(seed: number, rows: number, columns: number, format: Affine
   return { codes: integerArray(seed, rows * columns, 2 ** bits), scales, biases };
 }
 
-/** offset + x for each number, as a type can hold it. */
+/** offset + x for each number, rounded to a type. */
 function rounded(dtype: FloatType, numbers: Float32Array, offset = 0): Float64Array {
   const values = new Float64Array(numbers.length);
   for (let i = 0; i < values.length; i++) values[i] = roundTo(dtype, offset + numbers[i]!);
   return values;
 }
 
-/** What `make` gives, made when it is first asked for: tables of cases are imported without their data. */
+/** The result of `make`, computed on first use, so that importing the tables of cases does not create their data. */
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | null = null;
   return () => {
@@ -151,12 +151,14 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-/** Element i in bits i·bits … of a little-endian stream. Rows are whole words, so one stream serves all. */
+/**
+ * Element i occupies the bits from i·bits on in a little-endian stream. Rows are whole words, so one stream serves all.
+ */
 function packCodes(codes: Int32Array, bits: number): Uint8Array {
   const bytes = new Uint8Array((codes.length * bits) / 8);
   for (let i = 0; i < codes.length; i++) {
     const at = i * bits;
-    // A code lies in one byte, or across two.
+    // A code lies within one byte or spans two.
     const shifted = codes[i]! << (at & 7);
     bytes[at >>> 3]! |= shifted;
     if (shifted > 255) bytes[(at >>> 3) + 1]! |= shifted >>> 8;
@@ -171,7 +173,7 @@ function roundHalfEven(value: number): number {
   return floor % 2 === 0 ? floor : floor + 1;
 }
 
-/** The bits of a float16 from those of a float32 that it can hold exactly. */
+/** The bits of a float16, from those of a float32 that it can represent exactly. */
 function toFloat16(word: number): number {
   const sign = (word >>> 16) & 0x8000;
   const exponent = ((word >>> 23) & 0xff) - 127;

@@ -11,7 +11,7 @@ import { Recorder } from './recorder/recorder.js';
 /** Memory that a device can read or write. */
 export interface DeviceBuffer {
   readonly sizeBytes: number;
-  /** Gives the memory back once no program uses it any more. */
+  /** Frees the memory once no program uses it any more. */
   dispose(): void;
   [Symbol.dispose](): void;
 }
@@ -19,32 +19,32 @@ export interface DeviceBuffer {
 /** Backends. `metal-sim` is the Metal backend on a simulated device. */
 export type DeviceKind = 'cpu' | 'metal' | 'cuda' | 'metal-sim';
 
-/** What a device is. */
+/** Properties of a device. */
 export interface DeviceInfo {
   readonly kind: DeviceKind;
-  /** Model of the processor. */
+  /** Name of the processor or GPU. */
   readonly name: string;
   /** Instruction set in use, such as "avx512". */
   readonly isa: string;
   readonly threads: number;
   readonly totalMemoryBytes: number;
-  /** Version of the driver, such as "CUDA 12.4"; null where that says nothing. */
+  /** Version of the driver, such as "CUDA 12.4"; null if there is none to report. */
   readonly driver: string | null;
-  /** Why `auto` did not take a GPU that is there; null otherwise. */
+  /** Why `auto` did not choose an existing GPU; null otherwise. */
   readonly note: string | null;
 }
 
-/** What a device copies of mapped files into memory of its own, since it was opened. */
+/** Progress of copying mapped files to the device's own memory, since the device was opened. */
 export interface UploadCounts {
-  /** Bytes that were asked for, each range once; less those that could not be read. */
+  /** Requested bytes, each range counted once, without those that could not be read. */
   readonly queuedBytes: number;
-  /** Bytes of these that are in the device's memory. */
+  /** How many of them have arrived in the device's memory. */
   readonly arrivedBytes: number;
 }
 
 /** Options of `openDevice`. */
 export interface OpenDeviceOptions {
-  /** Default 'auto': the best that this machine and this build have. */
+  /** Default 'auto': the best device that this machine and this build support. */
   readonly kind?: 'auto' | DeviceKind;
   /** Threads of the CPU backend, 1 to 256; default: all cores. */
   readonly threads?: number;
@@ -52,30 +52,34 @@ export interface OpenDeviceOptions {
   readonly isa?: string;
 }
 
-/** A processor that runs recorded programs. Everything made by a device lives until it or the device is disposed. */
+/**
+ * A processor that runs recorded programs. Everything that a device creates lives until it or the device is disposed.
+ */
 export interface Device extends Disposable {
   readonly info: DeviceInfo;
   /**
-   * How far the copies of what was mapped are: now, at every look. Zero of zero on devices that read files in place, and after
-   * `dispose`.
+   * Current progress of copying mapped files. Zero of zero on devices that read files in place, and after `dispose`.
    */
   readonly uploads: UploadCounts;
   /**
-   * Maps a span of a file. The CPU and Metal read it in place, on demand; a CUDA device begins to copy it into its memory, once,
-   * and steps wait until it is there.
-   * @throws FileAccessError when the file cannot be mapped, CorruptFileError when the span lies outside of it, OutOfMemoryError.
+   * Maps a span of a file. The CPU and Metal read it in place, on demand. A CUDA device starts to copy it to its
+   * memory, once; steps wait until it has arrived.
+   * @throws FileAccessError if the file cannot be mapped, CorruptFileError if the span is outside the file,
+   *   OutOfMemoryError
    */
   map(range: ByteRange): DeviceBuffer;
   /** Copies bytes to the device. */
   upload(bytes: Uint8Array, label: string): DeviceBuffer;
-  /** Zeroed memory that only programs reach. The CPU backs its pages when they are first touched. @throws OutOfMemoryError */
+  /**
+   * Allocates zeroed memory that only programs access. The CPU commits its pages on first use. @throws OutOfMemoryError
+   */
   allocate(sizeBytes: number, label: string): DeviceBuffer;
   /**
-   * Says whether this much memory is free, before anything is loaded. Devices that read weights in place need none.
+   * Checks before loading whether this much memory is free. Devices that read weights in place need none.
    * @throws OutOfMemoryError with both figures
    */
   requireMemory(sizeBytes: number, label: string): void;
-  /** Runs `body` once to record a program, fuses and plans it, and hands it to the backend. */
+  /** Runs `body` once to record a program, then fuses and plans it and passes it to the backend. */
   record(options: RecordOptions, body: (ops: Ops) => void): Program;
   dispose(): void;
 }
@@ -94,20 +98,20 @@ function addonFor(kind: string): NativeAddon {
 }
 
 /**
- * A device that plans programs for a kind of GPU and runs none; see `Program.planStep`. It works on any machine; `metal-sim`
- * plans the same as `metal`, with the addon of the simulator.
+ * A device that plans programs for a kind of GPU without running them; see `Program.planStep`. It works on any machine.
+ * `metal-sim` plans the same as `metal`, with the simulator's addon.
  */
 export async function openPlanDevice(kind: 'metal' | 'metal-sim'): Promise<Device> {
   const plan = { kind: 'metal-plan', threads: 0, isa: '' };
   return new AddonDevice(callNative(() => addonFor(kind).openDevice(plan)));
 }
 
-/** CPU instruction sets that this build and this processor have, best last. */
+/** CPU instruction sets that this build and this processor support, best last. */
 export function listIsas(): string[] {
   return callNative(() => nativeAddon().listIsas());
 }
 
-/** Reads memory with `threads` threads as fast as they can; the roof of decoding speed. @throws OutOfMemoryError */
+/** Measures how fast `threads` threads read memory; the upper limit of decoding speed. @throws OutOfMemoryError */
 export async function measureReadBandwidth(threads: number): Promise<{ bytesPerSecond: number }> {
   checkThreads(threads);
   try {
@@ -117,7 +121,9 @@ export async function measureReadBandwidth(threads: number): Promise<{ bytesPerS
   }
 }
 
-/** Operations per second, two a product, of the units that matrix products run on; 0 = the processor has none of a kind. */
+/**
+ * Operations per second, two per product, of the units that compute matrix products; 0 if the processor lacks a unit.
+ */
 export interface MatmulPeak {
   readonly float32: number;
   readonly bfloat16: number;
@@ -125,8 +131,8 @@ export interface MatmulPeak {
 }
 
 /**
- * Multiplies registers with `threads` threads, with nothing to load: the roof of every matrix product. Seconds are those of
- * the processor, so that other programs do not lower it.
+ * Measures products of registers with `threads` threads, without loads: the upper limit of every matrix product. Counts
+ * processor seconds, so that other programs do not lower the result.
  */
 export async function measureMatmulPeak(threads: number): Promise<MatmulPeak> {
   checkThreads(threads);

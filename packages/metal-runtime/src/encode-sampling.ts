@@ -4,14 +4,14 @@ import { check } from './check.js';
 import type { NativeStep } from './native.js';
 import type { SamplingParams } from './step.js';
 
-/** Numbers of one SampleParams in device/step.h. */
+/** Number of values in one SampleParams in device/step.h. */
 const SAMPLING_FIELDS = 16;
-/** Instead of the begin of a mask: every token is allowed. */
+/** Replaces the start of a mask: every token is allowed. */
 const NO_MASK = 2 ** 32 - 1;
 const SEED_LIMIT = 2 ** 53;
 const MAX_BIAS = 100;
 
-/** The sampling parameters of `outputs` rows as the addon takes them; missing ones are neutral. */
+/** The sampling parameters of `outputs` rows in the addon's format; missing ones are neutral. */
 export function encodeSampling(
   sampling: readonly SamplingParams[],
   outputs: number,
@@ -108,7 +108,7 @@ function checkMask(mask: Int32Array | undefined, words: number): void {
   check(mask.length === words, 'allowed', `${words} words of 32 tokens`, `${mask.length} words`);
 }
 
-/** Lays the entries of all rows end to end, and says where those of each row are. */
+/** Concatenates the entries of all rows, and records where those of each row are. */
 function layEndToEnd(maps: readonly (ReadonlyMap<number, number> | undefined)[]) {
   const keys: number[] = [];
   const values: number[] = [];

@@ -8,7 +8,7 @@ import {
   OutOfMemoryError,
 } from '@markbase/core';
 
-/** What the binding puts on the errors that it throws: the fields of a C++ `Status`. */
+/** Properties that the binding adds to the errors that it throws: the fields of a C++ `Status`. */
 interface NativeErrorFields {
   readonly status: string;
   readonly where: string;
@@ -16,7 +16,7 @@ interface NativeErrorFields {
   readonly sizeBytes: number;
 }
 
-/** Turns an error of the addon into the class of its status; anything else passes unchanged. */
+/** Converts an error of the addon to the class for its status; other errors are returned unchanged. */
 export function fromNativeError(error: unknown): unknown {
   if (!(error instanceof Error) || !('status' in error)) return error;
   const { status, where, reason, sizeBytes } = error as Error & NativeErrorFields;

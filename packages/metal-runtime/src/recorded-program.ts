@@ -34,8 +34,8 @@ export class RecordedProgram implements Program {
     this.label = options.label;
     fuse(graph, options.fusions);
     const memory = planMemory(graph);
-    const { precision, maxRows, rowCount = maxRows <= FEW_ROWS ? 'few' : 'many' } = options;
-    const encodeOptions = { isFast: precision === 'fast', hasFewRows: rowCount === 'few' };
+    const { precision, maxRows, kernelsFor = maxRows <= FEW_ROWS ? 'few-rows' : 'many-rows' } = options;
+    const encodeOptions = { isFast: precision === 'fast', hasFewRows: kernelsFor === 'few-rows' };
     const encoded = graph.nodes.map((node) => encodeNode(node, graph, encodeOptions));
     const inputs = ports(graph, memory, graph.inputs);
     const outputs = ports(graph, memory, graph.outputs);

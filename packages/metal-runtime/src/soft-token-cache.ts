@@ -1,18 +1,18 @@
 import type { SoftTokens } from './soft-tokens.js';
 
-/** What an encoder made of content that it saw before, least recently used first out, within a limit of bytes. */
+/** Caches soft tokens of encoded content up to a limit in bytes; the least recently used are dropped first. */
 export class SoftTokenCache {
   readonly limitBytes: number;
   /** In the order of their last use. */
   readonly #entries = new Map<string, SoftTokens>();
   #sizeBytes = 0;
 
-  /** @param limitBytes most bytes of values; 0 = keeps nothing */
+  /** @param limitBytes maximum size of all values; 0 = caches nothing */
   constructor(limitBytes: number) {
     this.limitBytes = limitBytes;
   }
 
-  /** Bytes of the values that are kept. */
+  /** Size of the cached values in bytes. */
   get sizeBytes(): number {
     return this.#sizeBytes;
   }
@@ -26,7 +26,7 @@ export class SoftTokenCache {
     return found;
   }
 
-  /** Keeps soft tokens under their content key; what does not fit at all is not kept. */
+  /** Caches soft tokens under their content key, unless they exceed the limit by themselves. */
   add(softTokens: SoftTokens): void {
     this.#remove(softTokens.contentKey);
     const { byteLength } = softTokens.values;
@@ -39,7 +39,7 @@ export class SoftTokenCache {
     }
   }
 
-  /** Forgets everything. */
+  /** Clears the cache. */
   clear(): void {
     this.#entries.clear();
     this.#sizeBytes = 0;

@@ -1,12 +1,12 @@
-/** Rows that take the place of the embeddings of one span of placeholders: what an image or a sound became. */
+/** Rows that replace the embeddings of a span of placeholders: an encoded image or sound. */
 export interface SoftTokens {
   readonly kind: 'image' | 'video' | 'audio';
   /** Number of rows. */
   readonly rows: number;
-  /** Width D of a row: that of the text model. */
+  /** Width D of a row, equal to that of the text model. */
   readonly width: number;
   /** [rows, D], row-major, in the scale of the embedded tokens. */
   readonly values: Float32Array;
-  /** Identifies the content, such as a hash of the pixels: equal keys mean equal values, so caches may be re-used. */
+  /** Identifies the content, such as a hash of the pixels. Equal keys imply equal values, so caches may be reused. */
   readonly contentKey: string;
 }

@@ -17,13 +17,13 @@ const ROW_ARRAYS = [
   'outputRows',
 ] as const;
 
-/** A cache that forgets: position p overwrites position p - capacity. */
+/** A sliding cache: position p overwrites position p - capacity. */
 export interface SlidingLimit {
   readonly capacityTokens: number;
   readonly windowTokens: number;
 }
 
-/** What a program can take in one step. */
+/** Limits of a program's steps. */
 export interface StepLimits {
   /** Names the program in errors. */
   readonly label: string;
@@ -31,23 +31,23 @@ export interface StepLimits {
   readonly maxOutputs: number;
   readonly inputs: readonly NativePort[];
   readonly outputs: readonly NativePort[];
-  /** Slots that every cache of the program has. */
+  /** Number of slots in every cache of the program. */
   readonly slotCount: number;
-  /** Positions that a full-attention cache holds. */
+  /** Number of positions in a full-attention cache. */
   readonly contextTokens: number;
-  /** The sliding caches that the program writes, each kind once. */
+  /** The sliding caches that the program writes, one of each kind. */
   readonly slidingCaches: readonly SlidingLimit[];
-  /** Width V of the logits that are sampled; 0 when the program does not sample. */
+  /** Width V of the sampled logits; 0 if the program does not sample. */
   readonly logitsWidth: number;
-  /** Rows of the smallest embedding table. */
+  /** Number of rows in the smallest embedding table. */
   readonly vocabulary: number;
-  /** Arrays that a step cannot do without. */
+  /** Arrays that a step must have. */
   readonly needs: ReadonlySet<StepArray>;
-  /** Kernels find the neighbours of a row by its position: the rows of a segment must lie side by side. */
+  /** Kernels find a row's neighbours by position, so the rows of a segment must be adjacent. */
   readonly hasSegments: boolean;
 }
 
-/** Checks a step once, at the border, and lays it out for the addon. */
+/** Checks a step once, when it enters the runtime, and lays it out for the addon. */
 export class StepEncoder {
   readonly #limits: StepLimits;
 
@@ -67,7 +67,7 @@ export class StepEncoder {
     check(step.rows === undefined || step.rows === rows, 'rows', `${rows}, as in ${counted}`, step.rows);
     check(outputs <= maxOutputs, 'outputRows', `at most ${maxOutputs} rows`, outputs);
     const areRows = outputRows.every((row) => row >= 0 && row < rows);
-    // Arrays as long as a step are not copied unless they are wrong.
+    // Arrays as long as the step are only copied if they are invalid.
     check(areRows, 'outputRows', `rows below ${rows}`, areRows || [...outputRows]);
     const perRow = (
       name: 'positions' | 'slots' | 'layerTokens' | 'visibleEnd' | 'softIndex',
@@ -118,7 +118,7 @@ export class StepEncoder {
     };
   }
 
-  /** @throws NonFiniteError when a row has no logit to choose: the sampler then gives -1 */
+  /** @throws NonFiniteError if a row has no valid logit; the sampler then returns -1 */
   decode(encoded: NativeStep, step: StepInput): StepResult {
     const lost = encoded.sampled.findIndex((token) => token < 0);
     if (lost >= 0) throw new NonFiniteError({ label: `${this.#limits.label}, logits of row ${lost}` });
@@ -151,7 +151,7 @@ export class StepEncoder {
       const input = given[port.name];
       const { data, values } = isBytes(input) ? checkedBytes(name, input) : { data: input };
       if (!values) checkType(name, data, types.isFloat32Array, 'a Float32Array');
-      // Soft tokens are optional in every step: a step without them has no row that reads them.
+      // Soft tokens are optional in every step: without them, no row reads any.
       if (!data && port.rowSet === 2) return [];
       const expected = (port.rowSet === 0 ? rows : outputs) * port.width;
       const fits =
@@ -166,8 +166,8 @@ export class StepEncoder {
   }
 
   /**
-   * All rows of a step are in the cache before any of them looks: a sliding cache must hold the window of the first row
-   * of a slot beside everything up to its last.
+   * All rows of a step are cached before any of them is attended: a sliding cache must hold the window of a slot's
+   * first row in addition to everything up to its last row.
    */
   #checkWindows(spans: ReadonlyMap<number, Span>): void {
     for (const { capacityTokens, windowTokens } of this.#limits.slidingCaches) {
@@ -220,7 +220,7 @@ function spansOf(slots: Int32Array, positions: Int32Array): Map<number, Span> {
   for (let row = 0; row < slots.length; row++) {
     const slot = slots[row]!;
     const position = positions[row]!;
-    // Most rows have the slot of the row before.
+    // Most rows have the same slot as the row before.
     if (row === 0 || slot !== slots[row - 1]) span = spans.get(slot);
     if (!span) {
       span = { first: position, last: position };
@@ -233,7 +233,7 @@ function spansOf(slots: Int32Array, positions: Int32Array): Map<number, Span> {
   return spans;
 }
 
-/** True when every row sees itself and at most the last row that the step adds to its slot. */
+/** True if every row sees itself, and at most up to the last row that the step adds to its slot. */
 function seeOwnSlot(
   visibleEnd: Int32Array,
   positions: Int32Array,
@@ -249,7 +249,7 @@ function seeOwnSlot(
   return true;
 }
 
-/** Checks that every segment is rows 0 to its last one, side by side: kernels index by them. */
+/** Checks that every segment consists of adjacent rows from 0 to its last one, because kernels index by them. */
 function checkSegments(positions: Int32Array, visibleEnd: Int32Array): void {
   const rows = positions.length;
   let first = 0;
@@ -277,7 +277,7 @@ function within(name: string, array: Int32Array, begin: number, end: number): In
   return array;
 }
 
-/** The addon reads what it is given by its type: an array of another type would be read past its end. */
+/** The addon reads arrays according to the expected type: it would read past the end of another type. */
 function checkType(
   argument: string,
   value: unknown,

@@ -1,4 +1,4 @@
-/** How the next token of a sequence is chosen. Every field has a neutral default: greedy, nothing penalised. */
+/** How the next token of a sequence is sampled. Every field has a neutral default: greedy, without penalties. */
 export interface SamplingParams {
   /** 0 = greedy. */
   readonly temperature?: number;
@@ -14,30 +14,33 @@ export interface SamplingParams {
   readonly presencePenalty?: number;
   /** 0 = off. Applies to generated tokens, per occurrence. */
   readonly frequencyPenalty?: number;
-  /** Same seed, same numbers: an integer in [0, 2^53). */
+  /** An integer in [0, 2^53); the same seed yields the same random numbers. */
   readonly seed?: number;
-  /** Index of the token in its sequence; with the seed it fixes the random number. */
+  /** Index of the token in its sequence; together with the seed it determines the random number. */
   readonly draw?: number;
-  /** Alternatives to report, 0 to 20. */
+  /** Number of alternatives to report, 0 to 20. */
   readonly topLogprobs?: number;
-  /** Added to the logits of single tokens, before penalties: -100 to 100. */
+  /** Added to the logits of single tokens before penalties: -100 to 100. */
   readonly logitBias?: ReadonlyMap<number, number>;
-  /** [ceil(V / 32)] bit `id % 32` of word `id / 32` is set where a token may be chosen; default: all may. */
+  /** [ceil(V / 32)] bit `id % 32` of word `id / 32` is set for allowed tokens; default: all are allowed. */
   readonly allowed?: Int32Array;
-  /** Tokens that occurred and how often each was generated (0 = in the prompt only); needed by the penalties. */
+  /**
+   * Tokens that occurred, with the number of times each was generated (0 = only in the prompt); needed by the
+   * penalties.
+   */
   readonly history?: ReadonlyMap<number, number>;
 }
 
 /**
- * What changes from step to step. Rows may belong to different sequences. A program that reads no tokens, such as a tower,
+ * The inputs of one step. Rows may belong to different sequences. A program that reads no tokens, such as a tower,
  * needs none: T is then the length of `positions`, or `rows`.
  */
 export interface StepInput {
-  /** T; needed when neither tokens nor positions tell it. */
+  /** T; required if there are neither tokens nor positions. */
   readonly rows?: number;
-  /** [T] ids for the embedding; needed by programs that embed. */
+  /** [T] ids for the embedding; required by programs that embed. */
   readonly tokens?: Int32Array;
-  /** [T] absolute positions in the row's sequence, 0-based; needed by programs that read them; default: zeros. */
+  /** [T] absolute positions in the row's sequence, 0-based; required by programs that read them; default: zeros. */
   readonly positions?: Int32Array;
   /** [T] sequence slots; default: zeros. */
   readonly slots?: Int32Array;
@@ -47,7 +50,7 @@ export interface StepInput {
   readonly visibleEnd?: Int32Array;
   /** [T] row of the soft tokens that replaces a row's embedding, or -1; default: none. */
   readonly softIndex?: Int32Array;
-  /** [N] rows whose results are wanted; default: none. */
+  /** [N] rows to return results for; default: none. */
   readonly outputRows?: Int32Array;
   /** [N] default: greedy. */
   readonly sampling?: readonly SamplingParams[];
@@ -55,28 +58,28 @@ export interface StepInput {
   readonly inputs?: Readonly<Record<string, InputValues>>;
 }
 
-/** Numbers of an input: themselves, or bytes that stand for them. */
+/** Numbers of an input: directly, or as bytes with a table. */
 export type InputValues = Float32Array | ByteValues;
 
-/** Numbers of which there are 256. */
+/** Numbers encoded as bytes, with a table of the 256 possible values. */
 export interface ByteValues {
   readonly bytes: Uint8Array;
-  /** [256]: what each byte stands for. */
+  /** [256]: the value of each byte. */
   readonly values: Float32Array;
 }
 
-/** A step of rows that are tokens of sequences. */
+/** A step whose rows are tokens of sequences. */
 export type TokenStep = StepInput &
   Required<Pick<StepInput, 'tokens' | 'positions' | 'slots' | 'outputRows'>>;
 
-/** What a step gives back. */
+/** The results of a step. */
 export interface StepResult {
-  /** [N] chosen tokens; empty when the program does not sample. */
+  /** [N] sampled tokens; empty if the program does not sample. */
   readonly tokens: Int32Array;
-  /** [N] natural log-probability of each chosen token. */
+  /** [N] natural log-probability of each sampled token. */
   readonly logprobs: Float32Array;
-  /** [N] alternatives, best first; empty lists unless asked for. */
+  /** [N] alternatives, best first; empty lists unless requested. */
   readonly topLogprobs: readonly (readonly { token: number; logprob: number }[])[];
-  /** The outputs asked for with `read`, row-major. */
+  /** The outputs requested with `read`, row-major. */
   readonly outputs: Readonly<Record<string, Float32Array>>;
 }

@@ -1,17 +1,18 @@
 import type { Device } from './device.js';
 
-/** How much of what a load asked for is in the device's memory. */
+/** How much of a load has arrived in the device's memory. */
 export interface UploadProgress {
   readonly arrivedBytes: number;
   readonly totalBytes: number;
 }
 
-/** Options that models which are loaded have in common. */
+/** Options that all models share. */
 export interface UploadProgressOptions {
   /**
-   * Told how far weights are on their way into the memory of a GPU: once at the end of the load, then at most ten times a second
-   * while steps may already wait for them, and last when all have arrived. Never called where weights are read in place, nor
-   * after an abort, a failure or `dispose`. What it throws fails the load, and later is an uncaught exception, as from any timer.
+   * Called with the progress of copying weights to a GPU: once at the end of the load, then at most ten times a second
+   * while steps may already be waiting for weights, and finally when all have arrived. Never called if weights are read
+   * in place, nor after an abort, a failure or `dispose`. If it throws, the load fails; later, the error is uncaught,
+   * as from any timer.
    */
   readonly onProgress?: (progress: UploadProgress) => void;
   readonly signal?: AbortSignal;
@@ -20,19 +21,19 @@ export interface UploadProgressOptions {
 const INTERVAL_MS = 100;
 
 /**
- * Reports what a load makes a device copy. Ranges arrive in the order in which they were asked for, so what others asked for
- * before counts, and what they ask for later does not.
+ * Reports the progress of the copies caused by a load. Ranges arrive in the order in which they were requested, so
+ * earlier requests of others count and later ones do not.
  */
 export class UploadWatch {
   readonly #device: Device;
   readonly #onProgress: UploadProgressOptions['onProgress'];
   readonly #signal: AbortSignal | undefined;
-  /** Of the device's arrived bytes: where the load began, and where it is complete. */
+  /** Positions in the device's arrived bytes: where the load starts, and where it is complete. */
   readonly #beginBytes: number = 0;
   #endBytes = 0;
   #timer: NodeJS.Timeout | null = null;
 
-  /** To be made before anything is mapped. */
+  /** Create it before mapping anything. */
   constructor(device: Device, { onProgress, signal }: UploadProgressOptions) {
     this.#device = device;
     this.#onProgress = onProgress;
@@ -40,17 +41,17 @@ export class UploadWatch {
     if (onProgress) this.#beginBytes = device.uploads.arrivedBytes;
   }
 
-  /** Reports, from now on by itself, until everything that was mapped so far has arrived. */
+  /** Starts reporting, until everything that was mapped so far has arrived. */
   start(): void {
     if (!this.#onProgress) return;
     this.#endBytes = this.#device.uploads.queuedBytes;
     if (this.#endBytes <= this.#beginBytes) return;
-    // A process ends though weights are on their way.
+    // Must not keep the process alive while weights are being copied.
     this.#timer = setInterval(() => this.#report(), INTERVAL_MS).unref();
     this.#report();
   }
 
-  /** No more reports. */
+  /** Stops reporting. */
   dispose(): void {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
@@ -59,7 +60,7 @@ export class UploadWatch {
   #report(): void {
     const { queuedBytes, arrivedBytes } = this.#device.uploads;
     const isComplete = arrivedBytes >= this.#endBytes;
-    // With nothing on its way, what is missing could not be read: the steps that wait for it say why.
+    // If nothing is being copied, the missing part could not be read; steps that wait for it report why.
     const hasFailed = !isComplete && arrivedBytes === queuedBytes;
     if (isComplete || hasFailed || this.#signal?.aborted) this.dispose();
     if (hasFailed || this.#signal?.aborted) return;

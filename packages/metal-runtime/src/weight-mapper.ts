@@ -3,7 +3,7 @@ import type { Axis } from './axes.js';
 import type { Device, DeviceBuffer } from './device.js';
 import type { FloatType, Matrix, Vector } from './weights.js';
 
-/** A tensor of a checkpoint; the loader's `TensorView` is one. */
+/** A tensor of a checkpoint; compatible with the loader's `TensorView`. */
 export interface SourceTensor {
   readonly dtype: DType;
   readonly shape: readonly number[];
@@ -16,7 +16,7 @@ interface SourceShape {
   readonly columns: number;
 }
 
-/** A matrix of a checkpoint in plain numbers. */
+/** An unquantised matrix of a checkpoint. */
 export interface SourcePlainMatrix<Tensor extends SourceTensor> extends SourceShape {
   readonly kind: 'plain';
   readonly dtype: FloatType;
@@ -26,7 +26,7 @@ export interface SourcePlainMatrix<Tensor extends SourceTensor> extends SourceSh
 type Affine = Extract<Matrix<Axis, Axis>, { kind: 'affine' }>;
 type AffineFormat = Pick<Affine, 'bits' | 'groupSize' | 'scaleDtype'>;
 
-/** A matrix of a checkpoint; the loader's `StoredMatrix` is one. */
+/** A matrix of a checkpoint; compatible with the loader's `StoredMatrix`. */
 export type SourceMatrix<Tensor extends SourceTensor> =
   | SourcePlainMatrix<Tensor>
   | (SourceShape &
@@ -37,13 +37,13 @@ export type SourceMatrix<Tensor extends SourceTensor> =
         readonly biases: Tensor;
       });
 
-/** Where a mapper finds tensors; the loader's `WeightIndex` is one. What it lacks is a `WeightMapError`. */
+/** Where a mapper finds tensors; compatible with the loader's `WeightIndex`. A missing tensor is a `WeightMapError`. */
 export interface WeightSource<Tensor extends SourceTensor> {
   tensor(name: string): Tensor;
   matrix(module: string, expected: SourceShape & { readonly experts?: number }): SourceMatrix<Tensor>;
 }
 
-/** Makes an affine matrix of a plain one; null leaves it as it is. */
+/** Quantises a plain matrix; null leaves it unchanged. */
 export type QuantizeOnLoad<Tensor extends SourceTensor> = (matrix: SourcePlainMatrix<Tensor>) => Promise<
   | (AffineFormat & {
       readonly weight: Uint8Array;
@@ -53,10 +53,10 @@ export type QuantizeOnLoad<Tensor extends SourceTensor> = (matrix: SourcePlainMa
   | null
 >;
 
-/** Stands in for a buffer that could not be mapped, until `finish` throws. */
+/** Replaces a buffer that could not be mapped, until `finish` throws. */
 const ABSENT: DeviceBuffer = { sizeBytes: 0, dispose() {}, [Symbol.dispose]() {} };
 
-/** Maps tensors of a checkpoint onto a device, and collects everything that is missing or wrong into one error. */
+/** Maps tensors of a checkpoint onto a device, collecting all missing and invalid ones into one error. */
 export class WeightMapper<Tensor extends SourceTensor = SourceTensor> {
   readonly #source: WeightSource<Tensor>;
   readonly #device: Device;
@@ -72,9 +72,9 @@ export class WeightMapper<Tensor extends SourceTensor = SourceTensor> {
   }
 
   /**
-   * Matrix [Out, In] of a linear or embedding module, mapped as it is stored.
+   * Matrix [Out, In] of a linear or embedding module, mapped as stored.
    *
-   * @param experts length of a leading axis; the matrix then has the rows of all experts
+   * @param experts length of a leading axis; the matrix then contains the rows of all experts
    */
   mapped<Out extends Axis, In extends Axis>(
     module: string,
@@ -85,7 +85,7 @@ export class WeightMapper<Tensor extends SourceTensor = SourceTensor> {
     return this.#mapMatrix(this.#stored(module, rows, columns, experts), rows, columns);
   }
 
-  /** Matrix [Out, In] of a linear module: quantised and uploaded where the mapper quantises it, else mapped. */
+  /** Matrix [Out, In] of a linear module: quantised and uploaded if the mapper quantises it, else mapped. */
   async matrix<Out extends Axis, In extends Axis>(
     module: string,
     rows: number,
@@ -103,7 +103,7 @@ export class WeightMapper<Tensor extends SourceTensor = SourceTensor> {
     };
   }
 
-  /** Rows of an embedding table: the tensor of this full name, mapped; all axes but the last count its rows. */
+  /** Rows of an embedding table: the tensor with this full name, mapped; all axes but the last form its rows. */
   table<A extends Axis>(name: string, shape: readonly number[]): Matrix<'V', A> {
     const tensor = this.#floats(name, shape);
     const columns = shape.at(-1)!;
@@ -112,7 +112,7 @@ export class WeightMapper<Tensor extends SourceTensor = SourceTensor> {
     return { kind: 'plain', dtype, rows, columns, weight: tensor ? this.#map(tensor) : ABSENT };
   }
 
-  /** Vector [A]: the tensor of this full name, mapped. */
+  /** Vector [A]: the tensor with this full name, mapped. */
   vector<A extends Axis>(name: string, length: number): Vector<A> {
     const tensor = this.#floats(name, [length]);
     if (!tensor) return { length, dtype: 'F32', data: ABSENT };
@@ -120,9 +120,9 @@ export class WeightMapper<Tensor extends SourceTensor = SourceTensor> {
   }
 
   /**
-   * The numbers of a tensor, read now; zeros when it is missing or wrong.
+   * The numbers of a tensor, read immediately; zeros if it is missing or invalid.
    *
-   * @param shapes the shapes that it may have: spellings of the same numbers in the same order, or layouts to tell apart
+   * @param shapes the allowed shapes: different shapes of the same numbers in the same order, or layouts to distinguish
    */
   async numbers(
     name: string,
@@ -134,28 +134,28 @@ export class WeightMapper<Tensor extends SourceTensor = SourceTensor> {
     return { values: new Float32Array(shape.reduce((product, length) => product * length, 1)), shape };
   }
 
-  /** Vector [A] of numbers that were computed, in float32. */
+  /** Vector [A] of computed numbers, in float32. */
   uploadVector<A extends Axis>(values: Float32Array, label: string): Vector<A> {
     return { length: values.length, dtype: 'F32', data: this.uploadFloats(values, label) };
   }
 
-  /** A buffer of numbers that were computed, in float32. */
+  /** A buffer of computed numbers, in float32. */
   uploadFloats(values: Float32Array, label: string): DeviceBuffer {
     return this.upload(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), label);
   }
 
-  /** A buffer that lives as long as what was mapped. */
+  /** A buffer with the same lifetime as the mapped ones. */
   upload(bytes: Uint8Array, label: string): DeviceBuffer {
     return this.#keep(this.#device.upload(bytes, label));
   }
 
-  /** @throws WeightMapError with everything that was missing or wrong so far */
+  /** @throws WeightMapError with everything that was missing or invalid so far */
   finish(): void {
     if (this.#missing.length === 0 && this.#mismatched.length === 0) return;
     throw new WeightMapError({ missing: this.#missing, mismatched: this.#mismatched });
   }
 
-  /** Frees what was mapped and uploaded. */
+  /** Frees everything that was mapped and uploaded. */
   dispose(): void {
     for (const buffer of this.#buffers) buffer.dispose();
   }
@@ -165,7 +165,7 @@ export class WeightMapper<Tensor extends SourceTensor = SourceTensor> {
     return this.#attempt(() => this.#source.matrix(module, expected));
   }
 
-  /** A matrix that is missing or wrong has no memory. */
+  /** A missing or invalid matrix has no memory. */
   #mapMatrix<Out extends Axis, In extends Axis>(
     stored: SourceMatrix<Tensor> | null,
     rows: number,
@@ -201,7 +201,7 @@ export class WeightMapper<Tensor extends SourceTensor = SourceTensor> {
     return buffer;
   }
 
-  /** Result of `read`, or null after noting what is wrong with the tensor. */
+  /** Result of `read`, or null after recording what is wrong with the tensor. */
   #attempt<Result>(read: () => Result): Result | null {
     try {
       return read();

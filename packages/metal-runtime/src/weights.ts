@@ -4,14 +4,14 @@ import type { DeviceBuffer } from './device.js';
 /** Element type of a stored vector or of the scales of a quantised matrix. */
 export type FloatType = 'F32' | 'BF16' | 'F16';
 
-/** A stored vector [A]: a norm gain. */
+/** A stored vector [A], such as a norm gain. */
 export interface Vector<A extends Axis> extends Axes<A> {
   readonly length: number;
   readonly dtype: FloatType;
   readonly data: DeviceBuffer;
 }
 
-/** A stored matrix [Out, In], exactly as it lies in the checkpoint. */
+/** A stored matrix [Out, In], exactly as it is in the checkpoint. */
 export type Matrix<Out extends Axis, In extends Axis> = Axes<[Out, In]> & {
   /** Out */
   readonly rows: number;
@@ -21,7 +21,7 @@ export type Matrix<Out extends Axis, In extends Axis> = Axes<[Out, In]> & {
 } & (
     | { readonly kind: 'plain'; readonly dtype: FloatType }
     | {
-        /** w = code · scale + bias, one scale and bias per row and group of columns. */
+        /** w = code · scale + bias, with one scale and bias per row and group of columns. */
         readonly kind: 'affine';
         readonly bits: 2 | 3 | 4 | 5 | 6 | 8;
         readonly groupSize: 32 | 64 | 128;
@@ -32,9 +32,9 @@ export type Matrix<Out extends Axis, In extends Axis> = Axes<[Out, In]> & {
   );
 
 /**
- * The matrices [Out, In] of all experts of a layer. They lie one behind the other in one stored matrix
- * [E · rowsPerExpert, In]; these are rows [firstRow, firstRow + rows) of each expert. Where gate and up are stored as one
- * tensor, `rowsPerExpert` is twice `rows`.
+ * The matrices [Out, In] of all experts of a layer, consecutive in one stored matrix [E · rowsPerExpert, In]; these are
+ * rows [firstRow, firstRow + rows) of each expert. If gate and up are stored as one tensor, `rowsPerExpert` is twice
+ * `rows`.
  */
 export interface ExpertMatrix<Out extends Axis, In extends Axis> extends Axes<[Out, In]> {
   /** E */
@@ -56,7 +56,7 @@ export interface ConvKernel {
   readonly data: DeviceBuffer;
 }
 
-/** A convolution over time of each channel by itself, float32 [taps, A], the oldest row first. */
+/** A convolution over time, separate for each channel, float32 [taps, A], oldest row first. */
 export interface DepthwiseKernel<A extends Axis> extends Axes<A> {
   readonly taps: number;
   /** A */
@@ -64,7 +64,7 @@ export interface DepthwiseKernel<A extends Axis> extends Axes<A> {
   readonly data: DeviceBuffer;
 }
 
-/** Keys of the distances 0, 1, 2 … between a query and a key, float32 [distances, HK]. */
+/** Keys for the distances 0, 1, 2 … between a query and a key, float32 [distances, HK]. */
 export interface RelativeKeys {
   readonly distances: number;
   /** HK */
@@ -77,11 +77,11 @@ export interface KvCache {
   readonly keys: DeviceBuffer;
   readonly values: DeviceBuffer;
   readonly slotCount: number;
-  /** Positions that a slot holds; position p lies at p % capacityTokens. */
+  /** Number of positions per slot; position p is stored at p % capacityTokens. */
   readonly capacityTokens: number;
   readonly kvHeadCount: number;
   readonly headWidth: number;
-  /** Keys that a query of this layer sees, itself included; null = all. */
+  /** Number of keys that a query of this layer sees, including its own; null = all. */
   readonly windowTokens: number | null;
   readonly dtype: 'F32' | 'BF16';
 }

@@ -33,7 +33,7 @@ describe.runIf(simulated)('linear with the tensor operations of Metal 4', { time
   });
 
   it.each(CASES)('$name', async (test) => {
-    const options = { precision: 'fast', rowCount: 'many' } as const;
+    const options = { precision: 'fast', kernelsFor: 'many-rows' } as const;
     const { results } = await runCase(newer, test, options);
     expect(findDifference(results, test.oracle(), test.fastTolerance!)).toBeNull();
     // In the simulator both kernels add the columns up in ascending order.

@@ -9,8 +9,8 @@ export function plannedKernels(
   precision: RecordOptions['precision'],
   positionCounts: readonly number[] = [300],
 ): string[] {
-  const rowCount = precision === 'fast' ? test.fastRowCount : undefined;
-  using program = recordCase(device, test, { precision, rowCount });
+  const kernelsFor = precision === 'fast' ? test.fastKernelsFor : undefined;
+  using program = recordCase(device, test, { precision, kernelsFor });
   const { count, outputRows = [] } = test.rows;
   return [...new Set([1, count])].flatMap((rows) =>
     positionCounts.flatMap((positions) =>

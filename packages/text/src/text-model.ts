@@ -374,10 +374,10 @@ export class TextModel {
   ): Promise<StepResult> {
     for (const { sequence, end } of spans) sequence.markWritten(end);
     const result = await this.#runProgram(program, step, read, signal);
-    for (const { sequence, rows, begin, end, isExact } of spans) {
+    for (const { sequence, rows, begin, end, matchesPrefill } of spans) {
       for (let position = begin; position < end; position++) {
         const at = position - rows.begin;
-        sequence.push(rows.keys[at]!, rows.visibleEnd[at]!, isExact);
+        sequence.push(rows.keys[at]!, rows.visibleEnd[at]!, matchesPrefill);
       }
     }
     return result;

@@ -9,7 +9,7 @@ import { inverseFrequencies, ropeTableOracle } from '../rope_table/oracle.js';
 
 const EPS = 1e-6;
 
-/** Rows of one sequence: consecutive positions in one slot. Its data depends on the seed and the position alone. */
+/** Rows of one sequence: consecutive positions in one slot. The data only depends on the seed and the position. */
 export interface Sequence {
   readonly seed: number;
   readonly slot: number;
@@ -26,20 +26,20 @@ export interface AttentionCase {
   readonly window: number | null;
   readonly capacity: number;
   readonly dtype: KvCache['dtype'];
-  /** Their rows take turns in the step. */
+  /** Their rows are interleaved in the step. */
   readonly sequences: readonly Sequence[];
   /** Positions [begin, end] of images, whose rows see each other in sliding layers. */
   readonly block?: readonly [number, number];
   /**
-   * `plain`: q, k, v go in as they are. `prepared`: head norms and rotation before. `keyIsValue`: v is the raw k.
-   * `shared`: a second attention reads the cache with queries of its own.
+   * `plain`: q, k, v are used as they are. `prepared`: head norms and rotation first. `keyIsValue`: v is the raw k.
+   * `shared`: a second attention reads the cache with its own queries.
    */
   readonly mode?: 'plain' | 'prepared' | 'keyIsValue' | 'shared';
-  /** Outputs of a linear that reads the attention, in the place of it. */
+  /** Outputs of a linear that reads the attention and replaces it as the result. */
   readonly projected?: number;
   readonly chunks?: readonly number[];
   readonly equivalents?: ConformanceCase['equivalents'];
-  readonly fastRowCount?: ConformanceCase['fastRowCount'];
+  readonly fastKernelsFor?: ConformanceCase['fastKernelsFor'];
 }
 
 interface Row {
@@ -47,7 +47,7 @@ interface Row {
   readonly position: number;
 }
 
-/** Rows of all sequences, taking turns. */
+/** Rows of all sequences, interleaved. */
 function interleave(sequences: readonly Sequence[]): Row[] {
   const longest = Math.max(...sequences.map((sequence) => sequence.count));
   return Array.from({ length: longest }, (_, i) =>
@@ -65,13 +65,13 @@ function fill(rows: readonly Row[], salt: number, width: number, scale: number):
   return data;
 }
 
-/** A case of attention: its inputs, what records it, and what it must give. */
+/** An attention case: its inputs, its recording, and its expected results. */
 export function attentionCase(options: AttentionCase): ConformanceCase {
   const { heads, kvHeads, width, window, capacity, dtype, sequences, block, mode = 'plain' } = options;
   const rows = interleave(sequences);
   const isPrepared = mode !== 'plain';
   const [queryWidth, keyWidth] = [heads * width, kvHeads * width];
-  // Scores have a standard deviation of about 2: some positions matter, none alone.
+  // Scores have a standard deviation of about 2: several positions matter, none dominates.
   const q = fill(rows, 1, queryWidth, 2 / Math.sqrt(width));
   const sharedQ = fill(rows, 2, queryWidth, 1);
   const k = fill(rows, 3, keyWidth, 1);
@@ -79,7 +79,7 @@ export function attentionCase(options: AttentionCase): ConformanceCase {
   const frequencies = inverseFrequencies(width, 10_000);
   const queryGain = gain(91, width, 'BF16');
   const keyGain = gain(92, width, 'BF16');
-  // Normalised queries have one size; a small gain keeps their scores in the same range.
+  // Normalised queries all have the same length; a small gain keeps their scores in the same range.
   const smallGain = {
     ...queryGain,
     values: queryGain.values.map((x) => roundTo('BF16', (2 * x) / Math.sqrt(width))),
@@ -193,7 +193,7 @@ export function attentionCase(options: AttentionCase): ConformanceCase {
       ...(mode === 'shared' && { sharedQ: { rows: 'T', width: queryWidth, data: sharedQ } }),
     },
     record,
-    // The rope table, and an attention that prepares.
+    // The rope table, and an attention with preparation.
     fusedCommands: { plain: 2, prepared: 2, keyIsValue: 2, shared: 3 }[mode] + (projection ? 1 : 0),
     outputs: mode === 'shared' ? ['y', 'shared'] : ['y'],
     oracle(): Results {
@@ -205,13 +205,13 @@ export function attentionCase(options: AttentionCase): ConformanceCase {
       if (mode !== 'shared') return { y };
       return { y, shared: attend(prepare(sharedQ, heads, smallGain.values, true), keys, values) };
     },
-    // Scores of a few units are good to some 1e-6, and so are their exponentials. What the cache rounds to bf16 after a
-    // float32 norm may fall on the other side than after a float64 one.
+    // Scores of a few units are accurate to about 1e-6, and so are their exponentials. A value rounded to bf16 for the
+    // cache after a float32 norm may round differently than after a float64 one.
     tolerance:
       isPrepared && dtype === 'BF16' ? { absolute: 1e-2, relative: 0 } : { absolute: 1e-5, relative: 1e-5 },
-    // Queries, weights and, of float32 caches, keys and values are rounded to 8 bits of precision.
+    // Queries, weights and, for float32 caches, keys and values are rounded to 8 bits of precision.
     fastTolerance: { absolute: 5e-2, relative: 3e-2 },
-    fastRowCount: options.fastRowCount ?? 'many',
+    fastKernelsFor: options.fastKernelsFor ?? 'many-rows',
     chunks: options.chunks ?? (block ? [] : undefined),
     equivalents: options.equivalents,
   };

@@ -16,14 +16,14 @@ const HEADS: readonly (readonly [number, number, number])[] = [
   [3, 3, 20],
   [2, 1, 8],
   [6, 2, 34],
-  // More query heads on one kv head than a tile holds.
+  // More query heads per kv head than fit in a tile.
   [40, 1, 16],
-  // Widths that no slab of columns divides, and one query head on a kv head.
+  // Widths that are not multiples of a slab of columns, and one query head per kv head.
   [6, 3, 100],
   [2, 2, 300],
 ];
 
-/** The same rows at other ring places, in another slot, and between rows of other sequences. */
+/** The same rows at other positions of the ring, in another slot, and between rows of other sequences. */
 function placements(dtype: KvCache['dtype']): ConformanceCase {
   const base = { ...SLIDING, dtype, sequences: [one(1000, 60)] };
   const neighbours = [
@@ -46,7 +46,10 @@ function placements(dtype: KvCache['dtype']): ConformanceCase {
   });
 }
 
-/** Spans of rows alone, each in a threadgroup of its own, and among so many rows that one goes through all of its row. */
+/**
+ * Spans of single rows, each in its own threadgroup, and among so many rows that one threadgroup handles all of its
+ * row.
+ */
 function manyRows(): ConformanceCase {
   const base = { heads: 8, kvHeads: 8, width: 4, window: null, capacity: 4124, dtype: 'F32' } as const;
   const others = Array.from({ length: 15 }, (_, i) => ({ seed: 20 + i, slot: i + 1, first: 0, count: 4 }));
@@ -91,7 +94,10 @@ const WIDE: readonly (readonly [
   ['wide heads, long window', 2, 1, 256, 2300, 2310, [one(9000, 3)], 'shared', [1]],
 ];
 
-/** Wide heads of many rows: windows, rings that wrap around, images, several slots, heads that no block of queries holds. */
+/**
+ * Wide heads of many rows: windows, rings that wrap around, images, several slots, heads that do not fit in a block of
+ * queries.
+ */
 const WIDE_MANY: readonly (readonly [
   title: string,
   heads: number,
@@ -212,7 +218,7 @@ export const attention: ConformanceFamily = {
       ]),
     ]),
     manyRows(),
-    // A linear behind a single row folds its spans: 5 of one partition, 10 of two, 5 or 6 of a window, 16 of four.
+    // A linear after a single row combines its spans: 5 of one partition, 10 of two, 5 or 6 of a window, 16 of four.
     ...(
       [
         [1200, null, 33],
@@ -231,8 +237,8 @@ export const attention: ConformanceFamily = {
         sequences: [one(first, 4)],
       }),
     ),
-    // Wide heads of few rows: one span and several, a ring that wraps around, windows that begin anywhere, and more spans
-    // than one threadgroup folds, of rows beside others that see little.
+    // Wide heads of few rows: one span and several, a ring that wraps around, windows with arbitrary starts, and more
+    // spans than one threadgroup combines, next to rows that see little.
     ...WIDE.map(([title, heads, kvHeads, width, window, capacity, sequences, mode, chunks]) =>
       attentionCase({
         title,
@@ -245,7 +251,7 @@ export const attention: ConformanceFamily = {
         sequences,
         mode,
         chunks,
-        fastRowCount: 'few',
+        fastKernelsFor: 'few-rows',
       }),
     ),
     ...WIDE_MANY.map(([title, heads, kvHeads, width, window, capacity, sequences, mode, chunks, block]) =>

@@ -4,7 +4,7 @@ import { positionsOf, slotsOf } from '../../conformance/sounds.js';
 import { encode } from '../../conformance/storage.js';
 
 interface CausalConvCase {
-  /** Rows of each sound; they follow each other in one step. */
+  /** Rows of each sound, consecutive in one step. */
   readonly sounds: readonly number[];
   readonly width: number;
   readonly taps: number;
@@ -41,7 +41,7 @@ function causalConvCase(options: CausalConvCase): ConformanceCase {
       }),
     }),
     tolerance: { absolute: 2e-6, relative: 1e-6 },
-    // Rows read the rows before: a sound cannot be cut.
+    // Rows read earlier rows, so a sound cannot be split.
     chunks: [],
   };
 }

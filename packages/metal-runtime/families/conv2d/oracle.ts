@@ -4,13 +4,13 @@ import { positionsOf, slotsOf } from '../../conformance/sounds.js';
 import { encode } from '../../conformance/storage.js';
 
 interface Conv2dCase {
-  /** Rows of each sound; they follow each other in one step. */
+  /** Rows of each sound, consecutive in one step. */
   readonly sounds: readonly number[];
   readonly times: number;
   readonly frequencies: number;
   readonly inChannels: number;
   readonly outChannels: number;
-  /** Columns of the mask a time step. */
+  /** Mask columns per time step. */
   readonly maskStep?: number;
   /** Columns before and after x in the value that x is a view of. */
   readonly margin?: number;
@@ -23,7 +23,7 @@ function conv2dCase(options: Conv2dCase): ConformanceCase {
   const stride = width + 2 * margin;
   const x = normalArray(311, rows * stride);
   const kernel = normalArray(312, 9 * inChannels * outChannels, 1 / Math.sqrt(9 * inChannels));
-  // The last half of the last row of every sound is padding; the other columns of a step must not be looked at.
+  // The last half of the last row of every sound is padding; the other columns of a step must be ignored.
   const positions = positionsOf(sounds);
   const isLast = (row: number) => positions[row + 1] !== positions[row]! + 1;
   const mask = Float32Array.from({ length: rows * times * maskStep }, (_, i) => {
@@ -76,7 +76,7 @@ function conv2dCase(options: Conv2dCase): ConformanceCase {
     },
     // A float32 sum of up to 1,152 terms.
     tolerance: { absolute: 4e-6, relative: 2e-6 },
-    // Rows read the row before: a sound cannot be cut.
+    // Rows read the previous row, so a sound cannot be split.
     chunks: [],
   };
 }

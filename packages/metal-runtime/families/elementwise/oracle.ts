@@ -24,7 +24,7 @@ const CAP = 30;
 const LOW = -0.75;
 const HIGH = 1.5;
 
-/** 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))), written so that float64 does not cancel. */
+/** 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))), written to avoid cancellation in float64. */
 export function geluOracle(x: number): number {
   const inner = Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3);
   return x === Number.NEGATIVE_INFINITY ? 0 : x / (1 + Math.exp(-2 * inner));
@@ -55,8 +55,8 @@ const ORACLE: Record<Operation, (a: number, b: number) => number> = {
   glu: (a, b) => a * sigmoid(b),
 };
 
-// One rounding for add and scale, of a subnormal number to a multiple of 1.4e-45. The exponential behind gelu and tanh is good to 1.2e-7 and enters a quotient; a gelu
-// far below 0 loses relative, not absolute, precision in its exponent.
+// Add and scale round once; a subnormal number is rounded to a multiple of 1.4e-45. The exponential in gelu and tanh is
+// accurate to 1.2e-7 and enters a quotient; a gelu far below 0 loses relative, not absolute, precision in its exponent.
 const TOLERANCES: Record<Operation, Tolerance> = {
   add: { absolute: 1e-45, relative: 6e-8 },
   scale: { absolute: 1e-45, relative: 6e-8 },

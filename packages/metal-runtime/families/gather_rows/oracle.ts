@@ -25,7 +25,7 @@ function gatherRowsCase(
     }),
     // Copies are exact.
     tolerance: { absolute: 0, relative: 0 },
-    // A cut step gives its output rows in the order of the cuts.
+    // A split step yields its output rows in the order of its parts.
     chunks: outputRows.every((row, i) => i === 0 || row >= outputRows[i - 1]!) ? undefined : [],
   };
 }

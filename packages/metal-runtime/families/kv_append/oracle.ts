@@ -13,7 +13,7 @@ interface KvAppendCase {
   readonly margin?: number;
 }
 
-/** With a window of one position, attention gives back the value that was appended, as the cache rounded it. */
+/** With a window of one position, attention returns the appended value as rounded by the cache. */
 function kvAppendCase(options: KvAppendCase): ConformanceCase {
   const { rows, kvHeads, width, dtype, first, capacity, margin = 0 } = options;
   const rowWidth = kvHeads * width;

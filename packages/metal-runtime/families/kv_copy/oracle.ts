@@ -14,7 +14,10 @@ interface KvCopyCase {
 
 const SLOTS = 3;
 
-/** Rows of slot 2 copy from slots 0, 1, 2 and 3, which is none; with a window of one position, attention shows what is there. */
+/**
+ * Rows of slot 2 copy from slots 0, 1, 2 and 3, which does not exist; with a window of one position, attention shows
+ * the contents.
+ */
 function kvCopyCase(options: KvCopyCase): ConformanceCase {
   const { rows, kvHeads, width, dtype, first, capacity } = options;
   const rowWidth = kvHeads * width;

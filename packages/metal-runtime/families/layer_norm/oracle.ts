@@ -12,7 +12,7 @@ interface LayerNormCase {
   readonly groups?: number;
   readonly gain?: 'F32' | 'BF16' | 'F16' | null;
   readonly bias?: 'F32' | 'BF16' | 'F16' | null;
-  /** Added to every number: the variance must not suffer from it. */
+  /** Added to every number; must not reduce the accuracy of the variance. */
   readonly offset?: number;
   /** Columns before and after x in the value that x is a view of. */
   readonly margin?: number;
@@ -66,7 +66,7 @@ function layerNormCase(options: LayerNormCase): ConformanceCase {
       }
       return { y };
     },
-    // An offset costs the digits that it has in common with all numbers.
+    // An offset costs the leading digits that all numbers have in common.
     tolerance: { absolute: 2e-6 * Math.max(1, offset), relative: 1e-6 },
   };
 }

@@ -26,8 +26,8 @@ export function linearOracle(x: ArrayLike<number>, weight: StoredMatrix): Float6
 const TOLERANCE = {
   // A float32 sum of thousands of terms, each around 1/sqrt(in).
   tolerance: { absolute: 1e-5, relative: 2e-6 },
-  // 8-bit activations: a code is off by up to 1/254 of the largest number of its group, about 1 % of a row's size; a sum
-  // of random errors stays at that, and the largest of many sums is five times it.
+  // 8-bit activations: a code is off by up to 1/254 of the largest number in its group, about 1 % of a row's size. A
+  // sum of random errors stays at that, and the largest of many sums is five times as large.
   fastTolerance: { absolute: 0.06, relative: 0.02 },
 };
 
@@ -68,7 +68,7 @@ interface FusedCase {
   readonly gainDtype?: FloatType;
 }
 
-/** Norm with residual, norm, products, epilogue: recorded plainly, so that the fusions find it. */
+/** Norm with residual, norm, products, epilogue: recorded plainly, for the fusions to find. */
 export function fusedCase(options: FusedCase): ConformanceCase {
   const {
     title,
@@ -82,7 +82,7 @@ export function fusedCase(options: FusedCase): ConformanceCase {
   const { columns, rows: out } = weights[0]!;
   const x = normalArray(71, rows * columns);
   const residual = normalArray(72, rows * columns);
-  // The operand of gegluMul is a view, as the per-layer input is.
+  // The operand of gegluMul is a view, like the per-layer input.
   const operandStride = 3 * out;
   const operand = normalArray(73, rows * operandStride);
   const [residualGain, normGain] = [gain(74, columns, gainDtype), gain(75, columns, gainDtype)];
@@ -150,12 +150,12 @@ export function fusedCase(options: FusedCase): ConformanceCase {
     record,
     oracle,
     ...TOLERANCE,
-    // The products of two inexact factors are off by the sum of both errors, times the other factor.
+    // The product of two inexact factors is off by the sum of both errors, each times the other factor.
     ...(epilogue.startsWith('geglu') && { fastTolerance: { absolute: 0.2, relative: 0.05 } }),
   };
 }
 
-/** Bounds that some numbers of rows and products exceed. */
+/** Bounds that some numbers in rows and products exceed. */
 const CLIPS = [
   { input: { low: -1, high: 0.75 }, output: { low: -0.5, high: 1 } },
   { input: { low: -0.5, high: 2 }, output: { low: -2, high: 0.25 } },
@@ -210,7 +210,7 @@ export function clippedCase(
   };
 }
 
-/** A router of a mixture, whose products stay exact in `fast` too: with a norm, or plainly. */
+/** A router of a mixture, whose products are exact in `fast` too: with a norm, or plainly. */
 export function routerCase(rows: number, weight: StoredMatrix, hasNorm: boolean): ConformanceCase {
   const { columns } = weight;
   const x = normalArray(78, rows * columns);
@@ -236,7 +236,7 @@ export function routerCase(rows: number, weight: StoredMatrix, hasNorm: boolean)
   };
 }
 
-/** One product, scaled, normalised in groups and added: the per-layer projection, which a backend may do at once. */
+/** One product, scaled, normalised in groups and added: the per-layer projection, which a backend may fuse. */
 export function groupedNormCase(
   title: string,
   groups: number,

@@ -57,7 +57,7 @@ export const linear: ConformanceFamily = {
       clippedCase(rows, PAIR, true),
       clippedCase(rows, [SMALL], false),
     ]),
-    // Weights of 8 bits with few outputs, whose products NVIDIA GPUs make in float32 with kernels of their own.
+    // 8-bit weights with few outputs, for which NVIDIA GPUs have separate kernels with float32 products.
     ...ROW_COUNTS.flatMap((rows) => [
       routerCase(rows, q(284, 21, 2816, 8), true),
       routerCase(rows, q(285, 20, 1056, 8, 32), false),
@@ -69,7 +69,7 @@ export const linear: ConformanceFamily = {
         hasResidual: true,
       }),
     ]),
-    // The same of many rows: one output more than a block of them has, rows that do not fill one, wider chunks of scales.
+    // The same with many rows: one output more than a block, rows that do not fill one, wider chunks of scales.
     ...[33, 35].flatMap((rows) => [
       routerCase(rows, q(307, 65, 2816, 8), true),
       routerCase(rows, q(308, 7, 1056, 8, 32), false),
@@ -84,14 +84,14 @@ export const linear: ConformanceFamily = {
     ]),
     groupedNormCase('q4', 9, q(218, 9 * 48, 256, 4), true),
     groupedNormCase('bf16', 8, plainMatrix(219, 8 * 33, 96, 'BF16'), false),
-    // Tiles of many rows, and grouped norms, of every format.
+    // Tiles of many rows, and grouped norms, in every format.
     ...([2, 3, 5, 6] as const).map((bits, i) => linearCase(`q${bits}g32`, 13, q(220 + i, 21, 64, bits, 32))),
     ...([2, 3, 4, 5, 6, 8] as const).map((bits, i) =>
       groupedNormCase(`q${bits}`, 8, q(230 + i, 8 * 17, 64, bits, 32), true),
     ),
     groupedNormCase('f16', 8, plainMatrix(236, 8 * 17, 64, 'F16'), true),
     groupedNormCase('f32', 8, plainMatrix(237, 8 * 17, 64, 'F32'), true),
-    // More outputs than the widest tile has, for rows that fill one and for fewer.
+    // More outputs than the widest tile, for rows that fill a tile and for fewer.
     ...[13, 35].flatMap((rows) => [
       fusedCase({ title: 'wide, three weights', rows, weights: WIDE, epilogue: 'store', hasResidual: true }),
       fusedCase({ title: 'wide q4', rows, weights: WIDE_PAIR, epilogue: 'geglu' }),
@@ -100,8 +100,8 @@ export const linear: ConformanceFamily = {
       linearCase(`wide q${bits}`, 35, q(240 + i, 150, 128, bits)),
     ),
     linearCase('wide bf16', 35, plainMatrix(245, 150, 128, 'BF16')),
-    // More rows than the smallest tile of many rows has, and than the largest one; an odd number of groups; columns that
-    // threadgroups share.
+    // More rows than the smallest and the largest tile of many rows; an odd number of groups; columns shared between
+    // threadgroups.
     ...[33, 65, 129].flatMap((rows) => [
       ...([2, 4, 6, 8] as const).map((bits, i) =>
         linearCase(`tall q${bits}`, rows, q(260 + i, 200, 192, bits)),
@@ -113,7 +113,7 @@ export const linear: ConformanceFamily = {
       fusedCase({ title: 'tall, unlike', rows, weights: TALL_UNLIKE, epilogue: 'geglu' }),
       fusedCase({ title: 'tall', rows, weights: [q(266, 140, 128, 6)], epilogue: 'softcap' }),
     ]),
-    // Rows of the kernels for few rows on tensor cores, which fill one and go beyond it.
+    // Rows for the kernels for few rows on tensor cores, which fill one and go beyond it.
     ...[9, 16, 17, 31].flatMap((rows) => [
       ...([2, 4, 6, 8] as const).map((bits, i) =>
         linearCase(`few q${bits}`, rows, q(290 + i, 50, 320, bits)),
@@ -124,7 +124,7 @@ export const linear: ConformanceFamily = {
       fusedCase({ title: 'few, unlike', rows, weights: SHARED, epilogue: 'store', hasResidual: true }),
       fusedCase({ title: 'few, unlike groups', rows, weights: UNLIKE_GROUPS, epilogue: 'store' }),
     ]),
-    // So many outputs that simdgroups have blocks of their own.
+    // So many outputs that each simdgroup has its own blocks.
     ...[1, 5].flatMap((rows) => [
       linearCase('each q8', rows, q(295, 2100, 256, 8)),
       fusedCase({
@@ -135,14 +135,14 @@ export const linear: ConformanceFamily = {
         hasResidual: true,
       }),
     ]),
-    // Weights that come to a multiprocessor in a stream: some groups of tiles, few outputs, wide rows, rows that fill a kernel's.
+    // Weights streamed to a multiprocessor: several groups of tiles, few outputs, wide rows, rows that fill a kernel.
     ...[1, 3, 4, 7, 11, 16].flatMap((rows) => [
       linearCase('stream', rows, q(298, 530, 512, 4)),
       fusedCase({ title: 'stream', rows, weights: STREAM, epilogue: 'store', hasResidual: true }),
       fusedCase({ title: 'stream', rows, weights: STREAM_PAIR, epilogue: 'geglu', hasResidual: true }),
     ]),
     ...[1, 2, 9].map((rows) => linearCase('stream', rows, q(299, 41, 4352, 4))),
-    // The same of rows that end with a part of what comes at once: one, two and three groups of it, an odd number of groups or not.
+    // The same with rows that end within a stage: one, two and three groups of it, an odd number of groups or not.
     ...[1, 4, 7, 9, 16].flatMap((rows) => [
       linearCase('stream', rows, q(315, 41, 2112, 4)),
       linearCase('stream', rows, q(316, 530, 704, 4)),
@@ -185,7 +185,7 @@ export const linear: ConformanceFamily = {
       epilogue: 'geglu',
       hasResidual: true,
     }),
-    // Rows of which a thread has more than two fours of columns.
+    // Rows with more than two groups of four columns per thread.
     fusedCase({
       title: 'long',
       rows: 33,
@@ -195,7 +195,7 @@ export const linear: ConformanceFamily = {
     }),
     clippedCase(34, [q(278, 70, 192, 4), plainMatrix(279, 70, 192, 'BF16')], true, ALIKE),
     clippedCase(35, [plainMatrix(280, 70, 192, 'BF16')], false),
-    // Widths of the large towers, which no group divides.
+    // Widths of the large towers, which are not multiples of a group.
     linearCase('bf16', 13, plainMatrix(215, 70, 4304, 'BF16')),
     linearCase('f16', 13, plainMatrix(216, 70, 1155, 'F16')),
     linearCase('f32', 13, plainMatrix(217, 70, 529, 'F32')),

@@ -4,15 +4,15 @@ import { positionsOf, slotsOf } from '../../conformance/sounds.js';
 import { encode, gain } from '../../conformance/storage.js';
 
 interface LocalAttentionCase {
-  /** Rows of each sound; they follow each other in one step. */
+  /** Rows of each sound, consecutive in one step. */
   readonly sounds: readonly number[];
   readonly heads: number;
   readonly width: number;
   readonly reach: number;
-  /** Distances that have a relative key; default: reach + 1. */
+  /** Distances with a relative key; default: reach + 1. */
   readonly distances?: number;
   readonly cap?: number;
-  /** Size of the queries. */
+  /** Magnitude of the queries. */
   readonly size?: number;
   /** q, k and v are columns of one value. */
   readonly isGrouped?: boolean;
@@ -94,9 +94,9 @@ function localAttentionCase(options: LocalAttentionCase): ConformanceCase {
       }
       return { y };
     },
-    // Scores are sums of `width` terms around sqrt(width) and enter an exponent, behind a cap.
+    // Scores are sums of `width` terms around sqrt(width), capped before they enter an exponent.
     tolerance: { absolute: 1e-5 * Math.max(1, cap / 25), relative: 1e-5 },
-    // Rows read the rows before: a sound cannot be cut.
+    // Rows read earlier rows, so a sound cannot be split.
     chunks: [],
   };
 }

@@ -38,7 +38,7 @@ function combineCase(rows: number, topK: number, width: number): ConformanceCase
     oracle: () => ({
       y: combineOracle(y, routeOracle(logits, perExpertScale.values, { topK, scale: 1 }).shares),
     }),
-    // Shares are good to 2e-6; a sum of topK terms around 1 / topK.
+    // Shares are accurate to 2e-6; a sum of topK terms around 1 / topK.
     tolerance: { absolute: 1e-5, relative: 2e-6 },
   };
 }

@@ -20,7 +20,7 @@ import { rmsNormOracle } from '../rms_norm/oracle.js';
 
 const EPS = 1e-6;
 
-/** How a matrix of experts is stored; `fusedWith` rows of another matrix lie before the own ones of each expert. */
+/** How a matrix of experts is stored; each expert's rows come after `fusedWith` rows of another matrix. */
 interface ExpertStorage {
   readonly experts: number;
   readonly out: number;
@@ -29,7 +29,7 @@ interface ExpertStorage {
   readonly store: (rows: number, columns: number) => StoredMatrix;
 }
 
-/** The matrices of all experts: as they are stored, and those of one expert. */
+/** The matrices of all experts: as stored, and those of one expert. */
 interface ExpertCase {
   upload<Out extends Axis, In extends Axis>(device: Device): ExpertMatrix<Out, In>;
   of(expert: number): StoredMatrix;
@@ -65,13 +65,13 @@ function moeLinearOracle(x: ArrayLike<number>, weight: ExpertCase, { experts }: 
   );
 }
 
-/** Logits that send rows to experts as `skew` says. */
+/** Logits that send rows to experts according to `skew`. */
 function skewedLogits(skew: Skew, rows: number, experts: number): Float32Array {
   const logits = normalArray(221, rows * experts);
   return logits.map((logit, i) => {
     const expert = i % experts;
     if (skew === 'tied') return 0;
-    // Every row chooses the first experts; the rest stay without a row.
+    // Every row chooses the first experts; the rest get no rows.
     if (skew === 'one' && expert < experts / 4) return 8 - expert;
     return logit;
   });
@@ -86,7 +86,7 @@ interface MoeCase {
   readonly topK: number;
   readonly skew?: Skew;
   readonly margin?: number;
-  readonly fastRowCount?: ConformanceCase['fastRowCount'];
+  readonly fastKernelsFor?: ConformanceCase['fastKernelsFor'];
 }
 
 interface SetUp extends MoeCase {
@@ -99,7 +99,7 @@ interface SetUp extends MoeCase {
   readonly fusedCommands: number;
 }
 
-/** Rows, routing and views around what a case is about. */
+/** Rows, routing and views around the tested operation. */
 function moeCase(setUp: SetUp): ConformanceCase {
   const { title, rows, experts, topK, skew = 'even', margin = 0, width } = setUp;
   const stride = width + 2 * margin;
@@ -128,15 +128,16 @@ function moeCase(setUp: SetUp): ConformanceCase {
       ]);
       return { y: setUp.expected(Float64Array.from(view.flat()), routing) };
     },
-    // As for linear: float32 sums of terms around 1/sqrt(in), and 8-bit codes that are off by about 1 % of a row's size.
+    // As for linear: float32 sums of terms around 1/sqrt(in), and 8-bit codes that are off by about 1 % of a row's
+    // size.
     tolerance: { absolute: setUp.absolute ?? 1e-5, relative: 2e-6 },
     fastTolerance: { absolute: setUp.fastAbsolute ?? 0.06, relative: 0.02 },
     fusedCommands: setUp.fusedCommands,
-    fastRowCount: setUp.fastRowCount,
+    fastKernelsFor: setUp.fastKernelsFor,
   };
 }
 
-/** One product, of rows that all chosen experts share or of a slice for each. */
+/** One product of rows that all chosen experts share, or of a slice for each. */
 function productCase(options: MoeCase & { storage: ExpertStorage; hasSlices?: boolean }): ConformanceCase {
   const { storage, hasSlices = false, topK } = options;
   const weight = expertMatrix(storage);
@@ -187,10 +188,10 @@ function blockCase(
       }
       return downs ? combineOracle(moeLinearOracle(value, downs, routing), routing.shares) : value;
     },
-    // Errors of gate and up multiply with the other factor, and go through down.
+    // The errors of gate and up multiply with the other factor, and pass through down.
     absolute: 3e-5,
     fastAbsolute: 0.2,
-    // One for gate and up, which chooses the experts, one for down and the sum; down alone follows a moe_route.
+    // One command for gate and up, which chooses the experts, one for down and the sum; down alone follows a moe_route.
     fusedCommands: down ? 2 : 1,
   });
 }
@@ -208,7 +209,7 @@ const Q4 = { experts: 8, out: 70, columns: 256, store: affine(231, 4) };
 const BF16 = { ...Q4, store: (rows: number, columns: number) => plainMatrix(232, rows, columns, 'BF16') };
 const DOWN = { experts: 8, out: 130, columns: 64, store: affine(233, 4) };
 const ROUTE = { experts: 8, topK: 2 };
-/** A whole block; up lies behind gate in one stored matrix, as in the Hugging Face layout. */
+/** A whole block; up follows gate in one stored matrix, as in the Hugging Face layout. */
 const FUSED = {
   gate: {
     ...BF16,
@@ -224,7 +225,7 @@ const FUSED = {
   down: { ...DOWN, store: (rows: number, columns: number) => plainMatrix(236, rows, columns, 'F16') },
 };
 const SPLIT = { gate: { ...Q4, out: 64 }, up: { ...Q4, out: 64, store: affine(237, 4) }, down: DOWN };
-/** A block with codes of 4 bits in groups of 64: `columns` to `hidden`, and to `out`. */
+/** A block with 4-bit codes in groups of 64: `columns` to `hidden`, and to `out`. */
 function blockOf(
   experts: number,
   topK: number,
@@ -245,13 +246,13 @@ function blockOf(
     down: storage(out, hidden, 2),
   };
 }
-/** Eight of many experts. */
+/** Eight out of many experts. */
 const MANY = blockOf(48, 8, [192, 64, 40], 300);
-/** Few experts, of odd numbers of groups and outputs. */
+/** Few experts, with odd numbers of groups and outputs. */
 const FULL = blockOf(4, 2, [192, 64, 150], 306);
 /** Widths of a real model. */
 const REAL = blockOf(4, 2, [2816, 704, 56], 303);
-/** Gate and up want their rows in different forms. */
+/** Gate and up need their rows in different forms. */
 const MIXED = {
   ...SPLIT,
   up: { ...Q4, out: 64, store: affine(238, 8, 32) },
@@ -332,14 +333,14 @@ export const moeLinear: ConformanceFamily = {
       blockCase({ title: 'block', rows, ...ROUTE, ...SPLIT }),
       blockCase({ title: 'block skewed', rows, ...ROUTE, ...SPLIT, skew: 'one' }),
     ]),
-    // Tiles of each format, with experts that fill none, some of one, or more than one.
+    // Tiles of each format, with experts that fill no tile, a part of one, or more than one.
     ...([2, 3, 5, 6, 8] as const).map((bits) =>
       productCase({
         title: `q${bits} tiles`,
         rows: 9,
         ...ROUTE,
         storage: { ...Q4, out: 33, columns: 96, store: affine(280 + bits, bits, 32) },
-        fastRowCount: 'many',
+        fastKernelsFor: 'many-rows',
       }),
     ),
     ...(['F32', 'F16', 'BF16'] as const).map((dtype, i) =>
@@ -352,23 +353,31 @@ export const moeLinear: ConformanceFamily = {
           columns: 37,
           store: (rows, columns) => plainMatrix(290 + i, rows, columns, dtype),
         },
-        fastRowCount: 'many',
+        fastKernelsFor: 'many-rows',
       }),
     ),
-    productCase({ title: 'q4 tiles', rows: 35, ...ROUTE, storage: Q4, skew: 'one', fastRowCount: 'many' }),
-    blockCase({ title: 'block', rows: 9, ...ROUTE, ...SPLIT, skew: 'tied', fastRowCount: 'many' }),
-    // Many experts: some without a row, most with few. Widths with half a unit of 128 columns, and more than one of a simdgroup.
+    productCase({
+      title: 'q4 tiles',
+      rows: 35,
+      ...ROUTE,
+      storage: Q4,
+      skew: 'one',
+      fastKernelsFor: 'many-rows',
+    }),
+    blockCase({ title: 'block', rows: 9, ...ROUTE, ...SPLIT, skew: 'tied', fastKernelsFor: 'many-rows' }),
+    // Many experts: some without rows, most with few. Widths with half a unit of 128 columns, and with more than one
+    // per simdgroup.
     ...[1, 3, 4, 8, 9, 16, 17, 33].flatMap((rows) => [
-      blockCase({ title: 'block of many', rows, ...MANY, fastRowCount: 'few' }),
-      blockCase({ title: 'block of many', rows, ...MANY, skew: 'one', fastRowCount: 'many' }),
+      blockCase({ title: 'block of many', rows, ...MANY, fastKernelsFor: 'few-rows' }),
+      blockCase({ title: 'block of many', rows, ...MANY, skew: 'one', fastKernelsFor: 'many-rows' }),
     ]),
     blockCase({ title: 'block of a real width', rows: 1, ...REAL }),
-    blockCase({ title: 'block of a real width', rows: 5, ...REAL, fastRowCount: 'few' }),
-    blockCase({ title: 'block of a real width', rows: 33, ...REAL, fastRowCount: 'many' }),
-    // Experts of so many rows that tiles are full, of 64 and of 128 choices, and some are not.
+    blockCase({ title: 'block of a real width', rows: 5, ...REAL, fastKernelsFor: 'few-rows' }),
+    blockCase({ title: 'block of a real width', rows: 33, ...REAL, fastKernelsFor: 'many-rows' }),
+    // Experts with so many rows that some tiles, of 64 and of 128 choices, are full.
     ...[40, 170].flatMap((rows) => [
-      blockCase({ title: 'block of full tiles', rows, ...FULL, fastRowCount: 'many' }),
-      blockCase({ title: 'block of full tiles', rows, ...FULL, skew: 'one', fastRowCount: 'many' }),
+      blockCase({ title: 'block of full tiles', rows, ...FULL, fastKernelsFor: 'many-rows' }),
+      blockCase({ title: 'block of full tiles', rows, ...FULL, skew: 'one', fastKernelsFor: 'many-rows' }),
     ]),
     blockCase({ title: 'block of fused floats', rows: 9, ...ROUTE, ...FUSED }),
     blockCase({ title: 'block of mixed widths', rows: 9, ...ROUTE, ...MIXED }),

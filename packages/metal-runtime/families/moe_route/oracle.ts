@@ -13,7 +13,7 @@ export interface RoutingOracle {
   readonly shares: number[][];
 }
 
-/** softmax over all experts, the topK largest, divided by their sum, times the scale of the expert; in float64. */
+/** The topK largest of a softmax over all experts, divided by their sum, times the expert's scale; in float64. */
 export function routeOracle(
   logits: ArrayLike<number>,
   perExpertScale: ArrayLike<number>,
@@ -27,7 +27,7 @@ export function routeOracle(
     const largest = Math.max(...row);
     const powers = row.map((logit) => Math.exp(logit - largest));
     const sum = powers.reduce((a, b) => a + b, 0);
-    // A stable sort: of equal experts the lower number comes first.
+    // A stable sort: among equal experts, the lower number comes first.
     const chosen = [...row.keys()].sort((a, b) => row[b]! - row[a]!).slice(0, topK);
     const chosenSum = chosen.reduce((total, e) => total + powers[e]! / sum, 0);
     experts.push(chosen);
@@ -65,12 +65,12 @@ function routeCase(options: RouteCase): ConformanceCase {
       const expected = routeOracle(logits, perExpertScale.values, { topK, scale });
       return { experts: expected.experts.flat(), shares: expected.shares.flat() };
     },
-    // An exponential that is good to 1.2e-7 of a difference that is rounded once, a sum, a quotient and a product.
+    // An exponential, accurate to 1.2e-7, of a difference that is rounded once, then a sum, a quotient and a product.
     tolerance: { absolute: 1e-9, relative: 2e-6 },
   };
 }
 
-/** Logits of which many are equal. */
+/** Logits with many equal values. */
 function tiedLogits(rows: number, experts: number): Float32Array {
   return normalArray(203, rows * experts, 2).map(Math.round);
 }

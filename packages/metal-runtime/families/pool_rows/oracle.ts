@@ -31,7 +31,7 @@ function poolRowsCase(
         }),
       ),
     }),
-    // Some roundings of a sum, times a scale of up to 12.
+    // Several roundings of a sum, times a scale of up to 12.
     tolerance: { absolute: 1e-5, relative: 1e-6 },
     // The rows of a sum must be in one step.
     chunks: [],
@@ -45,7 +45,7 @@ export const poolRows: ConformanceFamily = {
     poolRowsCase(36, 768, 9, [0, 9, 18, 27]),
     poolRowsCase(8, 17, 4, [4, 0]),
     poolRowsCase(7, 33, 1, [0, 6, 3], 5),
-    // Behind the last row there is nothing to add.
+    // After the last row there is nothing to add.
     poolRowsCase(7, 16, 4, [5]),
     poolRowsCase(7, 16, 4, []),
   ],

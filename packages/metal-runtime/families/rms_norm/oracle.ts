@@ -16,7 +16,7 @@ interface RmsNormCase {
   readonly outputScale?: number;
   /** Columns before and after x in the value that x is a view of. */
   readonly margin?: number;
-  /** Size of the numbers. */
+  /** Magnitude of the numbers. */
   readonly size?: number;
   readonly eps?: number;
 }
@@ -76,7 +76,7 @@ function rmsNormCase(options: RmsNormCase): ConformanceCase {
       return { y: hasResidual ? y.map((n, i) => (residual[i]! + n) * outputScale) : y };
     },
     ...(hasResidual && stored && { fusedCommands: 1 }),
-    // The sum of squares is good to about sqrt(width / lanes) roundings, halved by the root.
+    // The sum of squares is accurate to about sqrt(width / lanes) roundings, halved by the root.
     tolerance: { absolute: 1e-6, relative: 1e-6 },
   };
 }
@@ -88,7 +88,7 @@ interface PairCase {
   readonly outputScale?: number;
 }
 
-/** (norm(x0) + norm(x1)) · outputScale: two norms one after the other, which a backend may do at once. */
+/** (norm(x0) + norm(x1)) · outputScale: two consecutive norms, which a backend may fuse. */
 function pairCase(options: PairCase): ConformanceCase {
   const { rows, width, gains, outputScale = 1 } = options;
   const eps = 1e-6;
@@ -137,7 +137,7 @@ export const rmsNorm: ConformanceFamily = {
     rmsNormCase({ rows: 3, width: 21, heads: 3, gain: 'F16', margin: 5 }),
     ...ROW_COUNTS.map((rows) => rmsNormCase({ rows, width: 1536, outputScale: 0.37 })),
     rmsNormCase({ rows: 7, width: 77, outputScale: 1, margin: 3 }),
-    // The context of per-layer embeddings: one vector a layer.
+    // The context of per-layer embeddings: one vector per layer.
     ...ROW_COUNTS.map((rows) => rmsNormCase({ rows, width: 256, heads: 35, outputScale: Math.SQRT1_2 })),
     rmsNormCase({ rows: 3, width: 21, heads: 3, gain: 'F16', outputScale: 0.37, margin: 5 }),
     rmsNormCase({ rows: 2, width: 2560, size: 1e4 }),
@@ -145,7 +145,7 @@ export const rmsNorm: ConformanceFamily = {
     pairCase({ rows: 5, width: 77, gains: ['F32', 'BF16'], outputScale: 0.37 }),
     pairCase({ rows: 3, width: 512, gains: ['F16', 'F32'] }),
     pairCase({ rows: 2, width: 4097, gains: ['BF16', 'BF16'] }),
-    // Small enough that eps decides.
+    // So small that eps decides.
     rmsNormCase({ rows: 2, width: 2560, size: 1e-4 }),
     rmsNormCase({ rows: 2, width: 64, size: 0, eps: 1e-5 }),
   ],

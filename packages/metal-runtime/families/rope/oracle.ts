@@ -25,7 +25,7 @@ export function ropeOracle(x: ArrayLike<number>, table: ArrayLike<number>): Floa
   );
 }
 
-/** Heads of several parts, each with angles of its own: the table comes from outside. */
+/** Heads with several parts, each with its own angles: the table comes from outside. */
 function axialCase(rows: number, width: number, axes: number): ConformanceCase {
   const heads = 3;
   const part = width / axes;

@@ -6,14 +6,14 @@ import {
 import { encode } from '../../conformance/storage.js';
 import type { Device } from '../../src/index.js';
 
-/** Inverse frequencies of a head, float32: theta^(-2i/width) for the rotating pairs, then zeros. */
+/** Inverse frequencies of a head in float32: theta^(-2i/width) for the rotating pairs, then zeros. */
 export function inverseFrequencies(width: number, theta: number, rotatingPairs = width / 2): Float32Array {
   return Float32Array.from({ length: width / 2 }, (_, i) =>
     i < rotatingPairs ? theta ** ((-2 * i) / width) : 0,
   );
 }
 
-/** [cosines, sines] of one position; the angle is rounded to float32, as the reference does it. */
+/** [cosines, sines] of one position; the angle is rounded to float32, as in the reference. */
 export function ropeTableOracle(position: number, frequencies: Float32Array): Float64Array {
   const angles = frequencies.map((frequency) => position * frequency);
   return Float64Array.from([...angles].map(Math.cos).concat([...angles].map(Math.sin)));
@@ -40,12 +40,12 @@ function ropeTableCase({ title, frequencies, positions }: RopeCase): Conformance
     inputs: {},
     record: (ops, device) => ops.output('y', ops.ropeTable('T', uploadFrequencies(device, frequencies))),
     oracle: () => ({ y: [...positions].flatMap((position) => [...ropeTableOracle(position, frequencies)]) }),
-    // The angle is exact in both; one rounding to float32 is left.
+    // The angle is exact in both; one rounding to float32 remains.
     tolerance: { absolute: 6e-8, relative: 6e-8 },
   };
 }
 
-/** As released models have them: of sliding layers, of full ones, and positions near and far. */
+/** As in released models: for sliding and full layers, and positions near and far. */
 export const SLIDING = inverseFrequencies(256, 10_000);
 export const FULL = inverseFrequencies(512, 1_000_000, 64);
 export const FAR = Int32Array.of(0, 1, 2, 511, 4095, 131_071, 262_143);

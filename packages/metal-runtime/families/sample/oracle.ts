@@ -2,7 +2,7 @@ import type { ConformanceCase, ConformanceFamily } from '../../conformance/confo
 import { normalArray } from '../../conformance/random.js';
 import type { SamplingParams } from '../../src/index.js';
 
-/** Alternatives that every row of the tables asks for. */
+/** Number of alternatives that every row of the tables requests. */
 const ALTERNATIVES = 5;
 
 /** splitmix64's finaliser. */
@@ -13,7 +13,7 @@ function mix(z: bigint): bigint {
   return twice ^ (twice >> 31n);
 }
 
-/** The uniform number of a seed and draw: 53 bits of mix(mix(seed) + (draw + 1) · golden ratio). */
+/** The uniform number for a seed and draw: 53 bits of mix(mix(seed) + (draw + 1) · golden ratio). */
 function uniformOracle(seed: number, draw: number): number {
   const z = mix(BigInt.asUintN(64, mix(BigInt(seed)) + (BigInt(draw) + 1n) * 0x9e3779b97f4a7c15n));
   return Number(z >> 11n) / 2 ** 53;
@@ -36,7 +36,7 @@ function penalise(logits: Float32Array, params: SamplingParams, suppressed: read
   return penalised;
 }
 
-/** Ids from best to worst: larger logit, then lower id. */
+/** Ids from best to worst: by larger logit, then by lower id. */
 function ranking(logits: Float64Array): number[] {
   return [...logits.keys()]
     .sort((a, b) => logits[b]! - logits[a]! || a - b)
@@ -113,7 +113,7 @@ function sampleCase({
       }
       return { tokens: tokens!, logprobs: logprobs!, topTokens: topTokens!, topLogprobs: topLogprobs! };
     },
-    // Log-probabilities are sums of exponentials good to 1.2e-7; ids differ by 1 at least, so any other id fails.
+    // Log-probabilities are sums of exponentials accurate to 1.2e-7; ids differ by at least 1, so any wrong id fails.
     tolerance: { absolute: 1e-5, relative: 1e-6 },
   };
 }
@@ -134,7 +134,7 @@ const BIAS = new Map([
 ]);
 const VOCABULARY = 262_144;
 
-/** Allows the ids that `step` divides. */
+/** Allows the ids that are multiples of `step`. */
 function maskOf(vocabulary: number, step: number): Int32Array {
   const words = new Int32Array(Math.ceil(vocabulary / 32));
   for (let id = 0; id < vocabulary; id += step) words[id >> 5]! |= 1 << (id & 31);
@@ -237,7 +237,7 @@ export const sample: ConformanceFamily = {
     sampleCase({
       title: 'bias',
       vocabulary: 70,
-      // An id that is biased too, at another place of its list: another thread comes to it.
+      // An id that also has a bias, at another place in its list, so that another thread reaches it.
       suppressed: [9, 4],
       sampling: [
         { logitBias: BIAS },

@@ -11,12 +11,12 @@ const AXES = 2;
 
 interface SegmentCase {
   readonly title: string;
-  /** Rows of each segment; the data of a segment depends on its index in the list of seeds alone. */
+  /** Rows of each segment; the data of a segment only depends on its index in the list of seeds. */
   readonly segments: readonly { readonly seed: number; readonly length: number }[];
   readonly heads: number;
   readonly kvHeads?: number;
   readonly width: number;
-  /** Head norms and axial rotation before. */
+  /** With head norms and axial rotation first. */
   readonly isPrepared?: boolean;
   readonly equivalents?: ConformanceCase['equivalents'];
 }
@@ -33,7 +33,7 @@ function segmentCase(options: SegmentCase): ConformanceCase {
   const rows = segments.reduce((sum, { length }) => sum + length, 0);
   const fill = (salt: number, rowWidth: number, scale: number) =>
     concatenate(segments.map(({ seed, length }) => normalArray(seed * 31 + salt, length * rowWidth, scale)));
-  // Scores have a standard deviation of about 2: some rows matter, none alone.
+  // Scores have a standard deviation of about 2: several rows matter, none dominates.
   const data: Data = {
     q: fill(1, heads * width, isPrepared ? 1 : 2 / Math.sqrt(width)),
     k: fill(2, kvHeads * width, 1),
@@ -113,11 +113,11 @@ function segmentCase(options: SegmentCase): ConformanceCase {
     record,
     oracle,
     ...(isPrepared && { fusedCommands: 1 }),
-    // Scores of up to 10 are good to 1e-6, and so are their exponentials.
+    // Scores of up to 10 are accurate to 1e-6, and so are their exponentials.
     tolerance: { absolute: 1e-5, relative: 1e-5 },
     // Scores, weights and values are rounded to 8 bits of precision.
     fastTolerance: { absolute: 3e-2, relative: 3e-2 },
-    // A step holds whole segments.
+    // A step contains whole segments.
     chunks: [],
     equivalents,
   };
@@ -133,7 +133,7 @@ function concatenate(parts: readonly Float32Array[]): Float32Array {
   return whole;
 }
 
-/** Angles of two coordinates, each of half a head. */
+/** Angles of two coordinates, each for half of a head. */
 function axialTable(segments: SegmentCase['segments'], width: number): Float32Array {
   const frequencies = inverseFrequencies(width / AXES, 100);
   const rowsOf = ({ length }: { length: number }) =>
@@ -168,7 +168,9 @@ const IMAGE = { seed: 5, length: 99 };
 const NEIGHBOURS = [{ seed: 8, length: 7 }, IMAGE, { seed: 9, length: 300 }, { seed: 10, length: 1 }, IMAGE];
 const rowsFrom = (first: number) => Array.from({ length: IMAGE.length }, (_, i) => first + i);
 
-/** Neighbours do not change a bit, wherever the segment begins; with one head, nor how many rows a block has. */
+/**
+ * Neighbours do not affect any bit, wherever the segment starts; with one head, nor does the number of rows in a block.
+ */
 function amongOthers(heads: number, width: number): ConformanceCase[] {
   const shape = { heads, width, isPrepared: true };
   const among = segmentCase({ title: 'among others', segments: NEIGHBOURS, ...shape });
@@ -176,7 +178,7 @@ function amongOthers(heads: number, width: number): ConformanceCase[] {
   return [among, segmentCase({ title: 'alone', segments: [IMAGE], ...shape, equivalents })];
 }
 
-/** Rows of the segments, heads and their keys and values: on both sides of stages, chunks and blocks of NVIDIA's kernels. */
+/** Numbers of rows, heads and their keys and values on both sides of stages, chunks and blocks of NVIDIA's kernels. */
 const TOWER_ROWS: readonly (readonly [
   lengths: readonly number[],
   heads: number,
@@ -188,7 +190,7 @@ const TOWER_ROWS: readonly (readonly [
   [[4, 31], 2, 1, false],
   [[64, 63, 65], 3, 3, false],
   [[129], 2, 2, true],
-  // Blocks of 128 queries where there are 132 multiprocessors.
+  // Blocks of 128 queries on GPUs with 132 multiprocessors.
   [[20, 33, 30, 47], 66, 33, true],
 ];
 
@@ -198,7 +200,7 @@ export const segmentAttention: ConformanceFamily = {
     ...[1, 2, 3, 31, 32, 33, 255, 256, 257].map((length) =>
       segmentCase({ title: 'one', segments: [{ seed: length, length }], heads: 2, width: 16 }),
     ),
-    // Head widths of the released towers, and widths beside the edges of a register.
+    // Head widths of the released towers, and widths next to the limits of a register.
     ...[2, 4, 14, 18, 64, 72, 80, 128].map((width) =>
       segmentCase({ title: 'width', segments: [{ seed: 3, length: 50 }], heads: 2, width }),
     ),

@@ -10,23 +10,23 @@ export interface StepSpan {
   readonly begin: number;
   readonly end: number;
   /** True if the step computes the same bits as a prompt with these tokens would; default true. */
-  readonly isExact?: boolean;
+  readonly matchesPrefill?: boolean;
 }
 
 /**
  * The step that adds one token to each of several sequences.
  *
- * @param isExact decoding uses the same kernels as prefill
+ * @param matchesPrefill decoding uses the same kernels as prefill
  */
 export function decodeStep(
   rows: readonly DecodeRow[],
-  isExact: boolean,
+  matchesPrefill: boolean,
 ): { step: TokenStep; spans: StepSpan[] } {
   const positions = Int32Array.from(rows, ({ sequence }) => sequence.length);
   const spans = rows.map(({ sequence, token }, index) => {
     const begin = positions[index]!;
     const row = { keys: [token], visibleEnd: Int32Array.of(begin), begin };
-    return { sequence, rows: row, begin, end: begin + 1, isExact };
+    return { sequence, rows: row, begin, end: begin + 1, matchesPrefill };
   });
   const step = {
     tokens: Int32Array.from(rows, ({ token }) => token),

@@ -42,7 +42,7 @@ export class Programs {
       maxOutputs: Math.min(maxSequences, maxRows),
       rowsOfInterest: 'last',
       maxSoftTokens: hasSoftTokens ? maxRows : 0,
-      rowCount: 'many',
+      kernelsFor: 'many-rows',
     });
   }
 
@@ -54,7 +54,7 @@ export class Programs {
       maxOutputs: maxRows,
       rowsOfInterest: 'all',
       maxSoftTokens: 0,
-      rowCount: 'few',
+      kernelsFor: 'few-rows',
     });
   }
 
@@ -99,14 +99,14 @@ export class Programs {
        * Selects kernels for prompts or for tokens, regardless of load, so that an answer never depends on what else
        * runs.
        */
-      rowCount?: 'few' | 'many';
+      kernelsFor?: 'few-rows' | 'many-rows';
     },
   ): Program {
     const { device, decoder, precision, checkFinite, fusions, suppressed } = this.#settings;
-    const { maxRows, maxOutputs, rowsOfInterest, maxSoftTokens, rowCount } = shape;
+    const { maxRows, maxOutputs, rowsOfInterest, maxSoftTokens, kernelsFor } = shape;
     const options = {
       ...{ label, maxRows, maxOutputs, precision, checkFinite },
-      ...(rowCount && { rowCount }),
+      ...(kernelsFor && { kernelsFor }),
       ...(fusions !== undefined && { fusions }),
     };
     return this.#once(label, () =>

@@ -92,10 +92,10 @@ export class Sequence {
   /**
    * Adds the position that a step has just written.
    *
-   * @param isExact the step computed the same bits as a prompt with these tokens would
+   * @param matchesPrefill the step computed the same bits as a prompt with these tokens would
    */
-  push(key: PositionKey, visibleEnd: number, isExact = true): void {
-    if (isExact && this.#exactEnd === this.length) this.#exactEnd++;
+  push(key: PositionKey, visibleEnd: number, matchesPrefill = true): void {
+    if (matchesPrefill && this.#exactEnd === this.length) this.#exactEnd++;
     this.#keys.push(key);
     this.#visibleEnds.push(visibleEnd);
   }
