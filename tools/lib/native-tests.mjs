@@ -6,6 +6,7 @@ import { addCounts, writeReport } from './report.mjs';
 
 const SOURCE = path.join(repositoryRoot, 'packages/metal-runtime/native/test');
 const BUILD = path.join(repositoryRoot, 'packages/metal-runtime/build');
+const JOBS = process.env.CMAKE_BUILD_PARALLEL_LEVEL ?? '2';
 
 /**
  * A machine to run the C++ tests on.
@@ -60,7 +61,7 @@ function runTarget(target) {
   const folder = path.join(BUILD, `test-${target.name}`);
   const steps = [
     ['cmake', '-S', SOURCE, '-B', folder, '-DCMAKE_BUILD_TYPE=Release', ...target.configure],
-    ['cmake', '--build', folder, '--parallel', process.env.CMAKE_BUILD_PARALLEL_LEVEL ?? '2'],
+    ['cmake', '--build', folder, '--parallel', JOBS],
   ];
   for (const [program, ...args] of steps) {
     const result = capture(/** @type {string} */ (program), args);
@@ -69,7 +70,14 @@ function runTarget(target) {
       return { passed: 0, failed: 1, skipped: 0 };
     }
   }
-  const result = capture('ctest', ['--test-dir', folder, '--verbose', '--no-tests=error']);
+  const result = capture('ctest', [
+    '--test-dir',
+    folder,
+    '--verbose',
+    '--no-tests=error',
+    '--parallel',
+    JOBS,
+  ]);
   const counts = countCtest(result.stdout);
   const isLost = result.status !== 0 && counts.failed === 0;
   if (result.status !== 0) console.log(`${result.stdout}${result.stderr}`);
