@@ -1,7 +1,7 @@
 import { defineConfig } from 'tsup';
 
 export default defineConfig({
-  // Conversations that take long are rendered in a worker thread.
+  // Large conversations are rendered in a worker thread.
   entry: { index: 'src/index.ts', 'render-worker': 'src/chat/render-worker.ts' },
   format: 'esm',
   dts: true,

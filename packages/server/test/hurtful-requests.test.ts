@@ -47,7 +47,7 @@ function unfinished(
   return { socket, answer };
 }
 
-describe('requests that are too much', () => {
+describe('oversized requests', () => {
   it.each<[string, string]>([
     ['numbers instead of messages', `{"model":"demo","messages":[${'0,'.repeat(1_000_000)}0]}`],
     ['empty lists', `{"model":"demo","messages":[${'[],'.repeat(1_000_000)}[]]}`],
@@ -89,14 +89,14 @@ describe('requests that are too much', () => {
       'response_format.json_schema.schema',
       'chat/completions',
     ],
-  ])('have a count that is named: %s', async (_name, body, param, path) => {
+  ])('are refused with the name of the limit: %s', async (_name, body, param, path) => {
     expect(await post(body, `/v1/${path}`)).toMatchObject({
       status: 400,
       error: { code: 'too_many_items', param },
     });
   });
 
-  it('hold bounded memory together: bodies that never end are refused, and others are served again', async () => {
+  it('use bounded memory together: endless bodies are refused, and others are served again', async () => {
     const text = `{"messages":[{"role":"user","content":"${'x'.repeat(1.5 * MIB)}`;
     const bodies = Array.from({ length: 6 }, () => unfinished(demo.url, 3 * MIB, text));
     const answers = await Promise.all(bodies.map(({ answer }) => answer));
@@ -108,7 +108,7 @@ describe('requests that are too much', () => {
   });
 });
 
-describe('a host that is slow', () => {
+describe('a slow host', () => {
   let images: Server;
   let host: string;
   beforeAll(async () => {
@@ -123,38 +123,41 @@ describe('a host that is slow', () => {
     images.close();
   });
 
-  it.each([false, true])('holds no place, and its error has a status (stream: %s)', async (stream) => {
-    const server = createServer({
-      model: {
-        id: 'demo',
-        model: demo.model,
-        media: { encodeImage: () => Promise.reject(new TypeError('no')) },
-      },
-      allowedImageHosts: [host],
-      limits: { concurrent: 1, fetchMs: 700, keepAliveMs: 50, headersAfterMs: 50 },
-    });
-    const send = (content: unknown) =>
-      server.fetch(
-        new Request('http://localhost/v1/chat/completions', {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({
-            model: 'demo',
-            messages: [{ role: 'user', content }],
-            stream,
-            max_tokens: 2,
+  it.each([false, true])(
+    'does not occupy a slot, and its error has a status (stream: %s)',
+    async (stream) => {
+      const server = createServer({
+        model: {
+          id: 'demo',
+          model: demo.model,
+          media: { encodeImage: () => Promise.reject(new TypeError('no')) },
+        },
+        allowedImageHosts: [host],
+        limits: { concurrent: 1, fetchMs: 700, keepAliveMs: 50, headersAfterMs: 50 },
+      });
+      const send = (content: unknown) =>
+        server.fetch(
+          new Request('http://localhost/v1/chat/completions', {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({
+              model: 'demo',
+              messages: [{ role: 'user', content }],
+              stream,
+              max_tokens: 2,
+            }),
           }),
-        }),
-      );
-    const slow = send([{ type: 'image_url', image_url: { url: `http://${host}/a.png` } }]);
-    const other = await send('What is 1 + 1?');
-    expect(other.status).toBe(200);
-    await other.text();
-    const { status, headers } = await slow;
-    expect([status, headers.get('content-type')]).toEqual([400, 'application/json']);
-    expect(await (await slow).json()).toMatchObject({ error: { code: 'fetch_failed' } });
-    await server.close();
-  });
+        );
+      const slow = send([{ type: 'image_url', image_url: { url: `http://${host}/a.png` } }]);
+      const other = await send('What is 1 + 1?');
+      expect(other.status).toBe(200);
+      await other.text();
+      const { status, headers } = await slow;
+      expect([status, headers.get('content-type')]).toEqual([400, 'application/json']);
+      expect(await (await slow).json()).toMatchObject({ error: { code: 'fetch_failed' } });
+      await server.close();
+    },
+  );
 });
 
 describe('a client that does not read', () => {
@@ -167,7 +170,7 @@ describe('a client that does not read', () => {
     top_logprobs: 20,
     max_tokens: 900,
   };
-  /** Asks for a stream and takes none of it. */
+  /** Requests a stream without reading any of it. */
   const deaf = (url: string, fields: object = {}) => {
     const body = JSON.stringify({ ...STORY, ...fields });
     const sent = request(`${url}/v1/chat/completions`, {
@@ -180,7 +183,7 @@ describe('a client that does not read', () => {
     return sent;
   };
 
-  it('ends within the drain time, and /ready says so meanwhile', async () => {
+  it('is cut off within the drain time, while /ready reports the shutdown', async () => {
     const server = createServer({ model: { id: 'demo', model: demo.model }, limits: { drainMs: 1500 } });
     const url = await server.listen({ port: 0 });
     const sent = deaf(url, { n: 8 });
@@ -198,7 +201,7 @@ describe('a client that does not read', () => {
     sent.destroy();
   });
 
-  it('loses its places while others wait for them', async () => {
+  it('loses its slots while others wait for them', async () => {
     const server = createServer({
       model: { id: 'demo', model: demo.model },
       limits: { concurrent: 1, stallBusyMs: 200 },

@@ -25,7 +25,7 @@ export interface AnswerControl {
 
 /** A request that is being fetched, queued and checked. */
 export interface Opening {
-  /** Settles when all media are fetched. */
+  /** Settles when all media have been fetched. */
   readonly fetched: Promise<unknown>;
   readonly answer: Promise<RunningAnswer>;
 }

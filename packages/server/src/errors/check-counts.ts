@@ -10,7 +10,7 @@ const SCHEMA_PATHS = [
   'text.format.schema',
   'output_config.format.schema',
 ];
-/** Parameters that are checked on their own. */
+/** Parameters with their own checks. */
 const OWN_CHECKS = new Set(['messages', 'input', 'tools', 'prompt']);
 
 /**

@@ -84,7 +84,7 @@ describe('eventStream', () => {
     await expect(reader.read()).rejects.toThrow('stopped reading');
   });
 
-  it('gives up a client that takes nothing sooner while others wait', async () => {
+  it('disconnects a client that reads nothing sooner while others wait', async () => {
     const onLeave = vi.fn();
     let isContended = false;
     const endless = async function* () {
@@ -99,7 +99,7 @@ describe('eventStream', () => {
     await vi.waitFor(() => expect(onLeave).toHaveBeenCalledTimes(1), { timeout: 10_000 });
   });
 
-  it('ends a source that waits for a client when the answer is to end, and still says why', async () => {
+  it('ends a source that waits for a client when the answer has to end, and still reports why', async () => {
     const controller = new AbortController();
     let isOver = false;
     const endless = async function* () {

@@ -6,7 +6,7 @@ export interface JsonShapeLimits {
   readonly values: number;
 }
 
-/** Where the text of a string lies in the bytes. */
+/** Position of a string's text in the bytes. */
 export interface StringRange {
   readonly begin: number;
   readonly end: number;
@@ -15,7 +15,7 @@ export interface StringRange {
 /** The limit that a text exceeds. */
 export type JsonExcess = 'depth' | 'values';
 
-/** Strings from this length on are noted. */
+/** Strings of at least this length are recorded. */
 const LONG_BYTES = 65_536;
 
 const QUOTE = 0x22;
@@ -24,7 +24,7 @@ const BACKSLASH = 0x5c;
 
 /**
  * Counts the values and levels of a JSON text while its bytes arrive, in constant memory: a parser needs many times the
- * size of a text such as `[[],[],…]`. Counts of invalid JSON mean nothing; the parser refuses it.
+ * size of a text such as `[[],[],…]`. For invalid JSON the counts are meaningless; the parser refuses it.
  */
 export class JsonShape {
   /** Long strings and keys, in order. */

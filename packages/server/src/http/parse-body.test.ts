@@ -18,9 +18,9 @@ describe('parseBody', () => {
     ['a long key', `{"${LONG}" : 1, "${LONG}x": "${LONG}"}`],
     ['a long string of other characters', JSON.stringify({ a: 'é'.repeat(70_000) })],
     ['a long string with escapes', JSON.stringify([`${LONG}\n${LONG}"${LONG}`, LONG])],
-    ['a name that objects have', `{"__proto__":"${LONG}"}`],
+    ['the name of an object property', `{"__proto__":"${LONG}"}`],
     ['no long string', '{"a":[1,"b"]}'],
-  ])('gives what JSON.parse gives: %s', (_name, text) => {
+  ])('returns the same as JSON.parse: %s', (_name, text) => {
     expect(parse(text)).toEqual(JSON.parse(text));
     expect(JSON.stringify(parse(text))).toBe(JSON.stringify(JSON.parse(text)));
   });
@@ -32,7 +32,7 @@ describe('parseBody', () => {
     },
   );
 
-  it('limits the text beside long strings', () => {
+  it('limits the text apart from long strings', () => {
     expect(parse(JSON.stringify([LONG, LONG]), 1000)).toEqual([LONG, LONG]);
     expect(() => parse(JSON.stringify([LONG, 'é'.repeat(600)]), 1000)).toThrow('limits.textBytes');
     expect(() => parse(JSON.stringify(['é'.repeat(70_000)]), 1000)).toThrow('limits.textBytes');

@@ -10,14 +10,14 @@ const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const SPACES = new Set([0x20, 0x09, 0x0a, 0x0d]);
 const FIRST_PRINTABLE = 0x20;
-/** Stands in for a long string while the rest is parsed; unknown outside this process. */
+/** Replaces a long string while the rest is parsed; random, so that no body can contain it. */
 const MARK = `long-string-${randomUUID()}:`;
 
 /**
- * Parses the JSON body of a request. Long ASCII strings, such as base64, never go through the parser: they are cut out and put
- * back, so that they are copied once and not three times.
+ * Parses the JSON body of a request. Long ASCII strings, such as base64, bypass the parser: they are cut out and put
+ * back, so that they are copied once instead of three times.
  *
- * @param longStrings where long strings lie in the bytes
+ * @param longStrings positions of long strings in the bytes
  * @param textBytes maximum size of the rest
  * @throws RequestError: 413 if the rest is too large, 400 for invalid JSON or UTF-8
  */

@@ -16,11 +16,12 @@ export interface ReadJsonOptions {
 }
 
 /**
- * Reads the JSON body of a request. Its size, depth and number of values are checked while it arrives, before it is parsed.
+ * Reads the JSON body of a request. Its size, depth and number of values are checked while it arrives, before it is
+ * parsed.
  *
  * @throws RequestError: 415 for another content type (pages of other origins may send plain text without a preflight
  *   request), 413 for a body that is too large or has too many values, 408 for one that takes too long, 429 while other
- *   bodies use up the memory, 400 for invalid JSON
+ *   bodies use all of the memory budget, 400 for invalid JSON
  */
 export async function readJson(request: Request, options: ReadJsonOptions): Promise<unknown> {
   const type = request.headers.get('content-type') ?? '';

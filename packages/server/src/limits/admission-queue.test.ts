@@ -73,7 +73,7 @@ describe('AdmissionQueue', () => {
     expect(queue.running).toBe(0);
   });
 
-  it('gives a place to the client with the fewest running answers', async () => {
+  it('gives a slot to the client with the fewest running answers', async () => {
     const queue = new AdmissionQueue({ concurrent: 4, queue: 10 });
     const started: string[] = [];
     const leaves = await Promise.all(
@@ -84,11 +84,12 @@ describe('AdmissionQueue', () => {
       leave();
       await settle();
     }
-    // After the first has left, a has two running, b one, and c none; after the second, a and b have one, and a came first.
+    // After the first has left, a has two running, b one, and c none; after the second, a and b have one, and a came
+    // first.
     expect(started.slice(4)).toEqual(['c1', 'a4', 'b2']);
   });
 
-  it('refuses the newest request of the client that fills the line, and takes that of another', async () => {
+  it('refuses the newest request of the client that fills the queue, and accepts that of another', async () => {
     const queue = new AdmissionQueue({ concurrent: 1, queue: 3 });
     await queue.enter('a', 1, never);
     const waiting = ['1', '2', '3'].map((name) => queue.enter('a', 1, never).then(() => name));

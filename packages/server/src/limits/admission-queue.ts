@@ -20,13 +20,14 @@ const SMOOTHING = 0.2;
 const LONGEST_RETRY_SECONDS = 60;
 
 /**
- * Limits how many answers run at once. The client with the fewest running answers goes next, and among equals the one whose
- * last turn is longest ago; the answers of one client start in the order in which they came. When the queue is full, the
- * newest request of the client with the most waiting answers is refused, so that one client cannot fill it.
+ * Limits how many answers run at once. The client with the fewest running answers goes next; among equals, the one that
+ * has waited longest since its last turn; the answers of one client start in the order in which they came. When the
+ * queue is full, the newest request of the client with the most waiting answers is refused, so that one client cannot
+ * fill it.
  */
 export class AdmissionQueue {
   readonly #limits: AdmissionLimits;
-  /** Waiting answers by client, the one whose last turn is longest ago first. */
+  /** Waiting answers by client; the client that has waited longest since its last turn comes first. */
   readonly #waiting = new Map<string, Waiter[]>();
   readonly #runningOf = new Map<string, number>();
   #running = 0;

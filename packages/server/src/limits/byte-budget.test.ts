@@ -15,7 +15,7 @@ describe('ByteBudget', () => {
     expect(budget.heldBytes).toBe(61);
   });
 
-  it('leaves room for others when one client takes what it can', () => {
+  it('leaves room for others when one client takes as much as it can', () => {
     const budget = new ByteBudget(100, 10);
     const greedy = Array.from({ length: 5 }, () => budget.claim('greedy'));
     for (const claim of greedy) claim.add(10);
@@ -24,7 +24,7 @@ describe('ByteBudget', () => {
     expect(budget.heldBytes).toBe(100);
   });
 
-  it('lets a client alone send the longest request', () => {
+  it('lets a single client send the largest request', () => {
     const budget = new ByteBudget(100, 90);
     expect(() => budget.claim('a').add(90)).not.toThrow();
   });

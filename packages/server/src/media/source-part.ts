@@ -1,7 +1,7 @@
 import type { ChatMessage, ContentPart, MediaPart } from '@markbase/text';
 import type { MediaSource } from './media-source.js';
 
-/** A part of a message whose medium was not encoded yet. */
+/** A message part with a medium that has not been encoded yet. */
 export type SourcePart = MediaPart & { readonly source: MediaSource };
 
 /** True for a part that still has its source. */
@@ -9,7 +9,7 @@ export function hasSource(part: ContentPart): part is SourcePart {
   return part.type !== 'text' && 'source' in part;
 }
 
-/** The messages with other parts in the place of some. */
+/** The messages with some parts replaced. */
 export function replaceParts(
   messages: readonly ChatMessage[],
   replacements: ReadonlyMap<ContentPart, readonly ContentPart[]>,

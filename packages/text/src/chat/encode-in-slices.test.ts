@@ -22,7 +22,7 @@ const conversation = (turns: number): ChatMessage[] =>
   }));
 const options = { contextTokens: 1_000_000 };
 
-/** How often the event loop turns while something runs. */
+/** Counts the turns of the event loop while something runs. */
 async function turnsDuring(work: Promise<unknown>): Promise<number> {
   let turns = 0;
   let isOver = false;
@@ -37,7 +37,7 @@ async function turnsDuring(work: Promise<unknown>): Promise<number> {
 }
 
 describe('encodeInSlices', () => {
-  it('gives the tokens of encode, for texts of any length and kind', async () => {
+  it('yields the same tokens as encode, for texts of any length and kind', async () => {
     const random = new SeededRandom(1);
     const pieces = ['a', ' ', '  ', 'the', '🙂', 'é', '\n\n', '<|turn>', '▁', '\ud800', 'x'.repeat(20_000)];
     for (let round = 0; round < 10; round++) {
@@ -47,7 +47,7 @@ describe('encodeInSlices', () => {
     }
   });
 
-  it('lets the event loop turn, and two long texts at once do not disturb each other', async () => {
+  it('lets the event loop run, and two concurrent long texts do not disturb each other', async () => {
     const long = 'ab'.repeat(100_000);
     const other = ' the weather'.repeat(20_000);
     const encoding = [long, other].map((text) => tokenizer.encodeInSlices(text, new EventLoopSlice()));
@@ -56,7 +56,7 @@ describe('encodeInSlices', () => {
     expect(await encoding[1]).toEqual(tokenizer.encode(other));
   });
 
-  it('ends with the reason of its signal', async () => {
+  it('rejects with the reason of its signal', async () => {
     const controller = new AbortController();
     const encoding = tokenizer.encodeInSlices('ab'.repeat(500_000), new EventLoopSlice(controller.signal));
     controller.abort(new RangeError('left'));
@@ -65,13 +65,13 @@ describe('encodeInSlices', () => {
 });
 
 describe('encodeChatInSlices', () => {
-  it.each([3, 60])('gives the tokens of encodeChat for %i messages', async (turns) => {
+  it.each([3, 60])('yields the same tokens as encodeChat for %i messages', async (turns) => {
     const messages = conversation(turns);
     const encoded = await encodeChatInSlices(tokenizer, template, messages, {}, options);
     expect({ ...encoded }).toEqual({ ...encodeChat(tokenizer, template, messages) });
   });
 
-  it('renders large conversations beside the event loop, and passes errors of the template on', async () => {
+  it('renders large conversations in a worker, and passes on errors of the template', async () => {
     const slow = new ChatTemplate('{% for a in messages %}{% for b in messages %}x{% endfor %}{% endfor %}');
     const encoding = encodeChatInSlices(tokenizer, slow, conversation(300), {}, options);
     expect(await turnsDuring(encoding)).toBeGreaterThan(3);
@@ -82,7 +82,7 @@ describe('encodeChatInSlices', () => {
     });
   });
 
-  it('ends a rendering when its signal says so', async () => {
+  it('stops rendering when its signal is aborted', async () => {
     const endless = new ChatTemplate(
       '{% for a in messages %}{% for b in messages %}{% for c in messages %}x{% endfor %}{% endfor %}{% endfor %}',
     );
@@ -95,7 +95,7 @@ describe('encodeChatInSlices', () => {
 });
 
 describe('leastTokens', () => {
-  it('is never more than a prompt has, whatever its messages are', () => {
+  it('never exceeds the length of the prompt, whatever its messages are', () => {
     const random = new SeededRandom(2);
     const texts = [
       '',

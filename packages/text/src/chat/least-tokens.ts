@@ -3,14 +3,14 @@ import type { Tokenizer } from '../tokenizer/index.js';
 import type { ChatMessage, ContentPart } from './chat-message.js';
 import { withoutThoughts } from './normalize-messages.js';
 
-/** Tokens that a text has at least. */
+/** Minimum number of tokens in a text. */
 export function leastTokensOfText(tokenizer: Tokenizer, text: string): number {
   return Math.floor(text.length / (tokenizer.longestTokenUnits ?? Number.POSITIVE_INFINITY));
 }
 
 /**
- * Tokens that the prompt of a conversation has at least: known at once, while rendering and encoding take time. Templates leave
- * thoughts out and trim texts; every message of a user has a turn of its own.
+ * Minimum number of tokens in the prompt of a conversation, known immediately, while rendering and encoding take time.
+ * Templates drop thoughts and trim texts; every user message is a separate turn.
  */
 export function leastTokens(tokenizer: Tokenizer, messages: readonly ChatMessage[]): number {
   if (!Array.isArray(messages)) return 0;
@@ -20,7 +20,7 @@ export function leastTokens(tokenizer: Tokenizer, messages: readonly ChatMessage
   }, 0);
 }
 
-/** @throws ContextLengthError when the context does not hold so many tokens, of which there may be more */
+/** @throws ContextLengthError if the context does not hold at least this many tokens */
 export function checkLeastTokens(tokens: number, contextTokens: number): void {
   if (tokens < contextTokens) return;
   throw new ContextLengthError({ promptTokens: tokens, maxTokens: contextTokens, isLeast: true });

@@ -4,7 +4,7 @@ import { OutOfMemoryError } from '@markbase/core';
 import { ChatTemplateError } from './chat-template-error.js';
 import { stringifyExactJson } from './exact-json.js';
 
-/** What a template is rendered with. */
+/** The input for rendering a template. */
 interface RenderTemplate {
   /** File that contains the template, for errors. */
   readonly path: string;
@@ -13,19 +13,19 @@ interface RenderTemplate {
   readonly eosToken: string;
 }
 
-/** What the worker gets; `input` is JSON with every digit. */
+/** The worker's input; `input` is JSON with every digit. */
 export interface RenderRequest extends RenderTemplate {
   readonly input: string;
 }
 
-/** What the worker answers: the text, or why the template refuses. */
+/** The worker's result: the text, or why the template refuses. */
 export type RenderResult = { readonly text: string } | { readonly reason: string };
 
-/** Time limit. Templates look at all messages for each message: thousands of messages take minutes. */
+/** Time limit. Templates visit all messages for each message, so thousands of messages take minutes. */
 const BUDGET_MS = 15_000;
 const MAX_HEAP_MIB = 512;
 
-/** Beside the bundle; the sources of this package, as its tests run them, have it in the build. */
+/** Next to the bundle; for sources, as in tests, it is in the build. */
 const WORKER = [
   new URL('./render-worker.js', import.meta.url),
   new URL('../../dist/render-worker.js', import.meta.url),
@@ -37,7 +37,8 @@ let last: Promise<unknown> = Promise.resolve();
 /**
  * Renders a template in a worker thread, within 15 seconds.
  *
- * @throws ChatTemplateError if the template refuses the conversation or takes too long; OutOfMemoryError; the signal's reason
+ * @throws ChatTemplateError if the template refuses the conversation or takes too long; OutOfMemoryError; the signal's
+ *   reason
  */
 export function renderBeside(template: RenderTemplate, input: object, signal?: AbortSignal): Promise<string> {
   const rendered = last.then(() => {

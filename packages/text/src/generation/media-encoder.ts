@@ -5,7 +5,7 @@ import type { VideoPart } from './expand-media.js';
 export interface ImageEncoding {
   /** Maximum number of soft tokens: 70, 140, 280, 560 or 1120; default: the checkpoint's. */
   readonly budget?: number;
-  /** Soft tokens that there is room for; a video takes fewer frames, or is refused. */
+  /** Number of soft tokens that still fit; a video uses fewer frames, or is refused. */
   readonly maxTokens?: number;
   readonly signal?: AbortSignal;
 }
@@ -14,7 +14,9 @@ export interface ImageEncoding {
 export interface AudioEncoding {
   /** Container format that the caller names, such as 'wav' or 'mp3'; the bytes take precedence. */
   readonly format?: string;
-  /** Soft tokens that there is room for: a sound that has more is refused (ContextLengthError) as soon as that is certain. */
+  /**
+   * Number of soft tokens that still fit; a sound with more is refused (ContextLengthError) as soon as that is certain.
+   */
   readonly maxTokens?: number;
   readonly signal?: AbortSignal;
 }

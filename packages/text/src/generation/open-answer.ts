@@ -24,8 +24,8 @@ export async function openAnswer(model: TextModel, options: GenerateOptions): Pr
 }
 
 /**
- * As `openAnswer`, for several answers. Those with the same `messages`, or the same text as `prompt`, share the work of encoding
- * it; tools and options of templates are those of the first.
+ * Like `openAnswer`, for several answers. Those with the same `messages`, or the same text as `prompt`, are encoded
+ * once, with the tools and template options of the first.
  */
 export async function openAnswers(
   model: TextModel,

@@ -96,11 +96,11 @@ async function languageOf(model: TextModel, options: GenerateOptions): Promise<L
 export interface EncodedPrompt {
   readonly language: Language | null;
   readonly prompt: Prompt;
-  /** The prompt ends inside of an open thought. */
+  /** The prompt ends inside an open thought. */
   readonly isReasoningOpen: boolean;
 }
 
-/** Encodes the prompt of an answer; the event loop gets its turns, however long it is. Errors are those of `prepareAnswer`. */
+/** Encodes the prompt of an answer without blocking the event loop. Errors: those of `prepareAnswer`. */
 export async function encodePrompt(model: TextModel, options: GenerateOptions): Promise<EncodedPrompt> {
   const { messages, prompt, signal, ...chat } = options;
   if ((messages === undefined) === (prompt === undefined)) {

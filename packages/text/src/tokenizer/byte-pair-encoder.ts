@@ -14,7 +14,7 @@ export interface UnknownCharacterRules {
 
 /** After a longer piece, the buffers are released. */
 const MAX_KEPT_SYMBOLS = 1 << 16;
-/** Characters or merges of one step of a long piece: a few milliseconds. */
+/** Number of characters or merges per step of a long piece: a few milliseconds. */
 const STEP_COUNT = 1 << 14;
 
 const encoder = new TextEncoder();
@@ -47,7 +47,7 @@ export class BytePairEncoder {
     symbols.shrink();
   }
 
-  /** As `encode`, in steps of a few milliseconds, with buffers of its own: other pieces may be encoded in between. */
+  /** Like `encode`, in steps of a few milliseconds with separate buffers: other pieces may be encoded in between. */
   *encodeInSteps(text: string, begin: number, end: number, output: number[]): Generator<void, void, void> {
     const symbols = this.#newSymbols();
     symbols.begin(begin, end);
@@ -78,7 +78,10 @@ class CharacterIds {
   }
 }
 
-/** The symbols of one piece, which become fewer. Each method does a bounded amount of work and says whether it is through. */
+/**
+ * The symbols of one piece while they are merged. Each method does a bounded amount of work and returns whether it is
+ * done.
+ */
 class SymbolList {
   readonly #characters: CharacterIds;
   readonly #merges: MergeTable;
@@ -88,11 +91,11 @@ class SymbolList {
   #previous = new Int32Array(1024);
   #next = new Int32Array(1024);
   #count = 0;
-  /** Where `fill` goes on, and where the piece ends. */
+  /** Where `fill` continues, and where the piece ends. */
   #at = 0;
   #end = 0;
   #isAfterUnknown = false;
-  /** Where `offerAll` goes on. */
+  /** Where `offerAll` continues. */
   #offered = 0;
 
   constructor(characters: CharacterIds, merges: MergeTable, rules: UnknownCharacterRules) {
@@ -101,7 +104,7 @@ class SymbolList {
     this.#rules = rules;
   }
 
-  /** Begins with the piece `[begin, end)` of a text. */
+  /** Starts with the piece `[begin, end)` of a text. */
   begin(begin: number, end: number): void {
     this.#reserve(end - begin);
     this.#count = 0;
@@ -112,7 +115,7 @@ class SymbolList {
     this.#queue.clear();
   }
 
-  /** Turns at most so many characters into symbols. */
+  /** Turns a limited number of characters into symbols. */
   fill(text: string, limit: number): boolean {
     const stop = Math.min(this.#end, this.#at + limit);
     let index = this.#at;
@@ -137,14 +140,14 @@ class SymbolList {
     return true;
   }
 
-  /** Queues the merges of at most so many neighbours. */
+  /** Queues the merges of a limited number of neighbours. */
   offerAll(limit: number): boolean {
     const stop = Math.min(this.#count - 1, this.#offered + limit);
     for (; this.#offered < stop; this.#offered++) this.#offer(this.#offered, this.#offered + 1);
     return this.#offered >= this.#count - 1;
   }
 
-  /** Takes at most so many merges from the queue. */
+  /** Applies a limited number of merges from the queue. */
   merge(limit: number): boolean {
     const ids = this.#ids;
     const previous = this.#previous;
@@ -172,14 +175,14 @@ class SymbolList {
     return false;
   }
 
-  /** Appends what is left. */
+  /** Appends the remaining symbols. */
   appendTo(output: number[]): void {
     for (let symbol = this.#count > 0 ? 0 : -1; symbol !== -1; symbol = this.#next[symbol]!) {
       output.push(this.#ids[symbol]!);
     }
   }
 
-  /** Gives the buffers of a long piece back. */
+  /** Releases the buffers of a long piece. */
   shrink(): void {
     if (this.#ids.length <= MAX_KEPT_SYMBOLS) return;
     this.#ids = new Int32Array(1024);

@@ -17,7 +17,7 @@ export function buildNormalizer(description: unknown, path: string): Normalizer 
   return (text) => steps.reduce((result, step) => step(result), text);
 }
 
-/** True when a normalizer can make a text shorter. */
+/** True if a normalizer can make a text shorter. */
 export function canShorten(description: unknown, path: string): boolean {
   return flatten(description, 'normalizers', path).some(({ pattern, content }) => {
     return (literalOf(pattern)?.length ?? 0) > (typeof content === 'string' ? content.length : 0);
@@ -78,7 +78,7 @@ function replacement(step: Step, component: string, path: string): (text: string
   if (step.type !== 'Replace' || pattern === null || typeof content !== 'string') {
     throw unsupported(path, component, 'Replace of a literal string', step);
   }
-  // `$` has a meaning in replacements. A function would be called for each place of a long text.
+  // `$` is special in replacement strings. A function would be called for each match in a long text.
   const replaced = content.replaceAll('$', '$$$$');
   return (text) => text.replaceAll(pattern, replaced);
 }

@@ -16,7 +16,7 @@ import type { AddedToken, TokenizerFile } from './tokenizer-file.js';
 import type { Vocabulary } from './vocabulary.js';
 import { WordSplitter } from './word-splitter.js';
 
-/** UTF-16 units that are encoded between two pauses. */
+/** Number of UTF-16 code units encoded between two pauses. */
 const STEP_UNITS = 1 << 14;
 const BYTE_COUNT = 256;
 
@@ -84,14 +84,14 @@ export class Tokenizer {
     return new Int32Array(ids);
   }
 
-  /** As `encode`, for a text of any length: the event loop gets its turns. @throws the reason of the slice's signal */
+  /** Like `encode`, without blocking the event loop. @throws the reason of the slice's signal */
   async encodeInSlices(text: string, slice: EventLoopSlice): Promise<Int32Array> {
     const ids: number[] = [];
     for (const _ of this.#encodeInSteps(text, false, ids)) if (slice.isOver) await slice.pause();
     return new Int32Array(ids);
   }
 
-  /** Most UTF-16 units that one token of a text can stand for; null when there is no limit. */
+  /** Maximum number of UTF-16 code units per token of text; null if there is no limit. */
   get longestTokenUnits(): number | null {
     this.#longestTokenUnits ??= this.#findLongestToken();
     return Number.isFinite(this.#longestTokenUnits) ? this.#longestTokenUnits : null;
@@ -141,7 +141,7 @@ export class Tokenizer {
     return [...pieces(this.#special, text)];
   }
 
-  /** Appends the ids of a text, with a pause after every few milliseconds of work. */
+  /** Appends the ids of a text, pausing every few milliseconds. */
   *#encodeInSteps(text: string, parseSpecial: boolean, ids: number[]): Generator<void, void, void> {
     // Prompts are split at control tokens before they are encoded, so few programs need all literals at once.
     if (parseSpecial) this.#allLiterals ??= this.#literalsOf(this.#added);
@@ -171,7 +171,7 @@ export class Tokenizer {
   }
 
   #findLongestToken(): number {
-    // A run of unknown characters of any length can be one token.
+    // A run of unknown characters of any length can be a single token.
     if (this.#byteOfId.size < BYTE_COUNT || this.#canShorten) return Number.POSITIVE_INFINITY;
     let longest = 1;
     for (let id = 0; id < this.#vocabulary.size; id++) {

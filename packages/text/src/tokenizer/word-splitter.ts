@@ -18,7 +18,7 @@ export class WordSplitter {
     this.#unitsJoinedToSpace = this.#isUsable ? unitsJoinedToSpace(vocabulary) : new Set();
   }
 
-  /** Where the piece ends that begins at `begin`. */
+  /** The end of the piece that starts at `begin`. */
   endOfPiece(text: string, begin: number): number {
     if (!this.#isUsable) return text.length;
     for (let index = text.indexOf('▁', begin + 1); index !== -1; index = text.indexOf('▁', index + 1)) {
