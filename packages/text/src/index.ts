@@ -1,7 +1,7 @@
 export type { VerifyReport, VerifySection } from '@markbase/loader';
 export * from './chat/index.js';
 export type { ResponseFormat, ToolChoice } from './constraint/answer-grammar.js';
-export type { JsonSchema } from './constraint/schema-grammar.js';
+export type { JsonSchema } from './constraint/schema/json-schema.js';
 export type { Choice } from './engine/choice.js';
 export type { DecodeRow, StepOptions } from './engine/decode-queue.js';
 export type { ModelActivity } from './engine/model-activity.js';

@@ -2,10 +2,11 @@ import { InvalidArgumentError } from '@markbase/core';
 import type { TokenConstraint } from '../generation/token-constraint.js';
 import type { Tokenizer } from '../tokenizer/index.js';
 import { type AnswerFormat, answerGrammar } from './answer-grammar.js';
+import { GrammarBudget } from './grammar-budget.js';
 import { type ConstraintVocabulary, TokenGrammar } from './grammar-constraint.js';
 import { TokenTrie } from './token-trie.js';
 
-/** Grammars that are remembered per tokenizer, each with the masks that answers have needed so far. */
+/** Grammars of one tokenizer that are remembered, each with the masks that answers have needed so far. */
 const MAX_GRAMMARS = 16;
 
 interface KnownVocabulary extends ConstraintVocabulary {
@@ -14,20 +15,21 @@ interface KnownVocabulary extends ConstraintVocabulary {
 
 const vocabularies = new WeakMap<Tokenizer, Promise<KnownVocabulary>>();
 
-/** What a constraint depends on besides the format. */
+/** What an answer is constrained for. */
 export interface ConstraintContext {
   readonly tokenizer: Tokenizer;
   readonly vocabularySize: number;
-  /** Tokens that end the answer. */
+  /** Tokens that end an answer. */
   readonly stopIds: readonly number[];
-  /** Maximum number of tokens in the answer, including the one that ends it. */
+  /** Most tokens of the answer, its end included. */
   readonly maxTokens: number;
+  readonly signal?: AbortSignal;
 }
 
 /**
- * The constraint for one answer, or null if the answer is unconstrained.
+ * The constraint of one answer; null when anything goes.
  *
- * @throws InvalidArgumentError for unsupported schemas, and if the shortest valid answer does not fit in `maxTokens`
+ * @throws InvalidArgumentError for schemas that are not supported, and when `maxTokens` has no room for the shortest answer
  */
 export async function answerConstraint(
   context: ConstraintContext,
@@ -39,7 +41,7 @@ export async function answerConstraint(
   if (grammar.leastTokens > maxTokens) {
     throw new InvalidArgumentError({
       argument: 'maxTokens',
-      expected: `at least ${grammar.leastTokens}, because the shortest answer in this format has that many tokens`,
+      expected: `at least ${grammar.leastTokens}, so that the shortest answer of this format fits`,
       received: maxTokens,
     });
   }
@@ -52,10 +54,15 @@ async function grammarOf(context: ConstraintContext, format: AnswerFormat): Prom
   const key = JSON.stringify([responseFormat, toolChoice, tools, mayThink, isReasoningOpen, stopIds]);
   let grammar = (await vocabularies.get(tokenizer))?.grammars.get(key);
   if (!grammar) {
-    // An unsupported format fails, and an unconstrained one returns, before the vocabulary is read.
-    const expression = answerGrammar(tokenizer, format);
+    // A format that is refused, or that is none, costs no vocabulary.
+    const budget = new GrammarBudget();
+    const expression = answerGrammar(tokenizer, format, budget);
     if (!expression) return null;
-    grammar = new TokenGrammar(await vocabularyOf(context), expression, stopIds);
+    const { signal } = context;
+    grammar = await TokenGrammar.create(await vocabularyOf(context), expression, stopIds, {
+      budget,
+      ...(signal && { signal }),
+    });
   }
   remember((await vocabularyOf(context)).grammars, key, grammar);
   return grammar;

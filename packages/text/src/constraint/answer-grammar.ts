@@ -13,33 +13,39 @@ import {
   repeat,
   sequence,
 } from './grammar.js';
-import { anyObjectGrammar, type JsonSchema, schemaGrammar } from './schema-grammar.js';
+import { GrammarBudget } from './grammar-budget.js';
+import type { JsonSchema } from './schema/json-schema.js';
+import { refuseUnsupported } from './schema/refusals.js';
+import { anyObjectGrammar, schemaGrammar } from './schema/schema-grammar.js';
 
-/** What the text of an answer must be: anything, a JSON object, or JSON that satisfies a schema. */
+/** What the text of an answer must be: anything, a JSON object, or JSON that a schema describes. */
 export type ResponseFormat = 'text' | 'json' | { readonly schema: JsonSchema };
-/** Whether the model may, must not or must call a tool, or the tool that it must call. */
+/** Whether the model may, must not or must call tools, or which one it must call. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
 
-/** What an answer has to comply with. */
+/** What an answer is held to. */
 export interface AnswerFormat {
   readonly responseFormat?: ResponseFormat;
   readonly toolChoice?: ToolChoice;
   readonly tools?: readonly ToolDefinition[] | null;
-  /** The model may think before it answers. */
+  /** The model may think first. */
   readonly mayThink: boolean;
-  /** The prompt ends inside an open thought. */
+  /** The prompt ends inside of an open thought. */
   readonly isReasoningOpen: boolean;
 }
 
 /**
- * The grammar of an answer: a thought, if allowed, followed by tool calls or by text in the requested format.
- * null = unconstrained: without a format, calls are held to their schemas only if a call is required or a tool is
- * `strict`.
+ * The grammar of an answer: a thought, where it may have one; then calls of tools, or text in the wanted format.
+ * null = anything goes: without a format, calls are held to their schemas only where they are required or `strict`.
  *
- * @throws InvalidArgumentError for unsupported schemas, unknown tools, and vocabularies without the tokens that tool
- *   calls need
+ * @throws InvalidArgumentError for schemas that are not supported, tools that do not exist, and vocabularies without the
+ *   tokens that tool calls need
  */
-export function answerGrammar(tokenizer: Tokenizer, format: AnswerFormat): Expression | null {
+export function answerGrammar(
+  tokenizer: Tokenizer,
+  format: AnswerFormat,
+  budget = new GrammarBudget(),
+): Expression | null {
   const { responseFormat = 'text', toolChoice = 'auto', tools, mayThink, isReasoningOpen } = format;
   const hasTools = (tools?.length ?? 0) > 0;
   if (!hasTools && (toolChoice === 'required' || typeof toolChoice === 'object')) {
@@ -51,37 +57,48 @@ export function answerGrammar(tokenizer: Tokenizer, format: AnswerFormat): Expre
   }
   const isFree = toolChoice === 'auto' && !tools?.some((tool) => tool.function.strict);
   if (responseFormat === 'text' && (!hasTools || isFree)) return null;
-  const text = textGrammar(responseFormat);
-  const calls = hasTools && toolChoice !== 'none' ? callsGrammar(tokenizer, tools!, toolChoice) : null;
+  const text = textGrammar(responseFormat, budget);
+  const calls =
+    hasTools && toolChoice !== 'none' ? callsGrammar(tokenizer, tools!, toolChoice, budget) : null;
   const body = bodyGrammar(text, calls, toolChoice);
   if (isReasoningOpen) return sequence(thought(tokenizer, false), body);
   return mayThink ? sequence(optional(thought(tokenizer, true)), body) : body;
 }
 
-function textGrammar(format: ResponseFormat): Expression {
+function textGrammar(format: ResponseFormat, budget: GrammarBudget): Expression {
   if (format === 'text') return ANY_TEXT;
-  return format === 'json' ? anyObjectGrammar(JSON_DIALECT) : schemaGrammar(format.schema, JSON_DIALECT);
+  if (format === 'json') return anyObjectGrammar(JSON_DIALECT);
+  return schemaGrammar(format.schema, JSON_DIALECT, { budget, isObject: meansObjects(format.schema) });
+}
+
+/** A schema that names properties and no type asks for an object: other values, which it allows, are not what it is for. */
+function meansObjects(schema: JsonSchema): boolean {
+  return (
+    typeof schema === 'object' &&
+    schema !== null &&
+    schema.type === undefined &&
+    schema.properties !== undefined
+  );
 }
 
 function bodyGrammar(text: Expression, calls: Expression | null, choiceOfTool: ToolChoice): Expression {
   if (!calls) return text;
   if (choiceOfTool !== 'auto') return calls;
-  // A model may write text before it calls a tool; an answer that must be JSON is either JSON or calls.
+  // A model may say something before it calls; what must be JSON is either that or calls.
   return text === ANY_TEXT ? sequence(text, optional(calls)) : choice(text, calls);
 }
 
-const NO_PARAMETERS = { type: 'object', properties: {} };
-
-/** One or more tool calls in a row. */
+/** One call of a tool after the other. */
 function callsGrammar(
   tokenizer: Tokenizer,
   tools: readonly ToolDefinition[],
   toolChoice: ToolChoice,
+  budget: GrammarBudget,
 ): Expression {
   const dialect = toolCallDialect(idOf(tokenizer, '<|"|>'));
   const named = typeof toolChoice === 'object' ? toolChoice.name : null;
-  const known = normalizeTools(tools) as readonly ToolDefinition[];
-  const chosen = known.filter(({ function: { name } }) => named === null || name === named);
+  normalizeTools(tools);
+  const chosen = tools.filter(({ function: { name } }) => named === null || name === named);
   if (chosen.length === 0) {
     throw new InvalidArgumentError({
       argument: 'toolChoice',
@@ -89,15 +106,37 @@ function callsGrammar(
       received: named,
     });
   }
-  const calls = chosen.map(({ function: { name, parameters } }) =>
+  const calls = chosen.map(({ function: { name, parameters, strict } }) =>
     sequence(
       control(idOf(tokenizer, '<|tool_call>')),
       literal(`call:${name}`),
-      schemaGrammar((parameters ?? NO_PARAMETERS) as JsonSchema, dialect, { ignoresUnknown: true }),
+      schemaGrammar(parametersOf(parameters), dialect, {
+        budget,
+        isObject: true,
+        // What `strict` promises is kept or refused; calls that are only required hold to what a grammar can hold.
+        onUnsupported: strict ? refuseUnsupported : () => {},
+      }),
       control(idOf(tokenizer, '<tool_call|>')),
     ),
   );
   return named === null ? repeat(choice(...calls), 1) : choice(...calls);
+}
+
+/** What a tool takes: nothing where it does not say. Keywords that are null are left out, as they are from the prompt. */
+function parametersOf(parameters: unknown): JsonSchema {
+  return (withoutNulls(parameters) ?? { type: 'object', properties: {} }) as JsonSchema;
+}
+
+/** Keywords whose values are values, null among them. */
+const VALUES = new Set(['const', 'enum', 'default', 'examples']);
+
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  const kept = Object.entries(value).filter(([name, inner]) => inner !== null || VALUES.has(name));
+  return Object.fromEntries(
+    kept.map(([name, inner]) => [name, VALUES.has(name) ? inner : withoutNulls(inner)]),
+  );
 }
 
 function thought(tokenizer: Tokenizer, isOpened: boolean): Expression {
@@ -112,7 +151,7 @@ function idOf(tokenizer: Tokenizer, token: string): number {
   throw new InvalidArgumentError({
     argument: 'tools',
     expected: `a vocabulary with the token ${token}`,
-    received: 'a vocabulary without it',
+    received: 'one without it',
     hint: 'Use a checkpoint that was trained for tool calls and thinking',
   });
 }

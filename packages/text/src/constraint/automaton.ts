@@ -1,58 +1,50 @@
+// Long because it is one structure: how it is built, and what it costs to end.
 import { InvalidArgumentError } from '@markbase/core';
+import type { Rule, State } from './automaton-state.js';
 import type { Expression } from './grammar.js';
+import { GrammarBudget } from './grammar-budget.js';
+import { leastCosts } from './least-costs.js';
 
-/** A symbol in [low, high] leads to `target`. */
-export interface Edge {
-  readonly low: number;
-  readonly high: number;
-  readonly target: number;
-}
-
-/** A state of one rule. `calls` enter another rule and continue at `target` when that rule ends. */
-interface State {
-  readonly edges: Edge[];
-  readonly calls: { readonly rule: number; readonly target: number }[];
-  readonly jumps: number[];
-  isEnd: boolean;
-}
-
-interface Rule {
-  readonly start: number;
-}
-
-/**
- * Maximum number of states of a grammar. Schemas that need more are refused, such as strings of a million characters.
- */
-const MAX_STATES = 200_000;
-
-/**
- * A grammar as a pushdown automaton, without its stack: states with edges and calls of rules. `cost` is the minimum
- * number of symbols from a state to the end of its rule.
- */
+/** A grammar as a pushdown automaton without its stack: states with edges, and calls of rules and machines. */
 export class Automaton {
   readonly states: readonly State[];
   readonly rules: readonly Rule[];
-  /** Control tokens that occur in the grammar, as symbols. */
+  /** Control tokens that occur, as symbols. */
   readonly controls: readonly number[];
   readonly #costs: Float64Array;
 
-  /** @throws InvalidArgumentError for a grammar that is too large or cannot be satisfied */
-  constructor(root: Expression) {
-    const builder = new Builder(root);
-    this.states = builder.states;
-    this.rules = builder.rules;
-    this.controls = [...builder.controls].sort((a, b) => a - b);
-    this.#costs = costsOf(this.states, this.rules);
+  private constructor({ states, rules, controls }: Builder) {
+    this.states = states;
+    this.rules = rules;
+    this.controls = [...controls].sort((a, b) => a - b);
+    this.#costs = leastCosts(states, rules);
     if (this.costOf(this.rules[0]!.start) === Number.POSITIVE_INFINITY) {
       throw new InvalidArgumentError({
         argument: 'schema',
-        expected: 'a schema that some value satisfies',
-        received: 'a schema that no finite value satisfies',
+        expected: 'one that some value satisfies',
+        received: 'one that no finite value satisfies',
       });
     }
   }
 
-  /** Minimum number of symbols from a state to the end of its rule. */
+  /** Builds at once. @throws InvalidArgumentError for a grammar that is too large, or that nothing can satisfy */
+  static build(root: Expression, budget = new GrammarBudget()): Automaton {
+    const building = Automaton.steps(root, budget);
+    for (;;) {
+      const { done, value } = building.next();
+      if (done) return value;
+    }
+  }
+
+  /** Builds in pieces, between which a caller may do something else. @throws as `build` does */
+  static *steps(root: Expression, budget: GrammarBudget): Generator<void, Automaton> {
+    const builder = new Builder(budget);
+    builder.rule(root);
+    while (builder.buildRule()) yield;
+    return new Automaton(builder);
+  }
+
+  /** Least number of symbols from a state to the end of its rule. */
   costOf(state: number): number {
     return this.#costs[state]!;
   }
@@ -62,41 +54,41 @@ class Builder {
   readonly states: State[] = [];
   readonly rules: Rule[] = [];
   readonly controls = new Set<number>();
+  readonly #budget: GrammarBudget;
   readonly #ruleOf = new Map<Expression, number>();
-  readonly #pending: { readonly rule: number; readonly body: Expression }[] = [];
+  readonly #pending: Expression[] = [];
+  #built = 0;
 
-  constructor(root: Expression) {
-    this.#rule(root);
-    for (let next = this.#pending.shift(); next; next = this.#pending.shift()) {
-      const end = this.#build(next.body, this.rules[next.rule]!.start);
-      this.states[end]!.isEnd = true;
-    }
+  constructor(budget: GrammarBudget) {
+    this.#budget = budget;
   }
 
-  #rule(body: Expression): number {
+  rule(body: Expression): number {
     const known = this.#ruleOf.get(body);
     if (known !== undefined) return known;
     const rule = this.rules.length;
     this.rules.push({ start: this.#state() });
     this.#ruleOf.set(body, rule);
-    this.#pending.push({ rule, body });
+    this.#pending.push(body);
     return rule;
   }
 
+  /** Builds one of the rules that were asked for; false when none is left. */
+  buildRule(): boolean {
+    const body = this.#pending[this.#built];
+    if (!body) return false;
+    const end = this.#build(body, this.rules[this.#built++]!.start);
+    this.states[end]!.isEnd = true;
+    return true;
+  }
+
   #state(): number {
-    if (this.states.length >= MAX_STATES) {
-      throw new InvalidArgumentError({
-        argument: 'schema',
-        expected: `a grammar of at most ${MAX_STATES} states`,
-        received: 'a larger one',
-        hint: 'Lower maxLength, maxItems or the size of enum',
-      });
-    }
-    this.states.push({ edges: [], calls: [], jumps: [], isEnd: false });
+    this.#budget.addStates();
+    this.states.push({ edges: [], calls: [], machines: [], jumps: [], isEnd: false });
     return this.states.length - 1;
   }
 
-  /** Appends an expression to state `from`; returns the state in which it ends. */
+  /** Adds an expression after state `from`; gives the state in which it ends. */
   #build(expression: Expression, from: number): number {
     switch (expression.kind) {
       case 'bytes': {
@@ -107,6 +99,12 @@ class Builder {
       case 'range':
         if (expression.low >= 256) this.controls.add(expression.low);
         return this.#edge(from, expression.low, expression.high);
+      case 'machine': {
+        const target = this.#state();
+        this.states[from]!.machines.push({ machine: expression.machine, target });
+        for (const symbol of expression.machine.controls ?? []) this.controls.add(symbol);
+        return target;
+      }
       case 'sequence':
         return expression.parts.reduce((at, part) => this.#build(part, at), from);
       case 'choice': {
@@ -122,7 +120,7 @@ class Builder {
         return this.#repeat(expression, from);
       case 'reference': {
         const target = this.#state();
-        this.states[from]!.calls.push({ rule: this.#rule(expression.resolve()), target });
+        this.states[from]!.calls.push({ rule: this.rule(expression.resolve()), target });
         return target;
       }
     }
@@ -151,41 +149,4 @@ class Builder {
     this.states[from]!.edges.push({ low, high, target });
     return target;
   }
-}
-
-/** Works backwards from the ends of rules: whenever a state gets cheaper, the states that lead to it are revisited. */
-function costsOf(states: readonly State[], rules: readonly Rule[]): Float64Array {
-  const leadTo: number[][] = states.map(() => []);
-  for (const [index, { edges, calls, jumps }] of states.entries()) {
-    for (const { target } of edges) leadTo[target]!.push(index);
-    for (const target of jumps) leadTo[target]!.push(index);
-    for (const { rule, target } of calls) {
-      leadTo[target]!.push(index);
-      leadTo[rules[rule]!.start]!.push(index);
-    }
-  }
-  const costs = new Float64Array(states.length).fill(Number.POSITIVE_INFINITY);
-  const queue = [...states.keys()].filter((index) => states[index]!.isEnd);
-  for (const index of queue) costs[index] = 0;
-  for (let next = 0; next < queue.length; next++) {
-    for (const index of leadTo[queue[next]!]!) {
-      const cost = costFrom(states[index]!, rules, costs);
-      if (cost >= costs[index]!) continue;
-      costs[index] = cost;
-      queue.push(index);
-    }
-  }
-  return costs;
-}
-
-function costFrom(
-  { edges, calls, jumps, isEnd }: State,
-  rules: readonly Rule[],
-  costs: Float64Array,
-): number {
-  let cost = isEnd ? 0 : Number.POSITIVE_INFINITY;
-  for (const { target } of edges) cost = Math.min(cost, 1 + costs[target]!);
-  for (const target of jumps) cost = Math.min(cost, costs[target]!);
-  for (const { rule, target } of calls) cost = Math.min(cost, costs[rules[rule]!.start]! + costs[target]!);
-  return cost;
 }

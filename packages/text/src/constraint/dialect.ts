@@ -1,74 +1,82 @@
-import { type CharacterSet, characterGrammar } from './character-set.js';
-import {
-  asciiWhere,
-  choice,
-  control,
-  type Expression,
-  literal,
-  optional,
-  repeat,
-  sequence,
-} from './grammar.js';
-import { JSON_CHARACTER, RAW_CHARACTER } from './string-grammar.js';
+import { isBareKey } from '../chat/tool-call-syntax.js';
+import { QUOTE } from '../chat/tool-value-reader.js';
+import { control, type Expression, FIRST_CONTROL, literal, machine, sequence } from './grammar.js';
+import { GrammarBudget } from './grammar-budget.js';
+import { ALL_TEXTS, combine } from './language/algebra.js';
+import type { Dfa } from './language/dfa.js';
+import { ListMachine } from './language/list-machine.js';
+import { patternLanguage } from './language/pattern.js';
+import type { Spelling } from './language/text-machine.js';
 
-/** How values are written: as JSON, or as the arguments of a tool call. */
+/** How values are written: as JSON, or as arguments of a tool call. */
 export interface Dialect {
-  /** A string with this content between its quotes. */
+  /** A string with this between its quotes. */
   quoted(body: Expression): Expression;
-  /** Any character of a string. */
-  readonly character: Expression;
-  /** One character of a set. */
-  characterOf(set: CharacterSet): Expression;
-  /** Exactly this text, in quotes. */
-  text(value: string): Expression;
-  /** The name of a property and the separator before its value. */
-  key(name: string): Expression;
-  /** Any property name and the separator before its value. */
-  readonly anyKey: Expression;
-  /** White space that is allowed around values. */
+  readonly spelling: Spelling;
+  /** The strings that can be written. */
+  readonly texts: Dfa;
+  /** The symbols of a string with its quotes; null when it cannot be written. */
+  symbolsOf(text: string): readonly number[] | null;
+  /** A name of an object, with what separates it from its value; null when it cannot be written. */
+  key(name: string): Expression | null;
+  /** Names that a schema leaves open. */
+  readonly keyTexts: Dfa;
+  /** The same for names that a machine spells. */
+  keyed(name: Expression): Expression;
+  /** What may stand around values. */
   readonly space: Expression;
-  /** Sorts names into the order in which they are written. */
+  /** Names in the order in which they are written. */
   inOrder(names: readonly string[]): readonly string[];
 }
 
-/** A space, or a line break with indentation. With more freedom a model might write nothing but white space. */
-const SPACE = optional(choice(literal(' '), sequence(literal('\n'), repeat(literal(' '), 0, 32))));
+/** A space, or a line end with an indentation: more would let a model write nothing else. */
+const SPACE = machine(
+  new ListMachine(
+    ['', ' ', ...Array.from({ length: 33 }, (_, indent) => `\n${' '.repeat(indent)}`)].map((text) =>
+      Uint32Array.from(Buffer.from(text)),
+    ),
+  ),
+);
 
-const NAME_CHARACTER = asciiWhere((code) => /[\w-]/.test(String.fromCharCode(code)));
-
-function jsonEscape(code: number): string | null {
-  const text = String.fromCharCode(code);
-  const escaped = JSON.stringify(text).slice(1, -1);
-  return escaped === text ? null : escaped;
-}
-
-/** RFC 8259, with limited white space. */
+/** RFC 8259, with little white space. */
 export const JSON_DIALECT: Dialect = {
   quoted: (body) => sequence(literal('"'), body, literal('"')),
-  character: JSON_CHARACTER,
-  characterOf: (set) => characterGrammar(set, jsonEscape),
-  text: (value) => literal(JSON.stringify(value)),
+  spelling: { hasEscapes: true, isPlain: (code) => code >= 0x20 && code !== 0x22 && code !== 0x5c },
+  texts: ALL_TEXTS,
+  symbolsOf: (text) => [...Buffer.from(JSON.stringify(text))],
   key: (name) => sequence(literal(`${JSON.stringify(name)}:`), SPACE),
-  anyKey: sequence(literal('"'), repeat(JSON_CHARACTER, 1, 64), literal('":')),
+  keyTexts: ALL_TEXTS,
+  keyed: (name) => sequence(literal('"'), name, literal('":'), SPACE),
   space: SPACE,
   inOrder: (names) => names,
 };
 
+const NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
 /**
- * The syntax of tool calls (docs/gemma4.md section 8.4): strings between quote tokens, unquoted names in alphabetical
- * order, no white space.
+ * The syntax of tool calls (spec 8.4): strings between quote tokens, names bare where they can be and in alphabetical order, no white space.
  *
  * @param quoteId id of the quote token
  */
 export function toolCallDialect(quoteId: number): Dialect {
   const quote = control(quoteId);
+  const budget = new GrammarBudget();
+  const isPlain = (code: number) => code >= 0x20 || code === 9 || code === 10;
   return {
     quoted: (body) => sequence(quote, body, quote),
-    character: RAW_CHARACTER,
-    characterOf: (set) => characterGrammar(set, () => null),
-    text: (value) => sequence(quote, literal(value), quote),
-    key: (name) => literal(`${name}:`),
-    anyKey: sequence(repeat(NAME_CHARACTER, 1, 64), literal(':')),
+    spelling: { hasEscapes: false, isPlain },
+    texts: combine('without', ALL_TEXTS, patternLanguage('<\\|"\\|>', budget), budget),
+    symbolsOf: (text) => {
+      if (text.includes(QUOTE) || /\p{Surrogate}/u.test(text)) return null;
+      return [FIRST_CONTROL + quoteId, ...Buffer.from(text), FIRST_CONTROL + quoteId];
+    },
+    key: (name) => {
+      if (isBareKey(name)) return literal(`${name}:`);
+      const quoted = name.includes(QUOTE) ? null : sequence(quote, literal(name), quote, literal(':'));
+      return /\p{Surrogate}/u.test(name) ? null : quoted;
+    },
+    keyTexts: patternLanguage(NAME.source, budget),
+    keyed: (name) => sequence(name, literal(':')),
     space: sequence(),
     inOrder: (names) =>
       [...names].sort((a, b) => {

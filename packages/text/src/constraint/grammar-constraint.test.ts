@@ -5,7 +5,7 @@ import { ANY_TEXT, choice, control, literal, repeat, sequence } from './grammar.
 import { TokenGrammar } from './grammar-constraint.js';
 import { bytesOfToken, TokenTrie } from './token-trie.js';
 
-/** Tokens 0..255 are bytes, followed by texts, two control tokens and a stop token. */
+/** Tokens 0..255 are bytes; then texts; then two control tokens and a stop token. */
 const TEXTS = ['{"', '": ', 'ab', 'abc', '}', ' "ä', 'ä'];
 const QUOTE = 256 + TEXTS.length;
 const STOP = QUOTE + 1;
@@ -25,10 +25,10 @@ const byte = (text: string) => text.charCodeAt(0);
 const token = (text: string) => 256 + TEXTS.indexOf(text);
 
 describe('TokenGrammar', () => {
-  it('allows every token that starts a valid continuation, and the end where it is valid', () => {
-    const constraint = new TokenGrammar(vocabulary, choice(literal('abcd'), literal('ab'), literal('x')), [
-      STOP,
-    ]).constrain();
+  it('allows every token that begins what may follow, and the end where it may be', async () => {
+    const constraint = (
+      await TokenGrammar.create(vocabulary, choice(literal('abcd'), literal('ab'), literal('x')), [STOP])
+    ).constrain();
     expect(allowedIds(constraint.allowed(100))).toEqual([byte('a'), byte('x'), token('ab'), token('abc')]);
     constraint.accept(token('ab'));
     expect(allowedIds(constraint.allowed(100))).toEqual([byte('c'), STOP]);
@@ -40,11 +40,11 @@ describe('TokenGrammar', () => {
     expect(constraint.allowed(100)).toBeNull();
   });
 
-  it('reads characters that span tokens, and never allows text inside a character', () => {
-    const constraint = new TokenGrammar(
-      vocabulary,
-      sequence(literal('"'), repeat(ANY_TEXT, 1, 1), literal('"')),
-      [STOP],
+  it('reads characters across tokens, and never allows half of one before text', async () => {
+    const constraint = (
+      await TokenGrammar.create(vocabulary, sequence(literal('"'), repeat(ANY_TEXT, 1, 1), literal('"')), [
+        STOP,
+      ])
     ).constrain();
     constraint.accept(byte('"'));
     const inside = allowedIds(constraint.allowed(100));
@@ -54,10 +54,10 @@ describe('TokenGrammar', () => {
     expect(allowedIds(constraint.allowed(100))).toEqual(Array.from({ length: 64 }, (_, i) => 0x80 + i));
   });
 
-  it('recognises control tokens by id only', () => {
-    const constraint = new TokenGrammar(vocabulary, sequence(control(QUOTE), literal('ab'), control(QUOTE)), [
-      STOP,
-    ]).constrain();
+  it('knows control tokens by their ids only', async () => {
+    const constraint = (
+      await TokenGrammar.create(vocabulary, sequence(control(QUOTE), literal('ab'), control(QUOTE)), [STOP])
+    ).constrain();
     expect(allowedIds(constraint.allowed(100))).toEqual([QUOTE]);
     constraint.accept(QUOTE);
     constraint.accept(token('ab'));
@@ -65,8 +65,8 @@ describe('TokenGrammar', () => {
     expect(() => constraint.accept(byte('x'))).toThrow(InvalidArgumentError);
   });
 
-  it('ends in time: with little room left, only tokens after which the answer can end are allowed', () => {
-    const grammar = new TokenGrammar(
+  it('ends in time: with little room only what can still be finished is allowed', async () => {
+    const grammar = await TokenGrammar.create(
       vocabulary,
       sequence(repeat(literal('a'), 0), choice(literal('z'), literal('yyyy'))),
       [STOP],
@@ -77,7 +77,7 @@ describe('TokenGrammar', () => {
       let left = most;
       let last = -1;
       for (; left > 0 && last !== STOP; left--) {
-        // The worst model: it never chooses to end.
+        // The worst model: it never wants to end.
         const allowed = allowedIds(constraint.allowed(left));
         expect(allowed.length).toBeGreaterThan(0);
         last = allowed.includes(byte('y')) ? byte('y') : allowed[0]!;
@@ -87,7 +87,7 @@ describe('TokenGrammar', () => {
     }
   });
 
-  it('contains the bytes of every token exactly once', () => {
+  it('has the bytes of every token in its tree once', () => {
     const { trie } = vocabulary;
     expect([...trie.ids].sort((a, b) => a - b)).toEqual(Array.from({ length: QUOTE }, (_, id) => id));
     const path: number[] = [];

@@ -1,18 +1,22 @@
+import type { Machine } from './machine.js';
+
 /**
- * A grammar over bytes and control tokens. Text is UTF-8; a control token is a single symbol that no text can spell.
- * Expressions are values that may be shared, and may refer to themselves through `reference`.
+ * A grammar over bytes and control tokens. Text is UTF-8; a control token is one symbol, which no text can spell.
+ * Expressions are values: they may be shared, and refer to themselves through `reference`.
  */
 export type Expression =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
-  /** One symbol: a byte in [low, high], or the control token with id `low - FIRST_CONTROL`. */
+  /** One symbol: a byte in [low, high], or the control token of id `low - FIRST_CONTROL`. */
   | { readonly kind: 'range'; readonly low: number; readonly high: number }
   | { readonly kind: 'sequence'; readonly parts: readonly Expression[] }
   | { readonly kind: 'choice'; readonly options: readonly Expression[] }
   | { readonly kind: 'repeat'; readonly item: Expression; readonly least: number; readonly most: number }
-  /** A rule, resolved lazily so that it may be recursive; at least one symbol must come before it in its own rule. */
+  /** A language that finds its states as they are needed. */
+  | { readonly kind: 'machine'; readonly machine: Machine }
+  /** A named rule, resolved late so that rules may be recursive; at least one symbol must come before it in its own rule. */
   | { readonly kind: 'reference'; readonly resolve: () => Expression };
 
-/** Symbols from this value on are control tokens; the id is the symbol minus this value. */
+/** Symbols from here on are control tokens: their id is the symbol minus this. */
 export const FIRST_CONTROL = 256;
 
 const encoder = new TextEncoder();
@@ -32,12 +36,12 @@ export function byteRange(low: number, high: number): Expression {
   return { kind: 'range', low, high };
 }
 
-/** The parts in this order. */
+/** One after the other. */
 export function sequence(...parts: readonly Expression[]): Expression {
   return { kind: 'sequence', parts };
 }
 
-/** Any one of the options; without options, nothing matches. */
+/** Any one of them; none at all when there are no options. */
 export function choice(...options: readonly Expression[]): Expression {
   return { kind: 'choice', options };
 }
@@ -47,17 +51,22 @@ export function repeat(item: Expression, least: number, most = Number.POSITIVE_I
   return { kind: 'repeat', item, least, most };
 }
 
-/** Zero times or once. */
+/** Once or not at all. */
 export function optional(item: Expression): Expression {
   return repeat(item, 0, 1);
 }
 
-/** A rule that is compiled once, however often it is used; `resolve` must return the same object every time. */
+/** The texts of a machine. */
+export function machine(texts: Machine): Expression {
+  return { kind: 'machine', machine: texts };
+}
+
+/** A rule, compiled once however often it is used; `resolve` must give the same object every time. */
 export function reference(resolve: () => Expression): Expression {
   return { kind: 'reference', resolve };
 }
 
-/** Any well-formed character outside ASCII (RFC 3629). */
+/** Any character that is not in ASCII, well-formed (RFC 3629). */
 export const NON_ASCII: Expression = (() => {
   const tail = byteRange(0x80, 0xbf);
   return choice(
@@ -72,7 +81,7 @@ export const NON_ASCII: Expression = (() => {
   );
 })();
 
-/** The ASCII characters for which `isIn` returns true. */
+/** ASCII characters for which `isIn` holds. */
 export function asciiWhere(isIn: (code: number) => boolean): Expression {
   const ranges: Expression[] = [];
   for (let low = 0; low < 0x80; low++) {
@@ -85,7 +94,7 @@ export function asciiWhere(isIn: (code: number) => boolean): Expression {
   return choice(...ranges);
 }
 
-/** Any text without control characters other than tab and line breaks. */
+/** Any text, control characters other than tab and line ends excluded. */
 export const ANY_TEXT: Expression = repeat(
   choice(
     asciiWhere((code) => code >= 0x20 || code === 9 || code === 10 || code === 13),

@@ -1,129 +1,265 @@
+// Long because it is one automaton: its stacks, its places, and the steps between them.
 import type { Automaton } from './automaton.js';
 import { FIRST_CONTROL } from './grammar.js';
-
-/** The place where nothing matches any more. */
-export const DEAD = -1;
-const UNKNOWN = -2;
-
-/** Where to continue when a called rule ends: a state, and the frame below it on the stack. Identified by its index. */
-interface Frame {
-  readonly state: number;
-  /** -1 at the bottom. */
-  readonly below: number;
-  /** Minimum number of symbols to the end of the whole text. */
-  readonly cost: number;
-}
-
-/** All stacks that a text may have led to. */
-interface Place {
-  /** Frames whose states have edges. */
-  readonly frames: readonly number[];
-  readonly isEnd: boolean;
-  readonly cost: number;
-  /** The place after each byte, computed on first use. */
-  readonly next: Int32Array;
-  readonly afterControl: Map<number, number>;
-}
+import type { Machine } from './machine.js';
 
 /**
- * Runs an automaton over symbols. Sets of stacks are interned and numbered ("places"), and every step is remembered, so
- * that walking through a vocabulary becomes walking through a table.
+ * All stacks that a text may have led to. Those with the same state on top are one entry, and share what is below: there
+ * are at most as many entries as states, however many ways there are to read a text.
  */
+interface Stacks {
+  readonly id: number;
+  readonly entries: readonly Entry[];
+  /** The empty stack is one of them: everything may end. */
+  readonly hasEmpty: boolean;
+  /** Least number of symbols to the end of everything. */
+  readonly cost: number;
+}
+
+interface Entry {
+  readonly state: number;
+  readonly below: Stacks;
+}
+
+/** Where a text may be in a grammar. */
+export interface Place {
+  /** Tops are states with edges, and places in machines. */
+  readonly stacks: Stacks;
+  /** Places after each byte: undefined until they are asked for, null for none. */
+  next: (Place | null | undefined)[];
+  readonly afterControl: Map<number, Place | null>;
+}
+
+/** Most places and sets of stacks that are remembered; about 50 MB. */
+const MAX_REMEMBERED = 20_000;
+
+/** Runs an automaton over symbols. Every step is remembered: a walk through a vocabulary becomes a walk through a table. */
 export class Matcher {
   readonly #automaton: Automaton;
-  readonly #frames: Frame[] = [];
-  readonly #frameIds = new Map<string, number>();
-  readonly #places: Place[] = [];
-  readonly #placeIds = new Map<string, number>();
+  readonly #machines = new Map<Machine, number[]>();
+  /** Places in machines, whose states come after those of the automaton. */
+  readonly #inMachines: { readonly machine: Machine; readonly state: number }[] = [];
+  /** States that lead to nothing but the end of their rule. */
+  readonly #ends = new Map<number, boolean>();
+  readonly #stacks = new Map<string, Stacks>();
+  readonly #unions = new Map<string, Stacks>();
+  readonly #places = new Map<Stacks, Place>();
+  #stacksMade = 0;
+  readonly #empty: Stacks;
   /** The place before the first symbol. */
-  readonly start: number;
+  readonly start: Place;
 
   constructor(automaton: Automaton) {
     this.#automaton = automaton;
-    const collector = new Set<number>();
-    const isEnd = this.#enter(automaton.rules[0]!.start, -1, collector, new Set());
-    this.start = this.#intern(collector, isEnd);
+    this.#empty = this.#intern([], true);
+    this.start = this.#enter([{ state: automaton.rules[0]!.start, below: this.#empty }])!;
   }
 
-  /** True if the text may end here. */
-  isEnd(place: number): boolean {
-    return this.#places[place]!.isEnd;
+  /** True when the text may end here. */
+  isEnd(place: Place): boolean {
+    return place.stacks.hasEmpty;
   }
 
-  /** Minimum number of symbols to an end. */
-  costOf(place: number): number {
-    return this.#places[place]!.cost;
+  /** Least number of symbols to an end. */
+  costOf(place: Place): number {
+    return place.stacks.cost;
   }
 
-  /** The place after a symbol, or DEAD. */
-  advance(place: number, symbol: number): number {
-    const { next, afterControl } = this.#places[place]!;
+  /** The place after a symbol, or null. */
+  advance(place: Place, symbol: number): Place | null {
     if (symbol < FIRST_CONTROL) {
-      const known = next[symbol]!;
-      if (known !== UNKNOWN) return known;
+      const known = place.next[symbol];
+      if (known !== undefined) return known;
       const found = this.#compute(place, symbol);
-      next[symbol] = found;
+      place.next[symbol] = found;
       return found;
     }
-    const known = afterControl.get(symbol);
+    const known = place.afterControl.get(symbol);
     if (known !== undefined) return known;
     const found = this.#compute(place, symbol);
-    afterControl.set(symbol, found);
+    place.afterControl.set(symbol, found);
     return found;
   }
 
-  #compute(place: number, symbol: number): number {
-    const reached = new Set<number>();
-    const visited = new Set<number>();
-    let isEnd = false;
-    for (const id of this.#places[place]!.frames) {
-      const { state, below } = this.#frames[id]!;
-      for (const { low, high, target } of this.#automaton.states[state]!.edges) {
-        if (symbol >= low && symbol <= high) isEnd = this.#enter(target, below, reached, visited) || isEnd;
+  /** Forgets steps when there are too many. Places that are still used stay right. */
+  trim(): void {
+    if (this.#places.size <= MAX_REMEMBERED && this.#stacks.size <= 4 * MAX_REMEMBERED) return;
+    for (const place of this.#places.values()) {
+      place.next = noSteps();
+      place.afterControl.clear();
+    }
+    this.#places.clear();
+    this.#stacks.clear();
+    this.#unions.clear();
+    this.#places.set(this.start.stacks, this.start);
+  }
+
+  #compute({ stacks }: Place, symbol: number): Place | null {
+    const first: Entry[] = [];
+    const { states } = this.#automaton;
+    for (const { state, below } of stacks.entries) {
+      if (state >= states.length) {
+        const { machine, state: inside } = this.#inMachines[state - states.length]!;
+        const next = machine.advance(inside, symbol);
+        if (next >= 0) first.push({ state: this.#stateIn(machine, next), below });
+        continue;
+      }
+      for (const { low, high, target } of states[state]!.edges) {
+        if (symbol >= low && symbol <= high) first.push({ state: target, below });
       }
     }
-    return reached.size === 0 && !isEnd ? DEAD : this.#intern(reached, isEnd);
+    return first.length === 0 ? null : this.#enter(first);
   }
 
-  /** Adds every frame with edges that can be reached without a symbol; returns true if the text may end. */
-  #enter(state: number, below: number, reached: Set<number>, visited: Set<number>): boolean {
-    const id = this.#frame(state, below);
-    if (visited.has(id)) return false;
-    visited.add(id);
-    const { edges, calls, jumps, isEnd } = this.#automaton.states[state]!;
-    if (edges.length > 0) reached.add(id);
+  /** The place of all that can be reached from some states without a symbol. */
+  #enter(first: readonly Entry[]): Place | null {
+    const { states, rules } = this.#automaton;
+    const reached = new Map<number, Stacks>();
+    // What leads to a state is gathered before the state is looked at: most are looked at once.
+    const waiting = new Map<number, Stacks[]>();
+    const queue: number[] = [];
+    const add = (state: number, below: Stacks): void => {
+      const list = waiting.get(state);
+      if (list) list.push(below);
+      else if (this.#costOf(state) < Number.POSITIVE_INFINITY) {
+        waiting.set(state, [below]);
+        queue.push(state);
+      }
+    };
+    for (const { state, below } of first) add(state, below);
     let mayEnd = false;
-    for (const target of jumps) mayEnd = this.#enter(target, below, reached, visited) || mayEnd;
-    for (const { rule, target } of calls) {
-      const start = this.#automaton.rules[rule]!.start;
-      mayEnd = this.#enter(start, this.#frame(target, below), reached, visited) || mayEnd;
+    for (let index = 0; index < queue.length; index++) {
+      const state = queue[index]!;
+      const added = waiting.get(state)!;
+      waiting.delete(state);
+      const known = reached.get(state);
+      const below = this.#union(known ? [known, ...added] : added);
+      if (below === known) continue;
+      reached.set(state, below);
+      if (state < states.length) {
+        const { calls, machines, jumps } = states[state]!;
+        for (const target of jumps) add(target, below);
+        for (const { rule, target } of calls) add(rules[rule]!.start, this.#under(target, below));
+        for (const { machine, target } of machines) {
+          if (machine.start >= 0) add(this.#stateIn(machine, machine.start), this.#under(target, below));
+        }
+      }
+      if (!this.#isEnd(state)) continue;
+      if (below.hasEmpty) mayEnd = true;
+      for (const entry of below.entries) add(entry.state, entry.below);
     }
-    if (!isEnd) return mayEnd;
-    if (below === -1) return true;
-    const { state: after, below: rest } = this.#frames[below]!;
-    return this.#enter(after, rest, reached, visited) || mayEnd;
+    return this.#place(reached, mayEnd);
   }
 
-  #frame(state: number, below: number): number {
-    const key = `${state}/${below}`;
-    const known = this.#frameIds.get(key);
-    if (known !== undefined) return known;
-    const cost = this.#automaton.costOf(state) + (below === -1 ? 0 : this.#frames[below]!.cost);
-    this.#frames.push({ state, below, cost });
-    this.#frameIds.set(key, this.#frames.length - 1);
-    return this.#frames.length - 1;
+  #isEnd(state: number): boolean {
+    const { states } = this.#automaton;
+    if (state < states.length) return states[state]!.isEnd;
+    const { machine, state: inside } = this.#inMachines[state - states.length]!;
+    return machine.isEnd(inside);
   }
 
-  #intern(reached: ReadonlySet<number>, isEnd: boolean): number {
-    const frames = [...reached].sort((a, b) => a - b);
-    const key = `${isEnd}:${frames.join()}`;
-    const known = this.#placeIds.get(key);
-    if (known !== undefined) return known;
-    const costs = frames.map((id) => this.#frames[id]!.cost);
-    const cost = Math.min(isEnd ? 0 : Number.POSITIVE_INFINITY, ...costs);
-    const next = new Int32Array(FIRST_CONTROL).fill(UNKNOWN);
-    this.#places.push({ frames, isEnd, cost, next, afterControl: new Map() });
-    this.#placeIds.set(key, this.#places.length - 1);
-    return this.#places.length - 1;
+  #costOf(state: number): number {
+    const { states } = this.#automaton;
+    if (state < states.length) return this.#automaton.costOf(state);
+    const { machine, state: inside } = this.#inMachines[state - states.length]!;
+    return machine.costOf(inside);
   }
+
+  /** The number of a place in a machine. */
+  #stateIn(machine: Machine, state: number): number {
+    let known = this.#machines.get(machine);
+    if (!known) {
+      known = [];
+      this.#machines.set(machine, known);
+    }
+    known[state] ??= this.#automaton.states.length + this.#inMachines.push({ machine, state }) - 1;
+    return known[state];
+  }
+
+  /** The stacks under what was called: a state that only ends its rule adds nothing to them. */
+  #under(target: number, below: Stacks): Stacks {
+    return this.#onlyEnds(target) ? below : this.#intern([{ state: target, below }], false);
+  }
+
+  #onlyEnds(first: number): boolean {
+    const known = this.#ends.get(first);
+    if (known !== undefined) return known;
+    const { states } = this.#automaton;
+    let mayEnd = false;
+    let isMore = false;
+    const seen = new Set([first]);
+    for (const state of seen) {
+      const { edges, calls, machines, jumps, isEnd } = states[state]!;
+      if (isEnd) mayEnd = true;
+      if (edges.length + calls.length + machines.length > 0) isMore = true;
+      if (isMore) break;
+      for (const target of jumps) seen.add(target);
+    }
+    this.#ends.set(first, mayEnd && !isMore);
+    return mayEnd && !isMore;
+  }
+
+  #union(all: readonly Stacks[]): Stacks {
+    const distinct = all.length === 1 ? all : [...new Set(all)];
+    if (distinct.length === 1) return distinct[0]!;
+    const key = distinct
+      .map(({ id }) => id)
+      .sort((a, b) => a - b)
+      .join();
+    const known = this.#unions.get(key);
+    if (known) return known;
+    const belowOf = new Map<number, Stacks[]>();
+    for (const { entries } of distinct) {
+      for (const { state, below } of entries) {
+        const list = belowOf.get(state);
+        if (list) list.push(below);
+        else belowOf.set(state, [below]);
+      }
+    }
+    const merged = new Map([...belowOf].map(([state, belows]) => [state, this.#union(belows)]));
+    const united = this.#internMap(
+      merged,
+      distinct.some(({ hasEmpty }) => hasEmpty),
+    );
+    this.#unions.set(key, united);
+    return united;
+  }
+
+  #internMap(belowOf: ReadonlyMap<number, Stacks>, hasEmpty: boolean): Stacks {
+    const entries = [...belowOf].map(([state, below]) => ({ state, below }));
+    return this.#intern(
+      entries.sort((a, b) => a.state - b.state),
+      hasEmpty,
+    );
+  }
+
+  #intern(entries: Stacks['entries'], hasEmpty: boolean): Stacks {
+    let key = hasEmpty ? '!' : '';
+    for (const { state, below } of entries) key += `${state}/${below.id},`;
+    const known = this.#stacks.get(key);
+    if (known) return known;
+    let cost = hasEmpty ? 0 : Number.POSITIVE_INFINITY;
+    for (const { state, below } of entries) cost = Math.min(cost, this.#costOf(state) + below.cost);
+    const made = { id: this.#stacksMade++, entries, hasEmpty, cost };
+    this.#stacks.set(key, made);
+    return made;
+  }
+
+  #place(reached: Map<number, Stacks>, mayEnd: boolean): Place | null {
+    const { states } = this.#automaton;
+    for (const state of reached.keys()) {
+      if (state < states.length && states[state]!.edges.length === 0) reached.delete(state);
+    }
+    if (reached.size === 0 && !mayEnd) return null;
+    const stacks = this.#internMap(reached, mayEnd);
+    const known = this.#places.get(stacks);
+    if (known) return known;
+    const made: Place = { stacks, next: noSteps(), afterControl: new Map() };
+    this.#places.set(stacks, made);
+    return made;
+  }
+}
+
+function noSteps(): undefined[] {
+  return new Array(FIRST_CONTROL).fill(undefined);
 }

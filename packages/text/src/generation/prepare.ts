@@ -44,7 +44,7 @@ export async function prepareAnswer(
 async function constraintOf(
   model: TextModel,
   language: Language | null,
-  { responseFormat, toolChoice, tools, enableThinking }: GenerateOptions,
+  { responseFormat, toolChoice, tools, enableThinking, signal }: GenerateOptions,
   answer: { readonly isReasoningOpen: boolean; readonly settings: TokenSettings; readonly rows: PromptRows },
 ): Promise<TokenConstraint | null> {
   if (!language || (responseFormat === undefined && toolChoice === undefined && !tools?.length)) return null;
@@ -56,6 +56,7 @@ async function constraintOf(
       vocabularySize: model.config.vocabularySize,
       stopIds: [...settings.stopTokenIds],
       maxTokens: Math.min(settings.maxTokens, contextTokens - rows.end),
+      ...(signal && { signal }),
     },
     {
       mayThink: enableThinking ?? false,

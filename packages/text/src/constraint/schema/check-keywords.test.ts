@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '@markbase/core';
 import { describe, expect, it } from 'vitest';
-import { JSON_DIALECT } from './dialect.js';
+import { JSON_DIALECT } from '../dialect.js';
 import { schemaGrammar } from './schema-grammar.js';
 
 describe('schemas with malformed keywords', () => {

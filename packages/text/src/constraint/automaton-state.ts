@@ -1,0 +1,22 @@
+import type { Machine } from './machine.js';
+
+/** Reading a symbol in [low, high] leads to `target`. */
+interface Edge {
+  readonly low: number;
+  readonly high: number;
+  readonly target: number;
+}
+
+/** A state of one rule. Calls enter another rule, or a machine, and go on at `target` when that one ends. */
+export interface State {
+  readonly edges: Edge[];
+  readonly calls: { readonly rule: number; readonly target: number }[];
+  readonly machines: { readonly machine: Machine; readonly target: number }[];
+  readonly jumps: number[];
+  isEnd: boolean;
+}
+
+/** A part of a grammar that may be called from several places. */
+export interface Rule {
+  readonly start: number;
+}

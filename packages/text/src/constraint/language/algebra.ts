@@ -1,0 +1,135 @@
+import type { GrammarBudget } from '../grammar-budget.js';
+import { LAST_CODE } from './character-set.js';
+import { advance, type Dfa, dfaOf, NO_STATE, type Step } from './dfa.js';
+
+/** How two languages are combined. */
+type Operation = 'and' | 'or' | 'without';
+type Pair = readonly [a: number, b: number];
+
+/** Every text. */
+export const ALL_TEXTS: Dfa = {
+  start: 0,
+  isEnd: Uint8Array.of(1),
+  highs: [Int32Array.of(LAST_CODE)],
+  targets: [Int32Array.of(0)],
+};
+
+/** Texts that are in both languages, in either, or in the first alone. @throws InvalidArgumentError at a limit */
+export function combine(operation: Operation, a: Dfa, b: Dfa, budget: GrammarBudget): Dfa {
+  if (operation === 'and' && a === ALL_TEXTS) return b;
+  if (b === ALL_TEXTS && operation === 'and') return a;
+  const isDead = ([left, right]: Pair): boolean => {
+    if (operation === 'or') return left === NO_STATE && right === NO_STATE;
+    return left === NO_STATE || (operation === 'and' && right === NO_STATE);
+  };
+  const width = b.isEnd.length + 1;
+  return dfaOf<Pair>(
+    {
+      start: [a.start, b.start],
+      keyOf: ([left, right]) => (left + 1) * width + right + 1,
+      isEnd: ([left, right]) => {
+        const [first, second] = [
+          left !== NO_STATE && a.isEnd[left] === 1,
+          right !== NO_STATE && b.isEnd[right] === 1,
+        ];
+        if (operation === 'or') return first || second;
+        return first && (operation === 'and' ? second : !second);
+      },
+      stepsOf: (pair) => (isDead(pair) ? [] : pairSteps(a, b, pair, isDead)),
+    },
+    budget,
+  );
+}
+
+function pairSteps(a: Dfa, b: Dfa, [left, right]: Pair, isDead: (pair: Pair) => boolean): Step<Pair>[] {
+  const steps: Step<Pair>[] = [];
+  let [i, j] = [0, 0];
+  for (let high = -1; high < LAST_CODE; ) {
+    const [first, firstTo] =
+      left === NO_STATE ? [LAST_CODE, NO_STATE] : [a.highs[left]![i]!, a.targets[left]![i]!];
+    const [second, secondTo] =
+      right === NO_STATE ? [LAST_CODE, NO_STATE] : [b.highs[right]![j]!, b.targets[right]![j]!];
+    high = Math.min(first, second);
+    const next: Pair = [firstTo, secondTo];
+    steps.push({ high, next: isDead(next) ? null : next });
+    if (first === high) i++;
+    if (second === high) j++;
+  }
+  return steps;
+}
+
+/** Texts of a language whose number of code points is in [least, most]. */
+export function withLength(dfa: Dfa, least: number, most: number, budget: GrammarBudget): Dfa {
+  if (least <= 0 && most === Number.POSITIVE_INFINITY) return dfa;
+  // Beyond `least`, how many there are matters only where `most` is a limit.
+  const last = most === Number.POSITIVE_INFINITY ? least : most;
+  const count = (from: number): number | null => {
+    if (from < last) return from + 1;
+    return most === Number.POSITIVE_INFINITY ? from : null;
+  };
+  return dfaOf<Pair>(
+    {
+      start: [dfa.start, 0],
+      keyOf: ([state, length]) => (state + 1) * (last + 1) + length,
+      isEnd: ([state, length]) => state !== NO_STATE && dfa.isEnd[state] === 1 && length >= least,
+      stepsOf: ([state, length]) => {
+        const next = count(length);
+        if (state === NO_STATE || next === null) return [];
+        return [...dfa.highs[state]!].map((high, index) => {
+          const target = dfa.targets[state]![index]!;
+          return { high, next: target === NO_STATE ? null : ([target, next] as const) };
+        });
+      },
+    },
+    budget,
+    Number.POSITIVE_INFINITY,
+  );
+}
+
+/** Exactly some texts. */
+export function textsOf(texts: readonly string[], budget: GrammarBudget): Dfa {
+  interface Node {
+    readonly id: number;
+    readonly next: Map<number, Node>;
+    isEnd: boolean;
+  }
+  let nodes = 0;
+  const made = (): Node => ({ id: nodes++, next: new Map(), isEnd: false });
+  const root = made();
+  for (const text of texts) {
+    let node = root;
+    for (const character of text) {
+      const code = character.codePointAt(0)!;
+      const known = node.next.get(code);
+      if (known) node = known;
+      else {
+        const added = made();
+        node.next.set(code, added);
+        node = added;
+      }
+    }
+    node.isEnd = true;
+  }
+  return dfaOf<Node>(
+    {
+      start: root,
+      keyOf: ({ id }) => id,
+      isEnd: ({ isEnd }) => isEnd,
+      stepsOf: ({ next }) =>
+        [...next]
+          .sort((a, b) => a[0] - b[0])
+          .flatMap(([code, node]) => [
+            ...(code > 0 ? [{ high: code - 1, next: null }] : []),
+            { high: code, next: node },
+          ]),
+    },
+    budget,
+  );
+}
+
+/** The state after a text, or NO_STATE. */
+export function stateAfter(dfa: Dfa, text: string): number {
+  let state = dfa.start;
+  for (const character of text) state = advance(dfa, state, character.codePointAt(0)!);
+  return state;
+}

@@ -1,0 +1,146 @@
+import type { GrammarBudget } from '../grammar-budget.js';
+import { LAST_CODE } from './character-set.js';
+
+/** No state: nothing that follows is in the language. */
+export const NO_STATE = -1;
+
+/** A language of code points as a deterministic automaton, of whose states each leads to an end. */
+export interface Dfa {
+  /** NO_STATE when the language is empty. */
+  readonly start: number;
+  /** [states] 1 where a text may end. */
+  readonly isEnd: Uint8Array;
+  /** [states] last code points of ranges that cover all of Unicode. */
+  readonly highs: readonly Int32Array[];
+  /** [states] the state that each range leads to, or NO_STATE. */
+  readonly targets: readonly Int32Array[];
+}
+
+/** The step from a state for code points up to `high`, from where the one before ended. */
+export interface Step<S> {
+  readonly high: number;
+  /** Null: nothing follows. */
+  readonly next: S | null;
+}
+
+/** What describes a deterministic automaton: any values as states. */
+export interface Description<S> {
+  readonly start: S;
+  /** The same for states that are the same. */
+  keyOf(state: S): string | number;
+  isEnd(state: S): boolean;
+  /** In order of code points; what is above the last step leads nowhere. */
+  stepsOf(state: S): readonly Step<S>[];
+}
+
+/** Most states of one language: each is a set of places in a pattern, which may double with every character. */
+const MAX_LANGUAGE_STATES = 20_000;
+
+/**
+ * Explores an automaton from its start, and leaves out what leads to no end.
+ *
+ * @throws InvalidArgumentError at a limit
+ */
+export function dfaOf<S>(
+  description: Description<S>,
+  budget: GrammarBudget,
+  maxStates = MAX_LANGUAGE_STATES,
+): Dfa {
+  const ids = new Map<string | number, number>();
+  const found: S[] = [];
+  const idOf = (state: S): number => {
+    const key = description.keyOf(state);
+    const known = ids.get(key);
+    if (known !== undefined) return known;
+    budget.addStates();
+    if (found.length >= maxStates) budget.refuse(`a language of at most ${maxStates} states`);
+    ids.set(key, found.length);
+    found.push(state);
+    return found.length - 1;
+  };
+  idOf(description.start);
+  const highs: Int32Array[] = [];
+  const targets: Int32Array[] = [];
+  for (let id = 0; id < found.length; id++) {
+    const ends: number[] = [];
+    const next: number[] = [];
+    const add = (high: number, target: number): void => {
+      if (ends.length > 0 && high <= ends.at(-1)!) return;
+      if (next.at(-1) === target) ends[ends.length - 1] = high;
+      else {
+        ends.push(high);
+        next.push(target);
+      }
+    };
+    for (const step of description.stepsOf(found[id]!))
+      add(step.high, step.next === null ? NO_STATE : idOf(step.next));
+    if (ends.length === 0 || ends.at(-1)! < LAST_CODE) add(LAST_CODE, NO_STATE);
+    budget.addSteps(ends.length);
+    highs.push(Int32Array.from(ends));
+    targets.push(Int32Array.from(next));
+  }
+  return trimmed({
+    start: 0,
+    isEnd: Uint8Array.from(found, (state) => Number(description.isEnd(state))),
+    highs,
+    targets,
+  });
+}
+
+/** The same language without states that lead to no end. */
+function trimmed(dfa: Dfa): Dfa {
+  const leadTo: number[][] = dfa.targets.map(() => []);
+  for (const [from, targets] of dfa.targets.entries())
+    for (const to of targets) if (to !== NO_STATE) leadTo[to]!.push(from);
+  const isLive = new Uint8Array(dfa.isEnd);
+  const queue = [...dfa.isEnd.keys()].filter((state) => dfa.isEnd[state]);
+  for (let next = 0; next < queue.length; next++) {
+    for (const from of leadTo[queue[next]!]!) {
+      if (isLive[from]) continue;
+      isLive[from] = 1;
+      queue.push(from);
+    }
+  }
+  if (queue.length === isLive.length) return dfa;
+  const kept = [...isLive.keys()].filter((state) => isLive[state]);
+  const renamed = new Int32Array(isLive.length).fill(NO_STATE);
+  for (const [index, state] of kept.entries()) renamed[state] = index;
+  return {
+    start: renamed[dfa.start]!,
+    isEnd: Uint8Array.from(kept, (state) => dfa.isEnd[state]!),
+    highs: kept.map((state) => dfa.highs[state]!),
+    targets: kept.map((state) =>
+      dfa.targets[state]!.map((target) => (target === NO_STATE ? NO_STATE : renamed[target]!)),
+    ),
+  };
+}
+
+/** The state after a code point. */
+export function advance(dfa: Dfa, state: number, code: number): number {
+  if (state === NO_STATE) return NO_STATE;
+  return dfa.targets[state]![rangeOf(dfa.highs[state]!, code)]!;
+}
+
+/** Index of the range that a code point is in. */
+export function rangeOf(highs: Int32Array, code: number): number {
+  let low = 0;
+  let high = highs.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (highs[middle]! < code) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** True when a text is in the language. */
+export function includes(dfa: Dfa, text: string): boolean {
+  let state = dfa.start;
+  for (const character of text) state = advance(dfa, state, character.codePointAt(0)!);
+  return state !== NO_STATE && dfa.isEnd[state] === 1;
+}
+
+/** True when nothing is in the language. */
+export function isEmpty(dfa: Dfa): boolean {
+  return dfa.start === NO_STATE;
+}

@@ -1,0 +1,174 @@
+import type { AST } from '@eslint-community/regexpp';
+import type { GrammarBudget } from '../grammar-budget.js';
+import { ANY_CHARACTER, type CharacterSet } from './character-set.js';
+import { charactersOf } from './unicode.js';
+
+/** What must hold at a place between two characters. */
+export type Condition = 'start' | 'end' | 'boundary' | 'inside';
+
+/** A pattern as states with steps: by a character of a set, without one, and under a condition. */
+export interface Nfa {
+  readonly sets: readonly CharacterSet[];
+  readonly steps: readonly (readonly { readonly set: number; readonly to: number }[])[];
+  readonly jumps: readonly (readonly number[])[];
+  readonly conditions: readonly (readonly { readonly condition: Condition; readonly to: number }[])[];
+  /** A text may go on with anything once this state is reached. */
+  readonly matched: number;
+}
+
+/** Most states of a pattern before it is made deterministic. */
+const MAX_PATTERN_STATES = 20_000;
+
+/** Why a pattern cannot be lowered. */
+export class PatternRefusal {
+  readonly reason: string;
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
+/**
+ * Lowers alternatives of a parsed pattern: state 0 is before any text.
+ *
+ * @param isAnchored a match must begin where the text begins
+ * @throws PatternRefusal for what is not regular
+ */
+export function nfaOf(
+  alternatives: readonly AST.Element[][],
+  isAnchored: boolean,
+  budget: GrammarBudget,
+): Nfa {
+  return new Builder(budget).build(alternatives, isAnchored);
+}
+
+interface Modes {
+  readonly ignoresCase: boolean;
+  readonly dotAll: boolean;
+}
+
+class Builder {
+  readonly #sets: CharacterSet[] = [];
+  readonly #setIds = new Map<string, number>();
+  readonly #steps: { set: number; to: number }[][] = [];
+  readonly #jumps: number[][] = [];
+  readonly #conditions: { condition: Condition; to: number }[][] = [];
+  readonly #budget: GrammarBudget;
+
+  constructor(budget: GrammarBudget) {
+    this.#budget = budget;
+  }
+
+  build(alternatives: readonly AST.Element[][], isAnchored: boolean): Nfa {
+    const start = this.#state();
+    if (!isAnchored) this.#step(start, ANY_CHARACTER, start);
+    const matched = this.#state();
+    this.#choice(alternatives, start, matched, { ignoresCase: false, dotAll: false });
+    this.#step(matched, ANY_CHARACTER, matched);
+    return {
+      sets: this.#sets,
+      steps: this.#steps,
+      jumps: this.#jumps,
+      conditions: this.#conditions,
+      matched,
+    };
+  }
+
+  #state(): number {
+    this.#budget.addSteps();
+    if (this.#steps.length >= MAX_PATTERN_STATES)
+      throw new PatternRefusal(`at most ${MAX_PATTERN_STATES} positions`);
+    this.#steps.push([]);
+    this.#jumps.push([]);
+    this.#conditions.push([]);
+    return this.#steps.length - 1;
+  }
+
+  #step(from: number, set: CharacterSet, to: number): void {
+    const key = set.join();
+    let id = this.#setIds.get(key);
+    if (id === undefined) {
+      id = this.#sets.length;
+      this.#sets.push(set);
+      this.#setIds.set(key, id);
+    }
+    this.#steps[from]!.push({ set: id, to });
+  }
+
+  #choice(alternatives: readonly (readonly AST.Element[])[], from: number, to: number, modes: Modes): void {
+    for (const elements of alternatives) {
+      let at = this.#state();
+      this.#jumps[from]!.push(at);
+      for (const element of elements) at = this.#element(element, at, modes);
+      this.#jumps[at]!.push(to);
+    }
+  }
+
+  /** Adds an element after a state; gives the state in which it ends. */
+  #element(element: AST.Element, from: number, modes: Modes): number {
+    switch (element.type) {
+      case 'Group':
+      case 'CapturingGroup': {
+        const to = this.#state();
+        const inner = element.type === 'Group' ? modesOf(element.modifiers, modes) : modes;
+        this.#choice(
+          element.alternatives.map(({ elements }) => elements),
+          from,
+          to,
+          inner,
+        );
+        return to;
+      }
+      case 'Quantifier':
+        return this.#quantifier(element, from, modes);
+      case 'Assertion':
+        return this.#assertion(element, from);
+      case 'Character':
+      case 'CharacterSet':
+      case 'CharacterClass': {
+        const set = charactersOf(element, modes.ignoresCase, modes.dotAll);
+        if (!set) throw new PatternRefusal('no classes of several characters');
+        const to = this.#state();
+        this.#step(from, set, to);
+        return to;
+      }
+      default:
+        throw new PatternRefusal('no back-references');
+    }
+  }
+
+  #quantifier({ element, min, max }: AST.Quantifier, from: number, modes: Modes): number {
+    let at = from;
+    for (let count = 0; count < min; count++) at = this.#element(element, at, modes);
+    if (max === Number.POSITIVE_INFINITY) {
+      const loop = this.#state();
+      this.#jumps[at]!.push(loop);
+      this.#jumps[this.#element(element, loop, modes)]!.push(loop);
+      return loop;
+    }
+    const end = this.#state();
+    for (let count = min; count < max; count++) {
+      this.#jumps[at]!.push(end);
+      at = this.#element(element, at, modes);
+    }
+    this.#jumps[at]!.push(end);
+    return end;
+  }
+
+  #assertion(element: AST.Assertion, from: number): number {
+    if (element.kind === 'lookahead' || element.kind === 'lookbehind') {
+      throw new PatternRefusal('look-ahead at the beginning alone, after ^, and no look-behind');
+    }
+    const condition = element.kind === 'word' ? (element.negate ? 'inside' : 'boundary') : element.kind;
+    const to = this.#state();
+    this.#conditions[from]!.push({ condition, to });
+    return to;
+  }
+}
+
+function modesOf(modifiers: AST.Modifiers | null, modes: Modes): Modes {
+  if (!modifiers) return modes;
+  if (modifiers.add?.multiline) throw new PatternRefusal('no anchors at ends of lines');
+  const of = (name: 'ignoreCase' | 'dotAll', before: boolean) =>
+    modifiers.add?.[name] ? true : modifiers.remove?.[name] ? false : before;
+  return { ignoresCase: of('ignoreCase', modes.ignoresCase), dotAll: of('dotAll', modes.dotAll) };
+}

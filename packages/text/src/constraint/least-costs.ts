@@ -1,0 +1,81 @@
+import type { Rule, State } from './automaton-state.js';
+
+/**
+ * Least number of symbols from each state to the end of its rule: the cheapest states are settled first, and then those
+ * that lead to them (Knuth 1977, the generalization of Dijkstra's algorithm to grammars).
+ */
+export function leastCosts(states: readonly State[], rules: readonly Rule[]): Float64Array {
+  const costs = new Float64Array(states.length).fill(Number.POSITIVE_INFINITY);
+  const leadTo = sourcesOf(states, rules);
+  const byCost: (number[] | undefined)[] = [];
+  const further = new Map<number, number[]>();
+  const lower = (state: number, cost: number): void => {
+    if (!(cost < costs[state]!)) return;
+    costs[state] = cost;
+    if (cost < MAX_LISTS) {
+      byCost[cost] ??= [];
+      byCost[cost].push(state);
+      return;
+    }
+    const list = further.get(cost);
+    if (list) list.push(state);
+    else further.set(cost, [state]);
+  };
+  const settle = (list: readonly number[], cost: number): void => {
+    for (let next = 0; next < list.length; next++) {
+      const state = list[next]!;
+      if (costs[state] !== cost) continue;
+      for (const from of leadTo[state] ?? []) lower(from, costFrom(states[from]!, rules, costs));
+    }
+  };
+  for (const [state, { isEnd }] of states.entries()) if (isEnd) lower(state, 0);
+  // What only machines cost is known from the start; it counts once the states after them are.
+  for (let cost = 0; cost < byCost.length; cost++) {
+    const list = byCost[cost];
+    if (list) settle(list, cost);
+  }
+  while (further.size > 0) {
+    const cost = Math.min(...further.keys());
+    settle(further.get(cost)!, cost);
+    further.delete(cost);
+  }
+  return costs;
+}
+
+/** Costs below this have a list each; few grammars have ones above. */
+const MAX_LISTS = 1_000_000;
+
+/** For each state, those whose cost depends on it. */
+function sourcesOf(states: readonly State[], rules: readonly Rule[]): (number[] | undefined)[] {
+  const sources: (number[] | undefined)[] = new Array(states.length);
+  const add = (state: number, from: number): void => {
+    const known = sources[state];
+    if (known) known.push(from);
+    else sources[state] = [from];
+  };
+  for (const [from, { edges, calls, jumps, machines }] of states.entries()) {
+    for (const { target } of edges) add(target, from);
+    for (const { target } of machines) add(target, from);
+    for (const target of jumps) add(target, from);
+    for (const { rule, target } of calls) {
+      add(target, from);
+      add(rules[rule]!.start, from);
+    }
+  }
+  return sources;
+}
+
+function costFrom(
+  { edges, calls, jumps, machines, isEnd }: State,
+  rules: readonly Rule[],
+  costs: Float64Array,
+): number {
+  let cost = isEnd ? 0 : Number.POSITIVE_INFINITY;
+  for (const { target } of edges) cost = Math.min(cost, 1 + costs[target]!);
+  for (const { machine, target } of machines) {
+    if (machine.start >= 0) cost = Math.min(cost, machine.costOf(machine.start) + costs[target]!);
+  }
+  for (const target of jumps) cost = Math.min(cost, costs[target]!);
+  for (const { rule, target } of calls) cost = Math.min(cost, costs[rules[rule]!.start]! + costs[target]!);
+  return cost;
+}

@@ -1,0 +1,30 @@
+/** A JSON Schema: an object of keywords, or true (anything) or false (nothing). */
+export type JsonSchema = boolean | { readonly [keyword: string]: unknown };
+/** The keywords of a schema that is no boolean. */
+export type Keywords = { readonly [keyword: string]: unknown };
+
+/** The kinds of values; whole numbers are numbers. */
+export type ValueKind = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object';
+/** All of them, in the order in which their grammars are tried. */
+export const VALUE_KINDS: readonly ValueKind[] = ['null', 'boolean', 'number', 'string', 'array', 'object'];
+
+/** What kind of value this is. */
+export function kindOf(value: unknown): ValueKind {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value as ValueKind;
+}
+
+/** True when two values of JSON are the same. */
+export function isEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const [left, right] = [Object.keys(a), Object.keys(b)];
+  if (left.length !== right.length) return false;
+  return left.every(
+    (name) =>
+      Object.hasOwn(b, name) &&
+      isEqual((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]),
+  );
+}
