@@ -7,6 +7,6 @@ export default defineConfig({
   sourcemap: true,
   clean: true,
   target: 'node20',
-  // Optional, and under another licence: never part of the built file.
+  // Optional, and under another licence: never bundled.
   external: ['mpg123-decoder'],
 });

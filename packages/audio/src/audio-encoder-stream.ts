@@ -2,7 +2,7 @@ import type { EncodedSegment } from './encoded-segment.js';
 import type { AudioSegment } from './segment/segment.js';
 import { AudioStream, type AudioStreamOptions } from './stream/audio-stream.js';
 
-/** Sound that comes in pieces, and the soft tokens of the segments that they finish; made by `AudioModel.stream`. */
+/** Encodes sound that arrives in pieces, segment by segment; made by `AudioModel.stream`. */
 export class AudioEncoderStream {
   readonly #stream: AudioStream;
   readonly #encode: (segment: AudioSegment) => Promise<EncodedSegment>;
@@ -13,13 +13,13 @@ export class AudioEncoderStream {
     this.#encode = encode;
   }
 
-  /** Seconds of sound that were taken so far. */
+  /** Seconds of sound received so far. */
   get seconds(): number {
     return this.#stream.seconds;
   }
 
   /**
-   * Takes the next samples and gives the segments that they finish, encoded; mostly none.
+   * Takes the next samples and returns the segments that they complete, encoded; usually none.
    *
    * @param samples one channel, or an array for each; any number of samples, in [-1, 1]; they are copied
    * @throws as `AudioStream.push` and `AudioModel.encode`
@@ -28,7 +28,7 @@ export class AudioEncoderStream {
     return this.#encodeAll(() => this.#stream.push(samples));
   }
 
-  /** The segments that are left at the end of the sound. Nothing can be pushed afterwards. */
+  /** The remaining segments at the end of the sound. Nothing can be pushed afterwards. */
   finish(): Promise<EncodedSegment[]> {
     return this.#encodeAll(() => this.#stream.finish());
   }

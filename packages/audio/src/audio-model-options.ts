@@ -6,15 +6,15 @@ import type { UploadProgressOptions } from '@markbase/metal-runtime';
 export interface AudioModelOptions extends UploadProgressOptions {
   /** 'high': float32 everywhere. 'fast', the default: 8-bit activations for quantised weights. */
   readonly precision?: 'high' | 'fast';
-  /** Quantises the tower's unquantised matrices to so many bits while it is loaded; default: they stay as they are. */
+  /** Bits to which the tower's unquantised matrices are quantised on load; default: they stay as they are. */
   readonly quantizeOnLoad?: 8 | 4;
-  /** Most soft tokens of one step, over all clips that share it; default and least: those of a clip of 30 s. */
+  /** Maximum number of soft tokens of one step, over all clips that share it; the default, and the minimum, is that of a clip of 30 s. */
   readonly maxBatchTokens?: number;
-  /** Most bytes of soft tokens that are kept for audio that was seen before; default 64 MiB, 0 = none. */
+  /** Size of the cache of soft tokens for repeated audio, in bytes; default 64 MiB, 0 = none. */
   readonly cacheBytes?: number;
   /** Looks for NaN and infinity after every operation; encoding then fails with NonFiniteError. Slow. */
   readonly checkFinite?: boolean;
-  /** Fusions that the recorder leaves out, false for all; for tests and measurements. */
+  /** Fusions that the recorder leaves out, or false for all; for tests and measurements. */
   readonly fusions?: false | { readonly without: readonly string[] };
 }
 
@@ -29,7 +29,7 @@ export interface AudioModelSettings {
 }
 
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
-/** Rows of some hours of audio: more would only cost memory. */
+/** Enough rows for some hours of audio; more would only cost memory. */
 const MOST_BATCH_TOKENS = 65_536;
 
 /** Completes and checks the options of a model. @throws InvalidArgumentError */

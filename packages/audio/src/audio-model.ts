@@ -25,7 +25,7 @@ import type { AudioSegment } from './segment/segment.js';
 import type { AudioStreamOptions } from './stream/audio-stream.js';
 import { type ReadSegmentsOptions, readSegments } from './stream/read-segments.js';
 
-/** Segments whose features are made while others run: the processor of the one is idle while the other works. */
+/** Segments whose features are computed while others run, so that neither the processor nor the device is idle. */
 const SEGMENTS_AHEAD = 2;
 
 /** The audio part of a checkpoint: sound in, soft tokens for the decoder out. */
@@ -56,7 +56,7 @@ export class AudioModel implements Disposable {
   }
 
   /**
-   * Maps the weights of the audio part and records its program; nothing else of the checkpoint is touched.
+   * Maps the weights of the audio part and records its program; the rest of the checkpoint is not touched.
    *
    * @param source folder of a checkpoint, or a checkpoint
    * @throws UnsupportedModelError for models without an audio part (26B-A4B, 31B)
@@ -94,29 +94,28 @@ export class AudioModel implements Disposable {
     }
   }
 
-  /** What the encoder was lowered to. */
+  /** The plan of the encoder's program. */
   get plan(): ProgramPlan {
     return this.#queue.program.plan;
   }
 
-  /** Soft tokens that so many samples at 16 kHz become, when they go through the model in one piece. */
+  /** Number of soft tokens for a number of samples at 16 kHz that go through the model in one piece. */
   countTokens(sampleCount: number): number {
     return audioTokens(sampleCount, this.checkpoint.config).softTokens;
   }
 
   /**
-   * Soft tokens of samples that go through the model in one piece. Calls that wait together share a step.
+   * Soft tokens of samples that go through the model in one piece. Calls that are waiting at the same time share a step.
    *
    * @param samples mono, 16 kHz, in [-1, 1], at most 30 s
-   * @throws InvalidArgumentError for audio that is too short to give a soft token, or too long, and for NaN, infinity or
-   * samples far outside of [-1, 1]; DisposedError
+   * @throws InvalidArgumentError for audio that is too short for a soft token, or too long, and for NaN, infinity or samples far outside [-1, 1]; DisposedError
    */
   async encodeSamples(samples: Float32Array, options: { signal?: AbortSignal } = {}): Promise<SoftTokens> {
     checkSamples(samples);
     return this.#encodeChecked(samples, options);
   }
 
-  /** As `encodeSamples`, for samples of a segment: they were checked before they were resampled. */
+  /** Like `encodeSamples`, for samples of a segment, which were checked before they were resampled. */
   async #encodeChecked(samples: Float32Array, options: { signal?: AbortSignal }): Promise<SoftTokens> {
     this.#check('encode');
     options.signal?.throwIfAborted();
@@ -130,12 +129,12 @@ export class AudioModel implements Disposable {
   }
 
   /**
-   * Soft tokens of a sound: decoded, mixed down, resampled, cut at quiet places where it is longer than `maxSeconds`, and
-   * encoded. What is at most 30 s long gives one segment.
+   * Soft tokens of a sound: decoded, mixed down, resampled, cut at quiet places if it is longer than `maxSeconds`, and
+   * encoded. Up to 30 s become one segment.
    *
    * @param source a file, its bytes, or samples; a bare Float32Array is mono at 16 kHz
    * @throws UnsupportedMediaError, CorruptFileError, FileAccessError for what cannot be read as a sound;
-   * InvalidArgumentError for sound that is too short to give a soft token, or too long for `longer: 'refuse'`;
+   * InvalidArgumentError for sound that is too short for a soft token, or too long for `longer: 'refuse'`;
    * DisposedError; the signal's reason
    */
   async encode(
@@ -148,7 +147,7 @@ export class AudioModel implements Disposable {
   }
 
   /**
-   * As `encode`, segment by segment: each as soon as it is ready, while the next ones are read and prepared. The memory is
+   * Like `encode`, but yields each segment as soon as it is ready, while the next ones are read and prepared. Memory use is
    * that of a few segments, however long the sound is.
    */
   encodeEach(
@@ -161,8 +160,8 @@ export class AudioModel implements Disposable {
   }
 
   /**
-   * Takes sound in pieces, as from a microphone, and gives the segments that they finish: the same as `encode` gives for the
-   * whole.
+   * Takes sound in pieces, as from a microphone, and returns the segments that they complete: the same ones as `encode`
+   * returns for the whole.
    *
    * @throws InvalidArgumentError when an option is out of range
    */
@@ -181,7 +180,8 @@ export class AudioModel implements Disposable {
     const ahead: Promise<EncodedSegment>[] = [];
     for await (const segment of segments) {
       const encoded = this.#encodeSegment(segment, { ...(signal && { signal }) });
-      // It fails where it is awaited; that nobody awaits it because another failed first is no error of its own.
+      // A failure surfaces where the promise is awaited; it is not an error that nobody awaits it because another one
+      // failed first.
       encoded.catch(() => {});
       ahead.push(encoded);
       if (ahead.length > SEGMENTS_AHEAD) yield await ahead.shift()!;
@@ -189,7 +189,7 @@ export class AudioModel implements Disposable {
     for (const encoded of ahead) yield await encoded;
   }
 
-  /** Soft tokens of features from elsewhere; nothing is cached. For tests and comparisons. */
+  /** Soft tokens of given features; nothing is cached. For tests and comparisons. */
   encodeFeatures(features: AudioFeatures, options: { signal?: AbortSignal } = {}): Promise<SoftTokens> {
     this.#check('encode');
     return this.#softTokens(features, this.#contentKey(features.values), options.signal);
@@ -235,7 +235,7 @@ export class AudioModel implements Disposable {
     return { kind: 'audio', rows: clip.rows, width: this.config.textWidth, values, contentKey };
   }
 
-  /** Frames of 12B do not see each other: those that exceed a step go into the next. Rows of a tower stay together. */
+  /** Frames of 12B do not see each other, so those that exceed a step go into the next one. Rows of a tower stay together. */
   async #run(clip: ClipRows, signal: AbortSignal | undefined): Promise<Float32Array> {
     const { maxBatchTokens } = this.settings;
     if (this.#encoder.kind === 'tower' || clip.rows <= maxBatchTokens)
@@ -264,7 +264,7 @@ export class AudioModel implements Disposable {
   }
 }
 
-/** A Float32Array of any realm. */
+/** True for a Float32Array of any realm. */
 function isSamples(source: AudioSource | Float32Array): source is Float32Array {
   return types.isFloat32Array(source);
 }

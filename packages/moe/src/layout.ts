@@ -20,7 +20,7 @@ export function expertLayout(weights: Pick<WeightIndex, 'names'>): ExpertLayout 
   const unknown = names.filter((name) => !FUSED.test(name) && !SPLIT.test(name));
   if (unknown.length > 0) throw new WeightMapError({ unused: unknown });
   if (fused.length > 0 && split.length > 0) {
-    const mismatched = [`${fused[0]} is of the Hugging Face layout, but ${split[0]} of the MLX layout`];
+    const mismatched = [`${fused[0]} is in the Hugging Face layout, but ${split[0]} in the MLX layout`];
     throw new WeightMapError({ mismatched });
   }
   if (names.length === 0) {

@@ -6,7 +6,7 @@ import type { MixtureWeights } from './weights.js';
  * The feed-forward block of a layer with experts, [R, D] → [R, D] (docs/gemma4.md section 2.4):
  * norm₁(dense(h)) + norm₂(Σ_x share_x · expert_x(norm(h))).
  *
- * @param dense the layer's dense MLP behind its own norm; it runs for every token
+ * @param dense the layer's dense MLP with its own norm; it runs for every token
  */
 export function mixtureFeedForward(
   config: MixtureConfig,
@@ -21,7 +21,7 @@ export function mixtureFeedForward(
       const mixed = ops.scope('experts', () => {
         return mixExperts(ops, weights, ops.rmsNorm(h, weights.expertsNorm, { eps }), routing);
       });
-      // One after the other: a backend may run both norms at once.
+      // Consecutive, so that a backend can run both norms at once.
       const m1 = ops.rmsNorm(denseResult, weights.denseNorm, { eps });
       return ops.add(m1, ops.rmsNorm(mixed, weights.mixtureNorm, { eps }));
     },
@@ -30,8 +30,8 @@ export function mixtureFeedForward(
 
 /**
  * Chooses experts by the un-normed stream: logits = (norm(h) · router.scale · D^(-1/2)) Wᵀ, softmax, top-k, renormalised,
- * times per_expert_scale (docs/gemma4.md section 2.9). The factor D^(-1/2) is applied to the logits. In float32 whatever
- * the precision is.
+ * times per_expert_scale (docs/gemma4.md section 2.9). The factor D^(-1/2) is applied to the logits. Computed in float32 in
+ * both precisions.
  */
 export function chooseExperts<R extends RowAxis>(
   ops: Ops,

@@ -19,22 +19,22 @@ export interface MixtureWeights {
   readonly gate: ExpertMatrix<'F', 'D'>;
   readonly up: ExpertMatrix<'F', 'D'>;
   readonly down: ExpertMatrix<'D', 'F'>;
-  /** Behind the dense branch. */
+  /** After the dense branch. */
   readonly denseNorm: Vector<'D'>;
   /** Before the experts. */
   readonly expertsNorm: Vector<'D'>;
-  /** Behind the experts. */
+  /** After the experts. */
   readonly mixtureNorm: Vector<'D'>;
 }
 
-/** Weights that lie mapped on a device. */
+/** Weights mapped on a device. */
 export interface LoadedMixture {
   readonly weights: MixtureWeights;
   dispose(): void;
 }
 
 /**
- * Maps the weights of a layer's mixture. Nothing is read: the pages of an expert come in when a token chooses it.
+ * Maps the weights of a layer's mixture. Nothing is read: the pages of an expert are read when a token first chooses it.
  *
  * @throws WeightMapError with everything of the layer that is missing or wrong, and for unknown or mixed expert layouts
  */

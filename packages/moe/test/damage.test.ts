@@ -76,7 +76,7 @@ describe('mixtureOfExperts', () => {
 
   it('refuses both layouts in one file', async () => {
     const copies = { [`${AT}.experts.gate_up_proj`]: `${AT}.experts.switch_glu.gate_proj.weight` };
-    await expect(load({ copies })).rejects.toThrow(/gate_up_proj is of the Hugging Face layout.*MLX layout/);
+    await expect(load({ copies })).rejects.toThrow(/gate_up_proj is in the Hugging Face layout.*MLX layout/);
   });
 
   it('refuses experts under names that it does not know', async () => {

@@ -7,7 +7,7 @@ export interface VisionModelOptions extends UploadProgressOptions {
   readonly precision?: RecordOptions['precision'];
   /** Quantises the plain matrices of the checkpoint in groups of 64 or 32 while it is loaded; default: as stored. */
   readonly quantizeOnLoad?: 4 | 8;
-  /** Bytes of soft tokens that are kept for pictures seen before; 0 = none. Default 64 MiB. */
+  /** Size of the cache of soft tokens for repeated pictures, in bytes; 0 = none. Default 64 MiB. */
   readonly cacheBytes?: number;
   readonly fusions?: RecordOptions['fusions'];
   /** Looks for NaN and infinity after every command; slow. */
@@ -33,7 +33,7 @@ export function checkedSettings(options: VisionModelOptions): VisionModelSetting
   };
   if (precision !== 'fast' && precision !== 'high') refuse('precision', "'fast' or 'high'", precision);
   if (quantizeOnLoad !== null && quantizeOnLoad !== 4 && quantizeOnLoad !== 8) {
-    refuse('quantizeOnLoad', '4 or 8 bits, or nothing', quantizeOnLoad);
+    refuse('quantizeOnLoad', '4 or 8 bits, or undefined', quantizeOnLoad);
   }
   if (!(Number.isSafeInteger(cacheBytes) && cacheBytes >= 0)) {
     refuse('cacheBytes', 'a whole number of bytes, from 0', cacheBytes);

@@ -18,27 +18,27 @@ import {
   type VisionModelSettings,
 } from './vision-model-options.js';
 
-/** Decoded pictures that are in memory at once: one is read while another is resized. */
+/** Decoded pictures in memory at once: one is read while another is resized. */
 const PREPARED_AT_ONCE = 2;
-/** Pictures that are read, or wait for a step, at once: their patches are in memory. */
+/** Pictures being read or waiting for a step at once: their patches are in memory. */
 const UNDERWAY_AT_ONCE = 32;
 
 /** How pictures are encoded. */
 export interface EncodeOptions {
-  /** Most soft tokens of a picture: 70, 140, 280, 560 or 1120; default: what the checkpoint says, usually 280. */
+  /** Most soft tokens of a picture: 70, 140, 280, 560 or 1120; default: that of the checkpoint, usually 280. */
   readonly budget?: number;
   /** Limits of decoding that differ from `IMAGE_LIMITS`. */
   readonly limits?: Partial<ImageLimits>;
   readonly signal?: AbortSignal;
 }
 
-/** A picture with a budget of its own. */
+/** A picture with its own budget. */
 export interface BudgetedImage {
   readonly image: ImageInput;
   readonly budget: number;
 }
 
-/** How a video is encoded: `budget` is that of one frame, 70 unless the caller says otherwise. */
+/** How a video is encoded: `budget` is that of one frame, by default 70. */
 export type EncodeVideoOptions = Omit<VideoOptions, 'layout'>;
 
 /** A frame of a video as a text model takes it. */
@@ -149,7 +149,7 @@ export class VisionModel {
   /**
    * Turns pictures into soft tokens [S, D], in the scale of the embedded tokens of the text model.
    *
-   * @param image a file, encoded bytes or pixels; or several, each with a budget of its own where it differs
+   * @param image a file, encoded bytes or pixels; or several, each optionally with its own budget
    * @throws as `prepareImage`, before the model runs; NonFiniteError (`checkFinite`); DisposedError; the signal's reason
    */
   encode(image: ImageInput | BudgetedImage, options?: EncodeOptions): Promise<SoftTokens>;
@@ -184,7 +184,7 @@ export class VisionModel {
     });
   }
 
-  /** Runs one step of pictures that are patches already, and gives the named outputs; nothing is cached. */
+  /** Runs one step of pictures given as patches, and returns the named outputs; nothing is cached. */
   observe(
     pictures: readonly Picture[],
     outputs: readonly string[],
@@ -194,7 +194,7 @@ export class VisionModel {
     return this.#encoder.run(pictures, outputs, signal);
   }
 
-  /** Milliseconds that each command took so far; zeros unless loaded with `profile`. */
+  /** Total milliseconds of each command so far; zeros unless loaded with `profile`. */
   profile(): { readonly label: string; readonly kernel: string; readonly milliseconds: number }[] {
     this.#check('profile');
     return this.#encoder.programs.flatMap((program) => program.profile());
@@ -250,7 +250,7 @@ export class VisionModel {
   }
 }
 
-/** Works on all items together. One failure stops the others: their results would be lost. */
+/** Processes all items concurrently. One failure stops the others, since their results would be lost. */
 async function allOrNone<Item, Result>(
   signal: AbortSignal | undefined,
   items: readonly Item[],
@@ -258,7 +258,7 @@ async function allOrNone<Item, Result>(
 ): Promise<Result[]> {
   const controller = new AbortController();
   const common = signal ? AbortSignal.any([signal, controller.signal]) : controller.signal;
-  // Every item that waits listens: Node would take more than ten for a leak.
+  // Every waiting item adds a listener, and Node would report more than ten as a leak.
   setMaxListeners(0, common);
   const running = items.map((item) => work(item, common));
   for (const one of running) one.catch(() => {});

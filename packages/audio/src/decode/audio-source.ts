@@ -4,7 +4,7 @@ import { FileAccessError, InvalidArgumentError } from '@markbase/core';
 
 /** Samples in memory. */
 export interface PcmAudio {
-  /** One array for mono, or one a channel; in [-1, 1]. */
+  /** One array for mono, or one per channel; in [-1, 1]. */
   readonly samples: Float32Array | readonly Float32Array[];
   /** In Hz. */
   readonly sampleRate: number;
@@ -23,19 +23,19 @@ export function isPcmAudio(source: AudioSource): source is PcmAudio {
   return typeof source === 'object' && source !== null && 'samples' in source && 'sampleRate' in source;
 }
 
-/** How messages call a source. */
+/** The name of a source in messages. */
 export function sourceName(source: AudioSource): string {
   if (typeof source === 'string') return source;
   if (source instanceof URL) return source.href;
   return isPcmAudio(source) ? '(samples)' : '(audio)';
 }
 
-/** Bytes of a source, or null where they are not known before its end. */
+/** Size of a source in bytes; null if it is not known in advance. */
 export async function sourceSize(source: AudioBytes): Promise<number | null> {
   if (source instanceof Uint8Array || source instanceof ArrayBuffer) return source.byteLength;
   if (source instanceof Blob) return source.size;
   if (typeof source !== 'string' && !(source instanceof URL)) return null;
-  // What is wrong with a file is said when it is read; a pipe has no size.
+  // Problems with a file are reported when it is read; a pipe has no size.
   const status = await stat(source).catch(() => null);
   return status?.isFile() ? status.size : null;
 }
@@ -43,7 +43,7 @@ export async function sourceSize(source: AudioBytes): Promise<number | null> {
 /**
  * The bytes of a source, in pieces.
  *
- * @throws FileAccessError when a file cannot be read; InvalidArgumentError for a source of another kind
+ * @throws FileAccessError when a file cannot be read; InvalidArgumentError for any other kind of source
  */
 export async function* readBytes(source: AudioBytes): AsyncGenerator<Uint8Array> {
   if (typeof source === 'string') yield* readFile(source);

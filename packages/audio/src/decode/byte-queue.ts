@@ -1,11 +1,11 @@
-/** Bytes that came and were not used yet. */
+/** A queue of bytes that arrived and have not been used yet. */
 export class ByteQueue {
   #bytes = new Uint8Array(0);
   #start = 0;
   #end = 0;
   #consumed = 0;
 
-  /** Bytes that wait. */
+  /** Number of waiting bytes. */
   get length(): number {
     return this.#end - this.#start;
   }

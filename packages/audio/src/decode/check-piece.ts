@@ -3,11 +3,11 @@ import { CorruptFileError, InvalidArgumentError } from '@markbase/core';
 import { type AudioSource, isPcmAudio } from './audio-source.js';
 import type { DecodeContext, SamplePiece } from './sound-decoder.js';
 
-/** Largest sample that passes. Overdriven float files reach a few times 1; whole numbers of 16 bits by mistake, thousands. */
+/** Largest sample that passes. Overdriven float files reach a few times 1; 16-bit integers passed by mistake reach thousands. */
 const MAX_AMPLITUDE = 32;
 
 /**
- * Refuses NaN, infinities and samples far outside of [-1, 1].
+ * Refuses NaN, infinities and samples far outside [-1, 1].
  *
  * @param position of the first sample of the piece in the sound
  */
@@ -30,7 +30,7 @@ export function checkPiece(
 }
 
 /**
- * Refuses samples of the caller that are NaN, infinite or far outside of [-1, 1], or no Float32Array.
+ * Refuses samples of the caller that are not a Float32Array, or are NaN, infinite or far outside [-1, 1].
  *
  * @throws InvalidArgumentError
  */
@@ -47,7 +47,7 @@ function invalidSample(argument: string, received: number | undefined): InvalidA
     argument,
     expected: 'a number in [-1, 1]',
     received,
-    hint: 'Divide whole numbers of 16 bits by 32768',
+    hint: 'Divide 16-bit integers by 32768',
   });
 }
 

@@ -16,22 +16,22 @@ import { pcmPieces } from './pcm-pieces.js';
 import type { DecodeContext, SamplePiece, SoundDecoder } from './sound-decoder.js';
 import type { PcmFormat } from './wav/pcm-decoder.js';
 
-/** How much of a file was read. */
+/** Progress of reading a file. */
 export interface DecodeProgress {
   readonly bytes: number;
-  /** Null for a stream, whose length nobody knows. */
+  /** Null for a stream, whose length is unknown. */
   readonly totalBytes: number | null;
 }
 
 /** How a sound file is read. */
 export interface DecodeOptions {
-  /** What raw samples without a header are; without it the format is found by the first bytes. */
+  /** Format of raw samples without a header; if absent, the format is detected from the first bytes. */
   readonly pcm?: PcmFormat;
-  /** What to do about a file that ends too early: an error (`'refuse'`, the default), or use what there is. */
+  /** What to do with a truncated file: fail (`'refuse'`, the default), or use what it contains. */
   readonly truncated?: 'refuse' | 'accept';
-  /** Told after each stretch of a file that was read; not for samples in memory. */
+  /** Called after each part of a file that was read; not for samples in memory. */
   readonly onProgress?: (progress: DecodeProgress) => void;
-  /** Ends the work with its reason. */
+  /** Aborts the work with its reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -39,10 +39,11 @@ export interface DecodeOptions {
 const BREATH_MS = 10;
 
 /**
- * Decodes WAV, FLAC, MP3, Ogg Vorbis, Ogg Opus, Ogg FLAC and raw samples, piece by piece: memory does not grow with the length.
+ * Decodes WAV, FLAC, MP3, Ogg Vorbis, Ogg Opus, Ogg FLAC and raw samples, piece by piece: memory use does not grow with the
+ * length.
  *
- * @throws UnsupportedMediaError for what is no sound file, or one in another format or codec; CorruptFileError, with `rule`, for
- * a damaged or truncated file, samples that are NaN, infinite or far outside of [-1, 1], and files without a sample;
+ * @throws UnsupportedMediaError for anything that is not a sound file, or has another format or codec; CorruptFileError, with `rule`, for
+ * a damaged or truncated file, samples that are NaN, infinite or far outside [-1, 1], and files without samples;
  * FileAccessError; InvalidArgumentError for samples of the caller that are not valid; the reason of `signal`
  */
 export async function* decodeAudio(
@@ -60,7 +61,7 @@ export async function* decodeAudio(
     checkPiece(piece, sampleCount, source, context);
     sampleCount += piece.channels[0]!.length;
     yield piece;
-    // Decoding is synchronous; a file in memory would not let anything else run.
+    // Decoding is synchronous; without this, a file in memory would not let anything else run.
     if (performance.now() - lastBreath > BREATH_MS) {
       await setImmediate();
       lastBreath = performance.now();

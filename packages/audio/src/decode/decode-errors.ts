@@ -2,27 +2,27 @@ import { CorruptFileError, UnsupportedMediaError } from '@markbase/core';
 import { SAMPLE_RATE_LIMITS } from '../resample/resampler.js';
 import type { DecodeContext } from './sound-decoder.js';
 
-/** Most channels of a file; the largest cinema layouts have 24. */
+/** Maximum number of channels of a file; the largest cinema layouts have 24. */
 export const MAX_CHANNELS = 64;
 
-/** The file breaks its format at a place. */
+/** Throws the error for a file that violates its format. */
 export function corrupt(context: DecodeContext, rule: string, reason: string, offsetBytes?: number): never {
   throw new CorruptFileError({ rule, path: context.source, reason, offsetBytes });
 }
 
-/** The file ends too early: an error, unless the caller takes what there is. */
+/** Throws if the file is truncated, unless the caller accepts that. */
 export function checkTruncated(context: DecodeContext, reason: string, offsetBytes?: number): void {
   if (context.acceptTruncated) return;
   const advice = 'get the whole file, or pass `truncated: "accept"`';
   corrupt(context, 'TruncatedAudio', `${reason}; ${advice}`, offsetBytes);
 }
 
-/** A format or codec that is known, but not read. */
+/** Throws the error for a format or codec that is recognised but not supported. */
 export function unsupported(context: DecodeContext, reason: string): never {
   throw new UnsupportedMediaError({ media: 'audio', source: context.source, reason });
 }
 
-/** Refuses sample rates and channel counts that no recording has. */
+/** Refuses implausible sample rates and channel counts. */
 export function checkStream(context: DecodeContext, sampleRate: number, channelCount: number): void {
   const { min, max } = SAMPLE_RATE_LIMITS;
   if (!(Number.isInteger(sampleRate) && sampleRate >= min && sampleRate <= max)) {

@@ -1,11 +1,11 @@
 import { isSameStream, parseMpegHeader } from './mpeg/mpeg-frames.js';
 
-/** Containers that are read. */
+/** Supported containers. */
 export type AudioFormat = 'wav' | 'flac' | 'ogg' | 'mpeg';
 
 /** Bytes at the beginning of a file that show what it is. */
 export const DETECT_BYTES = 16_384;
-/** Frames of MPEG audio in a row that are no accident. */
+/** Number of consecutive MPEG audio frames that rules out coincidence. */
 const MPEG_PROOF = 3;
 
 const FOREIGN: readonly (readonly [mark: RegExp, name: string])[] = [
@@ -28,7 +28,7 @@ const FOREIGN: readonly (readonly [mark: RegExp, name: string])[] = [
   [/^\s*(?:<|\{|\[)/, 'text'],
 ];
 
-/** The format that a file begins with, or words for what it is instead. `head` has no ID3 tag in front. */
+/** The format of a file by its first bytes, or a description of what it is instead. `head` must not begin with an ID3 tag. */
 export function detectFormat(head: Uint8Array): { format: AudioFormat } | { reason: string } {
   const text = Buffer.from(head.subarray(0, 16)).toString('latin1');
   if (/^(?:RIFF|RF64|BW64)....WAVE/s.test(text)) return { format: 'wav' };
@@ -39,11 +39,11 @@ export function detectFormat(head: Uint8Array): { format: AudioFormat } | { reas
   const expected = 'expected WAV, FLAC, MP3, Ogg Vorbis, Ogg Opus or Ogg FLAC';
   if (name !== undefined) return { reason: `this is ${name}; ${expected}` };
   return {
-    reason: `it begins like no sound file; ${expected}, or say with \`pcm\` how raw samples are stored`,
+    reason: `it is not a known sound format; ${expected}, or describe raw samples with \`pcm\``,
   };
 }
 
-/** True when frames of MPEG audio follow each other from one of the first bytes on, or one frame is all there is. */
+/** True if consecutive MPEG audio frames start at one of the first bytes, or the file is a single frame. */
 function hasMpegFrames(head: Uint8Array): boolean {
   const first = parseMpegHeader(head);
   if (first !== null && first.byteLength >= head.length) return true;

@@ -6,7 +6,7 @@ import type { SamplePiece } from './sound-decoder.js';
 
 const PIECE_SAMPLES = 65_536;
 
-/** Cuts samples in memory into pieces, which are views, after checking what they are. */
+/** Checks samples in memory and splits them into pieces, which are views. */
 export function* pcmPieces(source: PcmAudio): Generator<SamplePiece> {
   const { sampleRate } = source;
   const channels = source.samples instanceof Float32Array ? [source.samples] : source.samples;
@@ -38,7 +38,7 @@ function checkChannels(channels: readonly Float32Array[]): void {
   if (lengths.size > 1) {
     throw new InvalidArgumentError({
       argument: 'source.samples',
-      expected: 'channels of one length',
+      expected: 'channels of equal length',
       received: [...lengths],
     });
   }

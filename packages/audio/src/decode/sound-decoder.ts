@@ -1,7 +1,7 @@
 /** Decoded samples of all channels; every channel has the same length. */
 export interface SamplePiece {
   readonly sampleRate: number;
-  /** One array a channel, in [-1, 1] but for overdriven float files. */
+  /** One array per channel, in [-1, 1] except for overdriven float files. */
   readonly channels: readonly Float32Array[];
 }
 
@@ -9,16 +9,16 @@ export interface SamplePiece {
 export interface SoundDecoder {
   /** Samples that `bytes` complete. */
   push(bytes: Uint8Array): Iterable<SamplePiece> | AsyncIterable<SamplePiece>;
-  /** What is left at the end of the file, which is a `CorruptFileError` where something is missing. */
+  /** The remaining samples at the end of the file; a `CorruptFileError` if something is missing. */
   finish(): Iterable<SamplePiece> | AsyncIterable<SamplePiece>;
   /** Frees what is not garbage collected. */
   close(): void;
 }
 
-/** What a decoder has to know about the file it reads. */
+/** What a decoder needs to know about the file it reads. */
 export interface DecodeContext {
-  /** Path, or words, for messages. */
+  /** Path or description, for messages. */
   readonly source: string;
-  /** True: a file that ends too early gives what it holds, and is no error. */
+  /** True: a truncated file yields what it contains instead of an error. */
   readonly acceptTruncated: boolean;
 }

@@ -1,7 +1,7 @@
 /** What the audio tower reads: log-mel frames of one segment. */
 export interface MelFeatures {
   readonly kind: 'mel';
-  /** Frames, those of padding included. */
+  /** Number of frames, including padding. */
   readonly frameCount: number;
   /** Frames whose last sample is real; they come first. */
   readonly validFrameCount: number;
@@ -15,7 +15,7 @@ export interface MelFeatures {
 export interface FrameFeatures {
   readonly kind: 'frames';
   readonly frameCount: number;
-  /** Samples of a row. */
+  /** Samples per row. */
   readonly width: number;
   /** `[frameCount, width]`; the last row is filled up with zeros. */
   readonly values: Float32Array;

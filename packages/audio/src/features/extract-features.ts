@@ -4,7 +4,7 @@ import type { AudioFeatures } from './audio-features.js';
 import { logMel } from './log-mel.js';
 import { sampleFrames } from './sample-frames.js';
 
-/** Fewest samples that give the tower a valid frame. */
+/** Minimum number of samples for a valid frame. */
 const MIN_TOWER_SAMPLES = 161;
 
 /**
@@ -12,7 +12,7 @@ const MIN_TOWER_SAMPLES = 161;
  *
  * @param samples mono, 16 kHz, in [-1, 1]
  * @throws UnsupportedModelError when the model takes no audio
- * @throws InvalidArgumentError when the samples are too short to give one soft token, or too long for one piece
+ * @throws InvalidArgumentError when the samples are too few for one soft token, or too many for one piece
  */
 export function extractFeatures(samples: Float32Array, config: ModelConfig): AudioFeatures {
   if (audioTokens(samples.length, config).softTokens === 0) throw tooShort(samples.length, config);

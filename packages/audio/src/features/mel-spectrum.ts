@@ -4,7 +4,7 @@ import { melFilters } from './mel-filters.js';
 
 /** Mel bins of a frame. */
 export const MEL_BINS = 128;
-/** Samples that a frame looks at: 20 ms. */
+/** Samples that a frame covers: 20 ms. */
 const MEL_WINDOW = 320;
 /** Samples from one frame to the next: 10 ms. */
 export const MEL_STEP = 160;

@@ -1,8 +1,8 @@
 import { MEL_BINS, MEL_STEP, MelSpectrum } from './mel-spectrum.js';
 
 /**
- * The valid rows of `logMel`, as soon as the samples that they need are there: bit for bit the same rows, whatever the sizes
- * of the pieces. A row comes 10 ms of audio after its centre.
+ * The valid rows of `logMel`, as soon as the samples that they need have arrived: the same bits for pieces of any size. A
+ * row is complete 10 ms of audio after its centre.
  */
 export class MelStream {
   readonly #spectrum = new MelSpectrum();
@@ -11,13 +11,13 @@ export class MelStream {
   #firstSample = 0;
   #nextFrame = 0;
 
-  /** Rows that were given so far. */
+  /** Number of rows returned so far. */
   get frameCount(): number {
     return this.#nextFrame;
   }
 
   /**
-   * Takes the next samples and gives the rows that they complete, `[k, 128]` with k from 0.
+   * Takes the next samples and returns the rows that they complete, `[k, 128]` with k from 0.
    *
    * @param samples mono, 16 kHz, any number
    */
@@ -26,7 +26,7 @@ export class MelStream {
     joined.set(this.#kept);
     joined.set(samples, this.#kept.length);
     const end = this.#firstSample + joined.length;
-    // Frame i is valid once sample 160(i+1) is there.
+    // Frame i is valid once sample 160(i+1) has arrived.
     const complete = Math.max(this.#nextFrame, Math.ceil(end / MEL_STEP) - 1);
     const rows = new Float32Array((complete - this.#nextFrame) * MEL_BINS);
     for (let at = 0; this.#nextFrame < complete; this.#nextFrame += 1, at += MEL_BINS) {

@@ -1,4 +1,4 @@
-/** One array of all pieces, one behind the other; always a copy. */
+/** Concatenates pieces into one array; always a copy. */
 export function joinSamples(pieces: readonly Float32Array[]): Float32Array {
   const all = new Float32Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
   let at = 0;

@@ -20,7 +20,7 @@ export class RealFft {
   }
 
   /**
-   * Writes the magnitudes of `signal`, with zeros behind it up to the size, to `magnitudes` [size / 2 + 1].
+   * Writes the magnitudes of `signal`, padded with zeros to the size, to `magnitudes` [size / 2 + 1].
    *
    * @param signal an even number of samples, at most `size`
    */

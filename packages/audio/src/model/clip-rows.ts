@@ -4,7 +4,7 @@ import { type Encoder, FRAMES_PER_ROW } from './encoder.js';
 
 /** The input of an encoder for one clip. */
 export interface ClipRows {
-  /** Rows, and soft tokens that come out. */
+  /** Number of rows, and of resulting soft tokens. */
   readonly rows: number;
   /** [rows, features of a row] */
   readonly features: Float32Array;
@@ -13,10 +13,10 @@ export interface ClipRows {
 }
 
 /**
- * Lays the features of a clip out in rows of the encoder. The tower takes four mel frames a row, without those of padding;
- * what is left of the last row is masked.
+ * Lays the features of a clip out in rows of the encoder. The tower takes four mel frames per row, without padding frames;
+ * the rest of the last row is masked.
  *
- * @throws InvalidArgumentError for features of another kind or width, and for none
+ * @throws InvalidArgumentError for features of another kind or width, or without frames
  */
 export function clipRows(features: AudioFeatures, encoder: Encoder): ClipRows {
   const wanted = encoder.kind === 'tower' ? 'mel' : 'frames';

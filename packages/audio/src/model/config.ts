@@ -1,7 +1,7 @@
 import { InvalidConfigError, UnsupportedModelError } from '@markbase/core';
 import type { AudioTowerConfig, Checkpoint, ModelConfig } from '@markbase/loader';
 
-/** What the audio part of a model is. */
+/** The kind of a model's audio part. */
 export type EncoderConfig = TowerEncoderConfig | FrameEncoderConfig;
 
 /** The conformer of E2B and E4B. */

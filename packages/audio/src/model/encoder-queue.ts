@@ -6,7 +6,7 @@ import { type Encoder, FEATURES_INPUT, MASK_INPUT, recordEncoder, SOFT_TOKENS_OU
 
 /** Options of an `EncoderQueue`. */
 export interface EncoderQueueOptions extends Pick<RecordOptions, 'precision' | 'fusions' | 'checkFinite'> {
-  /** Most rows of a step. */
+  /** Maximum number of rows of a step. */
   readonly maxRows: number;
 }
 
@@ -19,8 +19,8 @@ interface Job {
 }
 
 /**
- * Runs clips through an encoder. Clips that wait together share a step, as far as its rows go: one pass over the weights
- * serves all of them. A row computes the same in any company.
+ * Runs clips through an encoder. Clips that are waiting at the same time share a step, as far as its rows go: one pass over
+ * the weights serves all of them. A row's result does not depend on the other clips.
  */
 export class EncoderQueue {
   readonly #maxRows: number;
@@ -34,7 +34,7 @@ export class EncoderQueue {
     this.#program = device.record(recording, (ops) => recordEncoder(ops, encoder));
   }
 
-  /** What was recorded. */
+  /** The recorded program. */
   get program(): Program {
     if (!this.#program) throw new DisposedError({ resource: 'audio encoder', operation: 'encode' });
     return this.#program;
@@ -61,7 +61,7 @@ export class EncoderQueue {
     signal?.throwIfAborted();
     return new Promise((resolve, reject) => {
       this.#waiting.push({ clip, output, signal, resolve, reject });
-      // Clips of the same turn of the event loop come into the same step.
+      // Clips of the same turn of the event loop share a step.
       queueMicrotask(() => void this.#work());
     });
   }
@@ -81,7 +81,7 @@ export class EncoderQueue {
     }
   }
 
-  /** The next clips that fit into one step; those that were given up fail. */
+  /** The next clips that fit into one step; aborted ones fail. */
   #take(): Job[] {
     const jobs: Job[] = [];
     let rows = 0;
@@ -97,9 +97,9 @@ export class EncoderQueue {
   }
 
   async #runJobs(jobs: readonly Job[]): Promise<void> {
-    // A step stops early when everyone who waits for it gave up.
+    // A step stops early when every caller that waits for it has aborted.
     const givenUp = new AbortController();
-    // Clips of one caller share a signal, which keeps a listener only once: so the signals are asked, not counted.
+    // Clips of one caller share a signal, which keeps a listener only once, so signals are checked instead of counted.
     const giveUp = (): void => {
       if (jobs.every(({ signal }) => signal?.aborted)) givenUp.abort();
     };
@@ -128,7 +128,7 @@ export class EncoderQueue {
   }
 }
 
-/** Clips one after the other: a slot for each, positions within it. */
+/** Lays out clips one after another, each in its own slot, with positions within it. */
 function stepOf(jobs: readonly Job[]): StepInput {
   const clips = jobs.map((job) => job.clip);
   const perRow = (value: (clip: number, row: number) => number): Int32Array =>

@@ -3,7 +3,7 @@ import { type ConformerLayer, conformerLayer } from './conformer-layer.js';
 
 /** Mel frames that become one row of the tower: two convolutions of stride 2. */
 export const FRAMES_PER_ROW = 4;
-/** Frames that become one row behind the first convolution. */
+/** Frames that become one row after the first convolution. */
 const FRAMES_PER_HALF_ROW = 2;
 
 /** Input [T, M]: features. */
@@ -15,7 +15,7 @@ export const TOWER_OUTPUT = 'tower';
 /** Output [T, D]: soft tokens. */
 export const SOFT_TOKENS_OUTPUT = 'soft tokens';
 
-/** Weights of what turns features into soft tokens. */
+/** Weights of an encoder, which turns features into soft tokens. */
 export type Encoder = TowerEncoder | FrameEncoder;
 
 /** RMSNorm without a gain, then a linear to the width of the text model. */

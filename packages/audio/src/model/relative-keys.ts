@@ -1,6 +1,6 @@
 import type { Device, Matrix, RelativeKeys, WeightMapper } from '@markbase/metal-runtime';
 
-/** Slowest over fastest frequency of the position vectors. */
+/** Ratio of the slowest to the fastest period of the position vectors. */
 const TIMESCALE = 10_000;
 
 /**
@@ -19,7 +19,7 @@ function positionVectors(distances: number, width: number): Float32Array {
 }
 
 /**
- * Keys of the relative positions, one set a layer: `relative_k_proj(positionVectors)`. They depend on the weights alone, so
+ * Keys of the relative positions, one set a layer: `relative_k_proj(positionVectors)`. They depend only on the weights, so
  * they are computed once, when a model is loaded.
  */
 export async function relativeKeys(

@@ -22,7 +22,7 @@ export interface LoadEncoderOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Weights that lie on a device. */
+/** Weights on a device. */
 export interface LoadedEncoder {
   readonly encoder: Encoder;
   dispose(): void;
@@ -37,7 +37,7 @@ type Mapper = WeightMapper<TensorView>;
 
 /**
  * Maps the audio part of a checkpoint. Matrices stay in the file, or are quantised now; convolutions, scales and relative
- * keys are small and are brought into the form that the kernels take.
+ * keys are small and are converted to the form that the kernels take.
  *
  * @throws WeightMapError with everything that is missing, wrong or superfluous
  * @throws OutOfMemoryError before anything is loaded, when the device copies weights and has too little memory
@@ -48,7 +48,7 @@ export async function loadEncoder(
   config: EncoderConfig,
   options: LoadEncoderOptions,
 ): Promise<LoadedEncoder> {
-  // How much weights take that are quantised on load is known when they are.
+  // The size of weights that are quantised on load is only known afterwards.
   if (options.quantizeOnLoad === null) {
     device.requireMemory(weightBytes(checkpoint.weights, ROOTS), 'weights of the audio part');
   }
@@ -228,7 +228,7 @@ async function loadConvolution(
   };
 }
 
-/** A linear and its four bounds. Where the config asks for bounds, one that is missing is an error: it would pass unseen. */
+/** A linear and its four bounds. If the config asks for bounds, a missing one is an error; otherwise it would go unnoticed. */
 async function loadClipped<Out extends Axis, In extends Axis>(
   mapper: Mapper,
   { tower }: TowerEncoderConfig,
@@ -253,7 +253,7 @@ function softplus(x: number): number {
   return Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
 }
 
-/** Tensors that nobody asked for mean that config.json and the weights describe different models. */
+/** Unused tensors mean that config.json and the weights describe different models. */
 function checkUnused(checkpoint: Checkpoint): void {
   const isClip = /\.(?:input|output)_(?:min|max)$/;
   const unused = checkpoint.weights

@@ -1,21 +1,21 @@
 /** Lobes of the sinc on each side of its centre: the more, the steeper the edge at the Nyquist frequency. */
 const LOBES = 48;
-/** Cut-off as a share of the smaller Nyquist frequency, so that the edge ends just there. */
+/** Cut-off as a fraction of the smaller Nyquist frequency, so that the transition band ends there. */
 const ROLL_OFF = 0.9475;
 /** Shape of the Kaiser window: 80 dB of attenuation. */
 const KAISER_BETA = 0.1102 * (80 - 8.7);
 
 /** A low-pass filter as a function of time, measured in input samples. */
 export interface LowPass {
-  /** Input samples on each side that an output sample looks at. */
+  /** Input samples on each side that contribute to an output sample. */
   readonly reach: number;
   /** `h(t) = f · sinc(f t) · kaiser(t / reach)`; 0 from `reach` on. */
   at(t: number): number;
 }
 
 /**
- * Low-pass filter for changing a sample rate: a sinc with its cut-off below the smaller of both Nyquist frequencies, under a
- * Kaiser window. In the pass band, up to 0.89 of that Nyquist frequency, its gain is 1 within 0.01 dB; behind it, -80 dB.
+ * Low-pass filter for changing a sample rate: a sinc with its cut-off below the smaller of both Nyquist frequencies, under
+ * a Kaiser window. In the pass band, up to 0.89 of that Nyquist frequency, its gain is 1 within 0.01 dB; above it, -80 dB.
  *
  * @param ratio output rate / input rate
  */

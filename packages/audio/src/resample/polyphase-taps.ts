@@ -3,19 +3,19 @@ import { kaiserSinc } from './kaiser-sinc.js';
 /** Phases of the largest exact table; rates that share few factors get this many, and values between them. */
 const MAX_PHASES = 512;
 
-/** Taps of the low-pass filter for every place between two input samples that an output sample can have. */
+/** Taps of the low-pass filter for every position of an output sample between two input samples. */
 export interface PolyphaseTaps {
-  /** Input samples that one output sample looks at. */
+  /** Input samples that contribute to one output sample. */
   readonly tapCount: number;
-  /** Input samples in front of the one at or before the output sample's place. */
+  /** Number of those before the input sample at or before the output sample's position. */
   readonly lead: number;
-  /** Phases that are told apart; place `p / phaseCount` behind an input sample has the taps of row p. */
+  /** Number of phases; an output sample `p / phaseCount` after an input sample uses the taps of row p. */
   readonly phaseCount: number;
-  /** `[phaseCount + 1, tapCount]`: one more row, so that there is always a next one. */
+  /** `[phaseCount + 1, tapCount]`: one extra row, so that there is always a next one. */
   readonly taps: Float64Array;
 }
 
-/** Tables of the last ratios: making one takes as long as resampling some seconds, and nobody changes it. */
+/** Tables of the last ratios: making one takes as long as resampling some seconds, and it never changes. */
 const recent = new Map<string, PolyphaseTaps>();
 const RECENT_COUNT = 4;
 

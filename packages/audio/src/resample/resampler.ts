@@ -1,13 +1,13 @@
 import { InvalidArgumentError } from '@markbase/core';
 import { greatestCommonDivisor, type PolyphaseTaps, polyphaseTaps } from './polyphase-taps.js';
 
-/** Lowest and highest sample rate that is taken for one, in Hz. */
+/** Lowest and highest plausible sample rate, in Hz. */
 export const SAMPLE_RATE_LIMITS = { min: 1_000, max: 768_000 } as const;
 
 /**
- * Changes the sample rate of a stream: band-limited, and without a seam between pieces. The pieces that come out, joined, are
- * bit for bit what one `push` of the whole gives. `n` samples become `ceil(n · outputRate / inputRate)`, and sample k of the
- * output lies at the time of `k / outputRate`: the filter has linear phase, and no delay stays.
+ * Changes the sample rate of a stream: band-limited, and without a seam between pieces. The joined output has the same bits
+ * as that of one `push` of the whole. `n` samples become `ceil(n · outputRate / inputRate)`, and sample k of the output is
+ * at time `k / outputRate`: the filter has linear phase, and its delay is compensated.
  *
  * At equal rates samples pass unchanged.
  */
@@ -28,7 +28,7 @@ export class Resampler {
   #place = 0;
   #isFinished = false;
 
-  /** @throws InvalidArgumentError when a rate is no whole number of Hz from 1,000 to 768,000 */
+  /** @throws InvalidArgumentError when a rate is not a whole number of Hz from 1,000 to 768,000 */
   constructor(inputRate: number, outputRate: number) {
     this.inputRate = checkRate('inputRate', inputRate);
     this.outputRate = checkRate('outputRate', outputRate);
@@ -41,7 +41,7 @@ export class Resampler {
     this.#keptStart = -lead;
   }
 
-  /** Takes the next samples of one channel and gives the output samples that they complete. */
+  /** Takes the next samples of one channel and returns the output samples that they complete. */
   push(samples: Float32Array): Float32Array {
     if (this.#isFinished) {
       throw new InvalidArgumentError({
@@ -56,14 +56,14 @@ export class Resampler {
     return this.#advance(samples, this.#filter, this.#received - follow);
   }
 
-  /** The last samples, for which silence stands behind the end. */
+  /** The last samples, computed with silence after the end. */
   finish(): Float32Array {
     if (this.#isFinished || this.#filter === null) return new Float32Array(0);
     this.#isFinished = true;
     return this.#advance(new Float32Array(this.#filter.tapCount), this.#filter, this.#received);
   }
 
-  /** Output samples that lie before input position `end`. */
+  /** Output samples before input position `end`. */
   #advance(samples: Float32Array, filter: PolyphaseTaps, end: number): Float32Array {
     const input = new Float32Array(this.#kept.length + samples.length);
     input.set(this.#kept);
@@ -119,7 +119,7 @@ function dot(input: Float32Array, from: number, taps: Float64Array, at: number, 
 }
 
 /**
- * Requires a sample rate that a recording can have, and gives it.
+ * Requires a plausible sample rate, and returns it.
  *
  * @throws InvalidArgumentError for another number
  */

@@ -1,18 +1,19 @@
-/** Places that are looked at lie 10 ms apart. */
+/** Candidate places are 10 ms apart. */
 const STEP = 160;
-/** A place is as quiet as the 200 ms around it, so that a stop inside of a word, which is shorter, does not win over a pause. */
+/** A place is as quiet as the 200 ms around it, so that a stop within a word, which is shorter, does not win over a pause. */
 const REACH_STEPS = 10;
 
-/** Samples behind a place that have to be known. */
+/** Samples needed after a place. */
 const QUIET_REACH = REACH_STEPS * STEP;
 
 /**
- * The quietest place to cut at: the index with the least variance of the samples `[index - 1600, index + 1600)`, among every 160th
- * one from `end - 1600` down to `begin`. Of equally quiet places the last one wins. A constant offset is not loudness.
+ * The quietest place to cut at: the index with the least variance of the samples `[index - 1600, index + 1600)`, among
+ * every 160th one from `end - 1600` down to `begin`. Of equally quiet places the last one wins. A constant offset does not
+ * count as loudness.
  *
  * @param samples at least `end` samples
- * @param begin first place that is considered; at least 1600 below `end - 1600`, or the last place is taken
- * @param end samples that may be looked at
+ * @param begin first candidate place; at least 1600 below `end - 1600`, or the last place is taken
+ * @param end number of samples to consider
  */
 export function quietPlace(samples: Float32Array, begin: number, end: number): number {
   const last = end - QUIET_REACH;

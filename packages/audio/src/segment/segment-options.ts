@@ -6,11 +6,11 @@ export interface SegmentOptions {
   /** Longest segment in seconds, 1 to 3,600; default 30, which is also the most that E2B and E4B take. */
   readonly maxSeconds?: number;
   /**
-   * Seconds before the limit in which the quietest place is looked for; at most half of `maxSeconds`, which is also the least
-   * length of a segment. Default: a third of `maxSeconds`.
+   * Seconds before the limit in which to look for the quietest place; at most half of `maxSeconds`, which is also the
+   * minimum length of a segment. Default: a third of `maxSeconds`.
    */
   readonly searchSeconds?: number;
-  /** What to do about audio that is longer than `maxSeconds`: cut it (`'split'`, the default), or an error. */
+  /** What to do with audio that is longer than `maxSeconds`: cut it (`'split'`, the default), or fail. */
   readonly longer?: 'split' | 'refuse';
 }
 

@@ -7,13 +7,13 @@ import { type SegmentLimits, type SegmentOptions, segmentLimits } from './segmen
 /**
  * Cuts audio into segments that go through the model one by one.
  *
- * Up to `maxSeconds` audio is one segment. What is longer is cut at the quietest place of the last `searchSeconds` before the limit:
- * see `quietPlace`. The rest is treated in the same way. The cut depends on the samples of the segment alone, never on how they
- * came: pieces of any size give the segments of the whole. No segment is shorter than 0.1 s, but audio that is as a whole.
+ * Audio of up to `maxSeconds` is one segment. Longer audio is cut at the quietest place of the last `searchSeconds` before
+ * the limit (see `quietPlace`), and the rest is treated the same way. A cut depends only on the samples of the segment:
+ * pieces of any size yield the segments of the whole. No segment is shorter than 0.1 s, unless the whole audio is.
  */
 export class Segmenter {
   readonly #limits: SegmentLimits;
-  /** Samples of the segment that is growing, and one more, which shows that it is too long. */
+  /** Samples of the current segment, and one more, which shows that it is too long. */
   #waiting = new Float32Array(0);
   #count = 0;
   #index = 0;
@@ -24,13 +24,13 @@ export class Segmenter {
     this.#limits = segmentLimits(options);
   }
 
-  /** Seconds of audio that were taken so far. */
+  /** Seconds of audio received so far. */
   get seconds(): number {
     return (this.#startSample + this.#count) / AUDIO_SAMPLE_RATE_HZ;
   }
 
   /**
-   * Takes the next samples and gives the segments that are finished.
+   * Takes the next samples and returns the segments that they complete.
    *
    * @param samples mono, 16 kHz, any number; they are copied
    * @throws InvalidArgumentError when the audio is longer than `maxSeconds` and `longer` is 'refuse'
@@ -47,7 +47,7 @@ export class Segmenter {
     return segments;
   }
 
-  /** The last segment; none when every sample is in an earlier one. Afterwards the segmenter is as new, for other audio. */
+  /** The last segment; none if every sample is in an earlier one. Afterwards the segmenter can be reused for other audio. */
   finish(): AudioSegment[] {
     const segments = this.#count > 0 ? [this.#take(this.#count)] : [];
     this.#index = 0;

@@ -8,15 +8,15 @@ import type { AudioSegment } from '../segment/segment.js';
 import type { SegmentOptions } from '../segment/segment-options.js';
 import { Segmenter } from '../segment/segmenter.js';
 
-/** What a stream of samples is, and how it is cut. */
+/** Format of a stream of samples, and how it is cut. */
 export interface AudioStreamOptions extends SegmentOptions {
   /** Of the samples that will come, in Hz; default 16,000. */
   readonly sampleRate?: number;
 }
 
 /**
- * Turns sound that comes in pieces, as from a microphone, into finished segments: mixed down, resampled and cut, with the segments
- * that `readSegments` gives for the same sound as a whole.
+ * Turns sound that arrives in pieces, as from a microphone, into segments: mixed down, resampled and cut into the same
+ * segments as `readSegments` returns for the whole sound.
  */
 export class AudioStream {
   readonly sampleRate: number;
@@ -33,13 +33,13 @@ export class AudioStream {
     this.#segmenter = new Segmenter(options);
   }
 
-  /** Seconds of sound that were taken so far. */
+  /** Seconds of sound received so far. */
   get seconds(): number {
     return this.#received / this.sampleRate;
   }
 
   /**
-   * Takes the next samples and gives the segments that they finish.
+   * Takes the next samples and returns the segments that they complete.
    *
    * @param samples one channel, or an array for each; any number of samples, in [-1, 1]; they are copied
    * @throws InvalidArgumentError for NaN, infinity, or another number of channels than before; or when the sound is longer than
@@ -60,7 +60,7 @@ export class AudioStream {
     return segments;
   }
 
-  /** The segments that are left at the end of the sound. Nothing can be pushed afterwards. */
+  /** The remaining segments at the end of the sound. Nothing can be pushed afterwards. */
   finish(): AudioSegment[] {
     if (this.#isFinished) return [];
     this.#isFinished = true;

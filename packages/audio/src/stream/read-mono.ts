@@ -28,7 +28,8 @@ export async function* readMono(
 }
 
 /**
- * All samples of a sound as the models take them: one channel at 16 kHz. An hour takes 230 MB; `readSegments` takes little.
+ * All samples of a sound as the models take them: one channel at 16 kHz. An hour takes 230 MB; `readSegments` needs little
+ * memory.
  *
  * @throws what `decodeAudio` throws
  */

@@ -9,8 +9,8 @@ import { readMono } from './read-mono.js';
 export interface ReadSegmentsOptions extends DecodeOptions, SegmentOptions {}
 
 /**
- * Decodes a sound, mixes it down, resamples it to 16 kHz and cuts it into segments. Each comes as soon as it is complete; the memory
- * is that of a segment or two, however long the sound is.
+ * Decodes a sound, mixes it down, resamples it to 16 kHz and cuts it into segments. Each segment is yielded as soon as it
+ * is complete; memory use is that of a segment or two, however long the sound is.
  *
  * @throws what `decodeAudio` and `Segmenter` throw
  */

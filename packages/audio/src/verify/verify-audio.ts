@@ -24,7 +24,7 @@ export interface VerifyAudioOptions extends Pick<AudioModelOptions, 'quantizeOnL
 /** What `verifyAudio` found. */
 export interface AudioVerification {
   readonly sections: readonly VerifySection[];
-  /** Soft tokens that this engine made of the reference's sound, for the comparison of the whole model. */
+  /** This engine's soft tokens for the reference's sound, for the comparison of the whole model. */
   readonly softTokens: SoftTokens;
 }
 
@@ -89,7 +89,7 @@ async function referenceFeatures(model: AudioModel, reference: Reference): Promi
     : { kind: 'frames', frameCount, width, values };
 }
 
-/** The features without rows of padding, which an implementation may have more or fewer of. */
+/** The features without padding rows, whose number depends on the implementation. */
 function validValues(features: AudioFeatures): Float32Array {
   const rows = features.kind === 'mel' ? features.validFrameCount : features.frameCount;
   return features.values.subarray(0, rows * features.width);

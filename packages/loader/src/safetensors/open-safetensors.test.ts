@@ -275,7 +275,7 @@ describe('the data section', () => {
     expect((await openRaw(`{${one('b', 2, 5)},${one('a', 0, 2)}}`, 5)).tensors.size).toBe(2);
   });
 
-  it('refuses overlaps and holes', async () => {
+  it('refuses overlaps and gaps', async () => {
     expect(await refusal(openRaw(`{${one('a', 0, 3)},${one('b', 2, 5)}}`, 5), 'InvalidOffset')).toContain(
       'overlaps',
     );
@@ -285,7 +285,7 @@ describe('the data section', () => {
     expect(await refusal(openRaw(`{${one('a', 0, 2)},${one('b', 3, 5)}}`, 5), 'InvalidOffset')).toContain(
       'gap',
     );
-    expect(await refusal(openRaw(`{${one('a', 1, 2)}}`, 2), 'InvalidOffset')).toContain('hole');
+    expect(await refusal(openRaw(`{${one('a', 1, 2)}}`, 2), 'InvalidOffset')).toContain('gap');
   });
 
   it('copes with a hundred thousand overlapping entries', async () => {

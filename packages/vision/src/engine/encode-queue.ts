@@ -4,7 +4,7 @@ import type { Picture } from './picture.js';
 
 /** What a queue needs of its model. */
 export interface EncodeQueueHost {
-  /** Patches that a step of several pictures takes; a larger picture runs alone. */
+  /** Maximum number of patches in a step of several pictures; a larger picture runs alone. */
   readonly maxPatches: number;
   readonly cache: SoftTokenCache;
   /** Runs one step: the soft tokens of each picture. */
@@ -20,8 +20,8 @@ interface Request {
 }
 
 /**
- * Puts the pictures of independent callers into common steps: what waits when the device becomes free runs together, equal
- * pictures once. A caller that aborts leaves at once; its step stops when nobody else waits for it.
+ * Combines pictures of independent callers into steps: those waiting when the device becomes free run together, and equal
+ * pictures run once. An aborting caller leaves at once; its step stops if nobody else waits for it.
  */
 export class EncodeQueue {
   readonly #host: EncodeQueueHost;
@@ -49,7 +49,7 @@ export class EncodeQueue {
     return promise.finally(() => signal?.removeEventListener('abort', leave));
   }
 
-  /** Gives up everything that waits. */
+  /** Rejects everything that is waiting. */
   rejectAll(reason: unknown): void {
     for (const request of this.#waiting.splice(0)) request.reject(reason);
   }
@@ -73,7 +73,7 @@ export class EncodeQueue {
     request.reject(request.signal!.reason);
   }
 
-  /** The requests of the next step: in order, as many as fit. What the cache has is answered at once. */
+  /** The requests of the next step: in order, as many as fit. Cached ones are answered at once. */
   #take(): Request[] {
     const batch: Request[] = [];
     const left: Request[] = [];

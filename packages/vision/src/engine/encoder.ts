@@ -25,7 +25,7 @@ export interface EncoderParts {
 /** Values of the outputs of a step, cut by picture. */
 export type PictureOutputs = Readonly<Record<string, readonly Float32Array[]>>;
 
-/** Turns pictures into soft tokens, several in a step. Programs are recorded when they are needed first. */
+/** Turns pictures into soft tokens, several in a step. Programs are recorded when they are first needed. */
 export class Encoder {
   readonly #parts: EncoderParts;
   readonly #rope: AxialRope | null;
@@ -40,7 +40,7 @@ export class Encoder {
     this.#pooled = model.kind === 'tower' ? model.pooledPatches : 1;
   }
 
-  /** Patches that one step takes without the large program. */
+  /** Patches that fit into a step without the large program. */
   get commonPatches(): number {
     return COMMON_STEP_TOKENS * this.#pooled;
   }
@@ -53,7 +53,7 @@ export class Encoder {
   /**
    * Runs one step: the named outputs of every picture.
    *
-   * @throws LimitExceededError for more patches than any step takes, or places that the table of positions lacks
+   * @throws LimitExceededError for more patches than any step takes, or positions beyond the position table
    */
   async run(
     pictures: readonly Picture[],
@@ -140,7 +140,7 @@ export class Encoder {
   }
 }
 
-/** Where the rows of both coordinates lie in the table of positions. */
+/** Rows of both coordinates in the position table. */
 function tableRows(config: VisionConfig): { x(x: number): number; y(y: number): number } {
   if (config.kind === 'tower') return { x: (x) => x, y: (y) => config.positionEmbeddingSize + y };
   return { x: (x) => 2 * x, y: (y) => 2 * y + 1 };
@@ -153,7 +153,7 @@ function cutByPicture(values: Float32Array, pictures: readonly Picture[]): Float
   let begin = 0;
   return pictures.map(({ softTokens }) => {
     const end = begin + softTokens * width;
-    // A copy of its own: a picture that is kept must not keep its neighbours.
+    // A copy: a picture that is kept must not keep its neighbours alive.
     const own = pictures.length === 1 ? values : values.slice(begin, end);
     begin = end;
     return own;

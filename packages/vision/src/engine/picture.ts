@@ -1,7 +1,7 @@
 import type { InputValues } from '@markbase/metal-runtime';
 import { type Patches, pixelValues } from '../image/index.js';
 
-/** A picture as a step takes it: patches, those of one soft token side by side. */
+/** A picture as a step takes it: patches, with those of one soft token adjacent. */
 export interface Picture {
   readonly patchCount: number;
   readonly softTokens: number;
@@ -18,7 +18,7 @@ export function pictureOf(patches: Patches, kind: 'tower' | 'unified'): Picture 
   return { patchCount, softTokens, positions, pixels: { bytes: pixels, values } };
 }
 
-/** The pixels of all pictures, one behind the other; as bytes where all of them have the same values. */
+/** The pixels of all pictures, concatenated; as bytes if all of them have the same values. */
 export function joinPixels(pictures: readonly Picture[]): InputValues {
   const parts = pictures.map(({ pixels }) => pixels);
   const [first] = parts;

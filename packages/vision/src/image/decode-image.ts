@@ -9,7 +9,7 @@ import type { RgbImage } from './rgb-image.js';
 export interface DecodeOptions {
   /** Limits that differ from `IMAGE_LIMITS`. */
   readonly limits?: Partial<ImageLimits>;
-  /** Stops between two steps, with the signal's reason. */
+  /** Aborts between two steps, with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -18,8 +18,8 @@ export interface DecodeOptions {
  * animation. CMYK, grey, palettes, 16 bits and embedded colour profiles become sRGB.
  *
  * @param input the path or the bytes of a PNG, JPEG, WebP, GIF or AVIF file, or pixels
- * @throws CorruptFileError for bytes that are no such picture, or not all of it; LimitExceededError before anything is
- *   decoded; FileAccessError; InvalidArgumentError for pixels that do not fit their size
+ * @throws CorruptFileError for bytes that are not such a picture, or are truncated; LimitExceededError before anything is
+ *   decoded; FileAccessError; InvalidArgumentError for pixels that do not match their size
  */
 export async function decodeImage(input: ImageInput, options: DecodeOptions = {}): Promise<RgbImage> {
   const limits = imageLimits(options.limits);

@@ -1,4 +1,4 @@
-/** Encoded pictures that are read. */
+/** Supported formats of encoded pictures. */
 export type ImageFormat = 'png' | 'jpeg' | 'webp' | 'gif' | 'avif';
 
 /** Bytes that `imageFormat` looks at. */
@@ -7,7 +7,7 @@ export const FORMAT_BYTES = 64;
 /**
  * Format by the first bytes of a file; null for everything else.
  *
- * Decoders are offered nothing but these five: a decoder for vector graphics would follow links, others are rarely tested.
+ * Only these five reach a decoder: a decoder for vector graphics would follow links, and others are rarely tested.
  */
 export function imageFormat(bytes: Uint8Array): ImageFormat | null {
   const text = latin1(bytes.subarray(0, FORMAT_BYTES));

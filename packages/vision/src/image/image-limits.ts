@@ -1,19 +1,19 @@
 import { InvalidArgumentError, LimitExceededError } from '@markbase/core';
 import type { PixelSize } from '@markbase/loader';
 
-/** What a picture may cost; a picture beyond a limit is refused before its pixels are decoded. */
+/** Limits for pictures; a picture beyond a limit is refused before its pixels are decoded. */
 export interface ImageLimits {
-  /** Most pixels: width * height. A decoded picture takes three bytes for each. */
+  /** Maximum number of pixels: width * height. A decoded picture takes three bytes per pixel. */
   readonly maxPixels: number;
   /** Longest side in pixels. */
   readonly maxSidePixels: number;
-  /** Most bytes of the encoded file. */
+  /** Maximum size of the encoded file in bytes. */
   readonly maxFileBytes: number;
   /** Longest time that the decoder may take: some small files take minutes. */
   readonly maxDecodeSeconds: number;
 }
 
-/** Limits unless the caller says otherwise: a decoded picture stays below 300 MB. */
+/** Default limits: a decoded picture stays below 300 MB. */
 export const IMAGE_LIMITS: ImageLimits = {
   maxPixels: 100_000_000,
   maxSidePixels: 65_535,
@@ -22,7 +22,7 @@ export const IMAGE_LIMITS: ImageLimits = {
 };
 
 /**
- * All limits, those of the caller where it names some.
+ * All limits: the caller's, and defaults for the others.
  *
  * @throws InvalidArgumentError for a limit that is not above 0
  */
@@ -41,7 +41,7 @@ export function imageLimits(changes: Partial<ImageLimits> = {}): ImageLimits {
 /**
  * Requires a size within the limits.
  *
- * @param subject what the error names: a path, or a description of the bytes
+ * @param subject for the error message: a path, or a description of the bytes
  * @throws LimitExceededError naming the limit
  */
 export function checkImageSize(subject: string, { width, height }: PixelSize, limits: ImageLimits): void {

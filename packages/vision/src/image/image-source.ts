@@ -6,7 +6,7 @@ import type { RawPixels } from './raw-pixels.js';
 /** A picture: the path of a file, the bytes of a file, or pixels. */
 export type ImageInput = string | Uint8Array | RawPixels;
 
-/** Bytes of an encoded picture and what errors call them. */
+/** Bytes of an encoded picture and their name in errors. */
 export interface EncodedImage {
   readonly subject: string;
   readonly bytes: Uint8Array;
@@ -17,7 +17,7 @@ const BYTES_SUBJECT = 'image bytes';
 /**
  * Bytes of a file or of the caller, within the limit.
  *
- * @throws FileAccessError, LimitExceededError, CorruptFileError for a file without bytes, or InvalidArgumentError for a URL
+ * @throws FileAccessError, LimitExceededError, CorruptFileError for an empty file, or InvalidArgumentError for a URL
  */
 export async function readEncodedImage(
   input: string | Uint8Array,
@@ -29,7 +29,7 @@ export async function readEncodedImage(
       : [BYTES_SUBJECT, requireBytes(input)];
   checkLimit(subject, 'maxFileBytes', bytes.length, limits);
   if (bytes.length === 0) {
-    throw new CorruptFileError({ rule: 'EmptyImage', path: subject, reason: 'there are no bytes' });
+    throw new CorruptFileError({ rule: 'EmptyImage', path: subject, reason: 'it is empty' });
   }
   return { subject, bytes };
 }
@@ -45,7 +45,7 @@ export function requirePath(input: string): void {
     argument: 'input',
     expected: 'a path',
     received: input.slice(0, 40),
-    hint: 'Nothing is downloaded here: fetch the URL and pass the bytes',
+    hint: 'URLs are not downloaded: fetch it and pass the bytes',
   });
 }
 
@@ -71,7 +71,7 @@ async function readFileWithin(path: string, limits: ImageLimits): Promise<Uint8A
   }
 }
 
-/** Bytes of any realm, for which `instanceof` does not hold. */
+/** True for bytes of any realm, where `instanceof` fails. */
 function requireBytes(input: Uint8Array): Uint8Array {
   if (ArrayBuffer.isView(input)) return new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
   throw new InvalidArgumentError({

@@ -5,7 +5,7 @@ import type sharp from 'sharp';
 export type Sharp = typeof sharp;
 
 /**
- * Loads the decoders when a picture has to be decoded for the first time: raw pixels need none.
+ * Loads the decoders when the first picture has to be decoded; raw pixels need none.
  *
  * @throws NativeAddonLoadError when sharp has no binary for this platform
  */

@@ -7,12 +7,12 @@ import { type EncodedImage, readEncodedImage } from './image-source.js';
 import { loadSharp } from './load-sharp.js';
 import type { RgbImage } from './rgb-image.js';
 
-/** The longest that the decoder library can be told. */
+/** The longest time limit that the decoder library takes. */
 const LONGEST_TIMEOUT_SECONDS = 3600;
 
-/** An encoded picture whose header was read and found within the limits. */
+/** An encoded picture whose header has been read and is within the limits. */
 export interface OpenedImage {
-  /** What errors call it. */
+  /** Its name in errors. */
   readonly subject: string;
   /** Size of the upright picture; of one frame of an animation. */
   readonly size: PixelSize;
@@ -30,7 +30,7 @@ export interface OpenedImage {
 /**
  * Reads the header of a picture; no pixel is decoded.
  *
- * @throws FileAccessError, CorruptFileError for bytes that are no picture, LimitExceededError
+ * @throws FileAccessError, CorruptFileError for bytes that are not a picture, LimitExceededError
  */
 export async function openImage(input: string | Uint8Array, limits: ImageLimits): Promise<OpenedImage> {
   const source = await readEncodedImage(input, limits);
@@ -39,7 +39,7 @@ export async function openImage(input: string | Uint8Array, limits: ImageLimits)
     throw new CorruptFileError({
       rule: 'UnknownImageFormat',
       path: subject,
-      reason: 'this is none of PNG, JPEG, WebP, GIF and AVIF',
+      reason: 'it is not a PNG, JPEG, WebP, GIF or AVIF file',
     });
   }
   const metadata = await readHeader(source);
@@ -57,7 +57,7 @@ export async function openImage(input: string | Uint8Array, limits: ImageLimits)
 async function readHeader(source: EncodedImage): Promise<Metadata> {
   const sharp = await loadSharp();
   try {
-    // The limit is ours to check: the decoder would call the picture corrupt.
+    // Check the limit here: the decoder would call the picture corrupt.
     return await sharp(source.bytes, { limitInputPixels: false }).metadata();
   } catch (error) {
     throw undecodable(source, error);
@@ -91,7 +91,7 @@ async function decodeFrames(
   }
 }
 
-/** The decoder says line by line what is wrong; the first line is enough. */
+/** The decoder reports several lines; the first one is enough. */
 function undecodable({ subject }: EncodedImage, error: unknown): CorruptFileError {
   const reason = (error instanceof Error ? error.message : String(error)).split('\n')[0];
   return new CorruptFileError({

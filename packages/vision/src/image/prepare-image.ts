@@ -34,7 +34,7 @@ export async function prepareImage(input: ImageInput, options: PrepareOptions): 
   return prepareDecoded(await decodeImage(input, options), options);
 }
 
-/** As `prepareImage`, for a picture that is decoded already. */
+/** Like `prepareImage`, for a decoded picture. */
 export async function prepareDecoded(image: RgbImage, options: PrepareOptions): Promise<PreparedImage> {
   const { budget, layout, signal } = options;
   const target = imageTokens(image, budget, geometryOf(layout));

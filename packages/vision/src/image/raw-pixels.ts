@@ -8,14 +8,14 @@ export interface RawPixels {
   readonly height: number;
   /** [height, width, channels], 8 bits each, row-major; alpha is not multiplied in. */
   readonly data: Uint8Array | Uint8ClampedArray;
-  /** 1 grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha; without it, what the length of `data` says. */
+  /** 1 grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha; by default derived from the length of `data`. */
   readonly channels?: 1 | 2 | 3 | 4;
 }
 
 /**
  * Pixels as an RGB picture, transparent ones over white. RGB data is not copied.
  *
- * @throws InvalidArgumentError for sides or lengths that do not fit, LimitExceededError for too many pixels
+ * @throws InvalidArgumentError for sides or lengths that do not match, LimitExceededError for too many pixels
  */
 export function rgbFromRaw(raw: RawPixels, limits: ImageLimits): RgbImage {
   const { width, height } = raw;

@@ -5,7 +5,7 @@ export interface ResampleAxis {
   readonly taps: number;
   /** [outputs]: first input sample. */
   readonly starts: Int32Array;
-  /** [outputs, taps]: weights times 2^fractionBits; zeros behind the last sample. */
+  /** [outputs, taps]: weights times 2^fractionBits; zeros after the last sample. */
   readonly weights: Int16Array;
   /** p, the fraction bits of a weight. */
   readonly fractionBits: number;
@@ -23,7 +23,7 @@ const WEIGHT_LIMIT = 2 ** 15;
  *
  * With scale = inputs / outputs, s = max(scale, 1), c = (i + 0.5) scale: output i takes the input samples j from
  * `max(int(c - 2 s + 0.5), 0)` to below `min(int(c + 2 s + 0.5), inputs)` with `cubic((j + 0.5 - c) / s)`, normalised to
- * the sum 1 and rounded to p bits behind the point; p is the largest, up to 22, that keeps the largest weight below 2^15.
+ * the sum 1 and rounded to p fraction bits; p is the largest, up to 22, that keeps the largest weight below 2^15.
  */
 export function resampleAxis(inputs: number, outputs: number): ResampleAxis {
   const scale = inputs / outputs;

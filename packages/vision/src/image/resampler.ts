@@ -23,7 +23,7 @@ const VECTOR_BYTES = 16;
 
 let compiled: WebAssemblyModule | null = null;
 
-/** The vector code of one resize, with memory of its own. */
+/** The vector code of one resize, with its own memory. */
 export class Resampler {
   readonly #exports: ResampleExports;
   #usedBytes = 0;
@@ -34,7 +34,7 @@ export class Resampler {
   }
 
   /**
-   * Sets room aside, and one vector more: the code reads and writes whole vectors.
+   * Reserves memory, plus one vector, since the code reads and writes whole vectors.
    *
    * @returns its address
    * @throws OutOfMemoryError
@@ -108,7 +108,7 @@ export class Resampler {
   }
 }
 
-/** Samples that are read, those of padding weights included, which lie behind the last input. */
+/** Samples that are read, including those of padding weights, which lie past the last input. */
 export function reach({ starts, taps }: ResampleAxis): number {
   return starts.at(-1)! + taps;
 }

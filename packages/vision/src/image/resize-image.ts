@@ -4,14 +4,14 @@ import { resampleAxis } from './resample-axis.js';
 import { Resampler, reach } from './resampler.js';
 import type { RgbImage } from './rgb-image.js';
 
-/** Longest time that a resize in turns holds the event loop. */
+/** Longest time that a cooperative resize blocks the event loop. */
 const TURN_MS = 10;
 
 /**
  * Antialiased bicubic resize of 8-bit pixels, width first, then height, each rounded to bytes (docs/gemma4.md section 3.1):
  * the same bytes as the reference's.
  *
- * A picture that has the size already is returned as it is.
+ * A picture that already has the size is returned unchanged.
  */
 export function resizeImage(image: RgbImage, size: PixelSize): RgbImage {
   const steps = resizeSteps(image, size);
@@ -22,7 +22,7 @@ export function resizeImage(image: RgbImage, size: PixelSize): RgbImage {
 }
 
 /**
- * As `resizeImage`, letting the event loop run every ten milliseconds.
+ * Like `resizeImage`, but lets the event loop run every ten milliseconds.
  *
  * @param signal stops between two turns
  * @throws the signal's reason

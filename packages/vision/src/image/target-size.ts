@@ -6,8 +6,8 @@ import { imageTokens, type PatchGeometry, type PixelSize } from '@markbase/loade
  * @param width W in pixels, of the upright picture
  * @param height H in pixels
  * @param budget 70, 140, 280 (the default), 560 or 1120
- * @param geometry edges of patch and pooling block; without it those of the released models, 16 and 3
- * @throws InvalidArgumentError for another budget, or sides that are no whole numbers from 1
+ * @param geometry edges of patch and pooling block; by default those of the released models, 16 and 3
+ * @throws InvalidArgumentError for another budget, or sides that are not whole numbers from 1
  */
 export function targetSize(
   width: number,

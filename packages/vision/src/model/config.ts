@@ -1,7 +1,7 @@
 import { UnsupportedModelError } from '@markbase/core';
 import type { Checkpoint, UnifiedVisionConfig, VisionTowerConfig } from '@markbase/loader';
 
-/** Sizes of what turns patches into soft tokens: a tower, or the encoder-free embedder of 12B. */
+/** Sizes of the part that turns patches into soft tokens: a tower, or the encoder-free embedder of 12B. */
 export type VisionConfig = { readonly modelType: string; readonly outputWidth: number } & (
   | ({ readonly kind: 'tower' } & VisionTowerConfig)
   | ({ readonly kind: 'unified' } & UnifiedVisionConfig)
@@ -16,7 +16,7 @@ export type UnifiedConfig = Extract<VisionConfig, { kind: 'unified' }>;
 /**
  * Reads the sizes of the vision part from a checkpoint's configuration.
  *
- * @throws UnsupportedModelError when the model sees nothing: text-only conversions, drafters
+ * @throws UnsupportedModelError when the model takes no images: text-only conversions, drafters
  */
 export function visionConfig({ config }: Pick<Checkpoint, 'config'>): VisionConfig {
   const { modelType } = config;

@@ -1,7 +1,7 @@
 import type { Axis, Ops, Value } from '@markbase/metal-runtime';
 import type { ClippedLinear, EncoderLayer } from './layer.js';
 
-/** Each half of a head turns with one coordinate of the picture. */
+/** Each half of a head is rotated by one coordinate of the picture. */
 const ROPE_AXES = 2;
 
 /**
@@ -16,7 +16,7 @@ export function encoderLayer(
 ): Value<'T', 'U'> {
   const { normEps: eps, headCount: heads, kvHeadCount: kvHeads } = layer;
 
-  // 1. Attention over all patches of the picture; keys and queries are normalised per head, then turned
+  // 1. Attention over all patches of the picture; keys and queries are normalised per head, then rotated
   const x = ops.rmsNorm(h, layer.inputNorm, { eps });
   const query = ops.rmsNormHeads(clippedLinear(ops, x, layer.query), layer.queryNorm, { eps, heads });
   const key = ops.rmsNormHeads(clippedLinear(ops, x, layer.key), layer.keyNorm, { eps, heads: kvHeads });

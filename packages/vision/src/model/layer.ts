@@ -53,7 +53,7 @@ export interface Tower {
   /** The tables of both coordinates, [2 · positions, U]: those of x, then those of y. */
   readonly positions: Matrix<'V', 'U'>;
   readonly layers: readonly EncoderLayer[];
-  /** What the large towers subtract and multiply behind the pooling. */
+  /** Bias and scale that the large towers apply after pooling. */
   readonly standard: { readonly bias: Vector<'U'>; readonly scale: Vector<'U'> } | null;
   readonly projector: Projector;
 }
@@ -74,7 +74,7 @@ export interface UnifiedEmbedder {
   readonly dense: Matrix<'U', 'M'>;
   readonly denseBias: Vector<'U'>;
   readonly denseNorm: LayerNorm<'U'>;
-  /** The tables of both coordinates in turns, [positions · 2, U]: x of 0, y of 0, x of 1 … */
+  /** The tables of both coordinates, interleaved, [positions · 2, U]: x of 0, y of 0, x of 1 … */
   readonly positions: Matrix<'V', 'U'>;
   readonly positionNorm: LayerNorm<'U'>;
   readonly projector: Projector;

@@ -10,7 +10,7 @@ export const ROPE_INPUT = 'rope';
 /** eps of the layer norms of the unified embedder (docs/gemma4.md section 4.1). */
 const LAYER_NORM_EPS = 1e-5;
 
-/** Output [N, U]: rows behind pooling and standardisation; of towers only. */
+/** Output [N, U]: rows after pooling and standardisation; of towers only. */
 export const TOWER_OUTPUT = 'tower';
 /** Output [N, D]: what the text model takes. */
 export const SOFT_OUTPUT = 'soft';

@@ -17,14 +17,14 @@ export interface LoadOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What lies mapped or quantised on a device. */
+/** Mapped or quantised weights on a device. */
 export interface LoadedVision {
   readonly model: Tower | UnifiedEmbedder;
   dispose(): void;
 }
 
 /**
- * Maps the weights of the vision part. Nothing is copied but the bounds of clipped linears, and what is quantised.
+ * Maps the weights of the vision part. Only the bounds of clipped linears and quantised matrices are copied.
  *
  * @throws WeightMapError with every tensor that is missing, of a wrong shape, or that nothing uses
  * @throws OutOfMemoryError before anything is loaded, when the device copies weights and has too little memory
@@ -35,7 +35,7 @@ export async function loadVision(
   config: VisionConfig,
   options: LoadOptions,
 ): Promise<LoadedVision> {
-  // How much weights take that are quantised on load is known when they are.
+  // The size of weights that are quantised on load is only known afterwards.
   if (options.quantizeOnLoad === null) {
     device.requireMemory(weightBytes(checkpoint.weights, rootsOf(config)), 'weights of the vision part');
   }
@@ -106,7 +106,7 @@ async function loadLayer(mapper: Mapper, config: TowerConfig, path: string): Pro
   };
 }
 
-/** The `.linear.` infix is there whether the tower clips or not; the bounds lie beside it (docs/gemma4.md section 7.2). */
+/** The `.linear.` infix is present whether the tower clips or not; the bounds are stored beside it (docs/gemma4.md section 7.2). */
 async function loadLinear<Out extends Axis, In extends Axis>(
   mapper: Mapper,
   config: TowerConfig,
@@ -118,7 +118,7 @@ async function loadLinear<Out extends Axis, In extends Axis>(
   return { weight, clip: config.usesClippedLinears ? await loadClip(mapper, module) : null };
 }
 
-/** A linear whose bounds are all infinite clips nothing. */
+/** A linear whose bounds are all infinite does not clip. */
 async function loadClip(mapper: Mapper, module: string): Promise<Clip | null> {
   const bounds: number[] = [];
   for (const name of CLIP_BOUNDS) {
@@ -159,12 +159,12 @@ async function loadProjector(mapper: Mapper, config: VisionConfig, width: number
 /** Modules of the vision part. */
 const rootsOf = (config: VisionConfig) => [config.kind === 'tower' ? TOWER : UNIFIED, PROJECTOR];
 
-/** Tensors of the vision part that nobody asked for mean that config.json and the weights describe different models. */
+/** Tensors of the vision part that remain unused mean that config.json and the weights describe different models. */
 function checkUnused({ weights }: Pick<Checkpoint, 'weights'>, config: VisionConfig): void {
   const unused = weights
     .unused()
     .filter((name) => rootsOf(config).some((root) => name.startsWith(`${root}.`)))
-    // A tower that does not clip may carry bounds that are infinite.
+    // A tower that does not clip may contain infinite bounds.
     .filter((name) => !CLIP_BOUNDS.some((bound) => name.endsWith(`.${bound}`)));
   if (unused.length > 0) throw new WeightMapError({ unused });
 }

@@ -2,9 +2,9 @@ import { type ImageLimits, imageLimits } from '../image/image-limits.js';
 import { openImage } from '../image/open-image.js';
 import type { OpenedVideo } from './video-frame.js';
 
-/** Pixels that are decoded at once: a decoder starts at the first frame every time, so few, long runs are fast. */
+/** Pixels decoded at once: a decoder starts at the first frame every time, so few, long runs are fast. */
 const RUN_PIXELS = 25_000_000;
-/** What viewers take for frames that name no time. */
+/** The time that viewers assume for frames without one. */
 const DEFAULT_DELAY_MS = 100;
 
 /**

@@ -14,8 +14,7 @@ export interface ContainerOptions {
 }
 
 /**
- * Containers that hold pictures themselves. Playlists and scripts, which name further files and addresses, are not among
- * them.
+ * Containers that hold the pictures themselves, not playlists and scripts, which refer to further files and addresses.
  */
 const CONTAINERS = [
   'mov,mp4,m4a,3gp,3g2,mj2',
@@ -34,12 +33,12 @@ const CONTAINERS = [
   'apng',
 ].join(',');
 
-/** Frames that were picked come out at a steady rate, so that ffmpeg neither repeats nor drops one. */
+/** Selected frames get a constant rate, so that ffmpeg neither repeats nor drops one. */
 const STEADY_RATE = 25;
 
 /**
  * The frames of an MP4, WebM, AVI or other container, decoded by ffmpeg: one pass over the packets counts the frames and
- * finds their times without decoding, a second one decodes up to the last frame that is wanted.
+ * finds their times without decoding, a second one decodes up to the last requested frame.
  *
  * @throws FileAccessError without ffmpeg, CorruptFileError when ffmpeg fails, LimitExceededError for large frames
  */

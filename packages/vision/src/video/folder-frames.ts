@@ -10,7 +10,7 @@ const IMAGE_EXTENSIONS = new Set(['.png', '.jpg', '.jpeg', '.webp', '.gif', '.av
 /**
  * The pictures of a folder as the frames of a video, in natural order: `frame2.png` comes before `frame10.png`.
  *
- * Other files, hidden ones and folders are passed over. Frame i is shown at i / framesPerSecond.
+ * Other files, hidden files and folders are ignored. Frame i is shown at i / framesPerSecond.
  *
  * @throws FileAccessError for a folder without pictures
  */
@@ -41,7 +41,7 @@ async function pictureNames(path: string): Promise<string[]> {
     throw new FileAccessError({
       path,
       operation: 'read frames from',
-      reason: `it holds no ${[...IMAGE_EXTENSIONS].join(', ')} file`,
+      reason: `it has no ${[...IMAGE_EXTENSIONS].join(', ')} file`,
     });
   }
   // The order must not depend on the language of the machine.

@@ -7,7 +7,7 @@ const HEADER = /^P6\s+(\d{1,9})\s+(\d{1,9})\s+255\s/;
 const MOST_HEADER_BYTES = 64;
 
 /**
- * Pictures of a stream of binary PPM files, one behind the other, however it was cut into chunks.
+ * Pictures of a stream of concatenated binary PPM files, regardless of how it is split into chunks.
  *
  * @param subject what errors name
  * @throws CorruptFileError when the stream is something else or ends within a picture, LimitExceededError
@@ -47,10 +47,10 @@ function frameOf(header: string, subject: string, limits: ImageLimits): RgbImage
   const found = HEADER.exec(header);
   if (found === null) {
     if (header.length < MOST_HEADER_BYTES) return null;
-    throw broken(subject, 'the decoder gave something else than PPM pictures');
+    throw broken(subject, 'the decoder returned something other than PPM pictures');
   }
   const [width, height] = [Number(found[1]), Number(found[2])];
-  if (width === 0 || height === 0) throw broken(subject, 'the decoder gave a picture without pixels');
+  if (width === 0 || height === 0) throw broken(subject, 'the decoder returned a picture without pixels');
   checkImageSize(subject, { width, height }, limits);
   return { width, height, data: new Uint8Array(width * height * 3) };
 }

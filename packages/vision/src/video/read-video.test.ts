@@ -233,7 +233,7 @@ describe.skipIf(process.platform === 'win32')('a container, with a program in th
     ['fails', 'console.error("first\\nno such codec"); process.exit(3)', /no such codec/],
     ['fails in silence', 'process.exit(3)', /exit code 3/],
     ['finds no frames', 'write("#tb 0: 1/10\\n")', /no video frames/],
-    ['writes something else', `${PACKETS} write("x".repeat(500))`, /something else than PPM/],
+    ['writes something else', `${PACKETS} write("x".repeat(500))`, /something other than PPM/],
     ['stops within a frame', `${PACKETS} write("P6\\n30 20\\n255\\nxx")`, /within a frame/],
     ['decodes nothing', PACKETS, /no frame was decoded/],
   ])('explains a program that %s', async (name, body, reason) => {

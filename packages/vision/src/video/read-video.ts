@@ -21,7 +21,7 @@ export type VideoInput = string | Uint8Array;
 
 /** Which frames are taken, and how they are decoded. */
 export interface FrameOptions extends ContainerOptions {
-  /** Most frames that are taken, evenly over the whole video; 32 unless the caller says otherwise. */
+  /** Maximum number of frames, taken evenly over the whole video; default 32. */
   readonly maxFrames?: number;
   /**
    * Frame i is at i / framesPerSecond. Without it, at the time that the file gives; frames of a folder, which has no
@@ -32,7 +32,7 @@ export interface FrameOptions extends ContainerOptions {
 
 /** How a video is prepared. */
 export interface VideoOptions extends FrameOptions, Omit<PrepareOptions, 'budget'> {
-  /** Most soft tokens of a frame: 70 unless the caller says otherwise. */
+  /** Maximum number of soft tokens per frame; default 70. */
   readonly budget?: number;
 }
 
@@ -42,8 +42,8 @@ export interface PreparedFrame extends Omit<DecodedFrame, 'image'> {
 }
 
 /**
- * The frames of a video as a model takes them (docs/gemma4.md section 3.6): sampled evenly, each prepared as a picture of
- * its own.
+ * The frames of a video as a model takes them (docs/gemma4.md section 3.6): sampled evenly, each prepared as a separate
+ * picture.
  *
  * @param input a folder of pictures, an animated GIF or WebP, or any container that the installed ffmpeg decodes
  * @returns frames in order, at least one
@@ -61,7 +61,7 @@ export async function readVideo(input: VideoInput, options: VideoOptions): Promi
 }
 
 /**
- * The sampled frames of a video, decoded one after the other and not resized.
+ * The sampled frames of a video, decoded one after another and not resized.
  *
  * @throws as `readVideo`
  */
@@ -91,7 +91,7 @@ export async function* videoFrames(
   }
 }
 
-/** A video, and what has to be cleaned up behind it. */
+/** A video, and how to clean up after it. */
 interface VideoSource extends AsyncDisposable {
   readonly video: OpenedVideo;
 }
@@ -111,13 +111,13 @@ async function openPath(path: string, options: FrameOptions): Promise<OpenedVide
     throw new FileAccessError({ path, operation: 'read', reason: 'it is neither a file nor a folder' });
   }
   const head = await firstBytes(path);
-  // A file without bytes is refused as a picture would be: no decoder has to be installed for that.
+  // An empty file is refused like an empty picture, without needing a decoder.
   return head.length === 0 || imageFormat(head) !== null
     ? openAnimation(path, options)
     : openContainer(path, options);
 }
 
-/** Containers keep their tables anywhere, so ffmpeg is given a file that it can seek in. */
+/** Containers may have their tables anywhere, so ffmpeg gets a file in which it can seek. */
 async function openBytes(bytes: Uint8Array, options: FrameOptions): Promise<VideoSource> {
   if (!ArrayBuffer.isView(bytes) || bytes.length === 0 || imageFormat(bytes) !== null) {
     return { video: await openAnimation(bytes, options), [Symbol.asyncDispose]: async () => {} };

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { CorruptFileError, FileAccessError } from '@markbase/core';
 
-/** A program to run and whom it works for. */
+/** A program to run, and for which video. */
 export interface FfmpegRun {
   /** Name on the PATH, or path of the program. */
   readonly command: string;
@@ -15,9 +15,9 @@ export interface FfmpegRun {
 const KEPT_MESSAGES = 2000;
 
 /**
- * Runs ffmpeg and gives what it writes, chunk by chunk, as fast as they are taken. Leaving the loop ends the program.
+ * Runs ffmpeg and yields its output in chunks, as fast as they are consumed. Leaving the loop ends the program.
  *
- * @throws FileAccessError when there is no such program, CorruptFileError with its last message when it fails, or the
+ * @throws FileAccessError when the program does not exist, CorruptFileError with its last message when it fails, or the
  *   reason of the signal
  */
 export async function* runFfmpeg({
@@ -45,7 +45,7 @@ export async function* runFfmpeg({
   }
 }
 
-/** Never rejects: a program that cannot start has an error instead of a code. */
+/** Never rejects: a program that cannot start results in an error instead of a code. */
 function endOf(child: ChildProcess): Promise<{ error: Error | null; code: number | null }> {
   return new Promise((resolve) => {
     child.once('error', (error) => resolve({ error, code: null }));

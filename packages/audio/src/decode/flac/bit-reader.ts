@@ -1,11 +1,11 @@
 import { MarkBaseError } from '@markbase/core';
 
-/** Thrown inside of a decoder when the bits end; decoders catch it. */
+/** Thrown within a decoder when the bits end; decoders catch it. */
 export class OutOfBitsError extends MarkBaseError {
   readonly code = 'OUT_OF_BITS';
 
   constructor() {
-    super('the bits end in the middle of a value: give the decoder more bytes');
+    super('the bits end in the middle of a value: pass the decoder more bytes');
   }
 }
 
@@ -18,7 +18,7 @@ export class BitReader {
     this.#bytes = bytes;
   }
 
-  /** Bytes that were read from, the last one perhaps in part. */
+  /** Bytes read, including a partly read last one. */
   get byteOffset(): number {
     return Math.ceil(this.#bit / 8);
   }
@@ -44,7 +44,7 @@ export class BitReader {
     return value >= 2 ** (count - 1) ? value - 2 ** count : value;
   }
 
-  /** The number of zeros in front of the next one. */
+  /** The number of zeros before the next one. */
   unary(): number {
     const limit = this.#bytes.length * 8;
     let zeros = 0;
@@ -64,12 +64,12 @@ export class BitReader {
     }
   }
 
-  /** Goes to the next whole byte. */
+  /** Skips to the next whole byte. */
   align(): void {
     this.#bit = this.byteOffset * 8;
   }
 
-  /** The 32 bits from the current byte on; zeros behind the end. */
+  /** The 32 bits from the current byte on; zeros past the end. */
   #window(): number {
     const at = this.#bit >> 3;
     const bytes = this.#bytes;

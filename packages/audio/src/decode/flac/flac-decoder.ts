@@ -7,7 +7,7 @@ import { type FlacInfo, parseFlacInfo } from './flac-info.js';
 
 const MARK_BYTES = 4;
 const BLOCK_HEADER_BYTES = 4;
-/** Bytes to wait for before a frame is tried; most frames are smaller. */
+/** Bytes to wait for before trying to decode a frame; most frames are smaller. */
 const FRAME_GUESS_BYTES = 16_384;
 
 /**
@@ -81,7 +81,7 @@ export class FlacDecoder implements SoundDecoder {
     }
   }
 
-  /** The next frame, or null when it is not there completely. */
+  /** The next frame, or null while it is incomplete. */
   #readFrame(): FlacFrame | null {
     const queue = this.#queue;
     const skipped = Math.min(this.#skipBytes, queue.length);

@@ -14,7 +14,7 @@ export interface FlacFrame {
 
 interface FrameHeader {
   readonly blockSize: number;
-  /** 0 to 7: so many channels, less one; 8 left/side, 9 side/right, 10 mid/side. */
+  /** 0 to 7: number of channels minus one; 8 left/side, 9 side/right, 10 mid/side. */
   readonly assignment: number;
 }
 
@@ -26,7 +26,7 @@ const SAMPLE_BITS: readonly (number | null)[] = [null, 8, 12, null, 16, 20, 24, 
  * Decodes the frame at the beginning of `bytes`, and checks both of its checksums.
  *
  * @param position of the frame in the file, for messages
- * @throws CorruptFileError; OutOfBitsError when the bytes end inside of the frame
+ * @throws CorruptFileError; OutOfBitsError when the bytes end within the frame
  */
 export function decodeFlacFrame(
   bytes: Uint8Array,
@@ -66,7 +66,7 @@ function readHeader(
   fail: (reason: string) => never,
 ): FrameHeader {
   if (reader.bits(15) !== 0x7ffc) fail('expected the beginning of a frame');
-  // Fixed or variable block size: it only says what the number counts.
+  // Fixed or variable block size: it only determines what the number counts.
   reader.bits(1);
   const sizeCode = reader.bits(4);
   const rateCode = reader.bits(4);
@@ -106,7 +106,7 @@ function skipNumber(reader: BitReader, fail: (reason: string) => never): void {
   }
 }
 
-/** Turns left/side, side/right and mid/side into left/right. */
+/** Converts left/side, side/right and mid/side to left/right. */
 function separate(samples: readonly Float64Array[], assignment: number): void {
   if (assignment < 8) return;
   const [first, second] = samples as [Float64Array, Float64Array];

@@ -1,14 +1,14 @@
 import { checkStream, corrupt } from '../decode-errors.js';
 import type { DecodeContext } from '../sound-decoder.js';
 
-/** The STREAMINFO block: what holds for all frames. */
+/** The STREAMINFO block: properties of all frames. */
 export interface FlacInfo {
   readonly sampleRate: number;
   readonly channelCount: number;
   readonly bitsPerSample: number;
-  /** Most samples of a frame, each channel. */
+  /** Maximum number of samples per channel of a frame. */
   readonly maxBlockSize: number;
-  /** 0 when the writer did not know it. */
+  /** 0 if the writer did not know it. */
   readonly totalSamples: number;
 }
 

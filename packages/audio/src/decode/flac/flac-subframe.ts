@@ -68,7 +68,7 @@ function readWarmUp(reader: BitReader, samples: Float64Array, order: number, wid
   return null;
 }
 
-/** Adds to each residual the prediction from the samples in front of it; products and sums stay exact in float64. */
+/** Adds to each residual the prediction from the samples before it; products and sums stay exact in float64. */
 function predict(samples: Float64Array, weights: readonly number[], shift: number): void {
   const order = weights.length;
   const packed = Float64Array.from(weights);
@@ -80,7 +80,7 @@ function predict(samples: Float64Array, weights: readonly number[], shift: numbe
   }
 }
 
-/** Reads the residual into `samples[order …]`: partitions of Rice codes, each with a parameter of its own. */
+/** Reads the residual into `samples[order …]`: partitions of Rice codes, each with its own parameter. */
 function readResidual(reader: BitReader, samples: Float64Array, order: number): string | null {
   const method = reader.bits(2);
   if (method > 1) return `residual coding ${method} is reserved`;

@@ -4,14 +4,14 @@ import { checkTruncated, corrupt } from '../decode-errors.js';
 import type { DecodeContext, SamplePiece, SoundDecoder } from '../sound-decoder.js';
 import { MpegFrames, type MpegHeader, parseMpegHeader } from './mpeg-frames.js';
 
-/** Bytes that are decoded at a time. */
+/** Number of bytes decoded at a time. */
 const BATCH_BYTES = 32_768;
 
 /**
- * MP3, and MPEG layers I and II, through mpg123 in WebAssembly. Its licence, the LGPL, is not that of this package: it is an
- * optional dependency, loaded when the first such file is opened.
+ * MP3, and MPEG layers I and II, through mpg123 in WebAssembly. Because of its licence, the LGPL, it is an optional
+ * dependency, loaded when the first such file is opened.
  *
- * The file is cut into frames here, so that tags are left out, and what is cut off at the end is found.
+ * The file is split into frames here, so that tags are skipped and truncation is detected.
  */
 export class MpegDecoder implements SoundDecoder {
   readonly #context: DecodeContext;
@@ -20,7 +20,7 @@ export class MpegDecoder implements SoundDecoder {
   #batch: Uint8Array[] = [];
   #batchBytes = 0;
   #frameCount = 0;
-  /** Frames that the first one promises; null when it does not say. */
+  /** Number of frames announced by the first one; null if it does not say. */
   #expectedFrames: number | null = null;
 
   private constructor(decoder: Mpg123, context: DecodeContext) {
@@ -69,7 +69,7 @@ export class MpegDecoder implements SoundDecoder {
     const promised = isFirst ? promisedFrames(frame) : null;
     if (promised !== null) this.#expectedFrames = promised;
     else this.#frameCount += 1;
-    // A frame of the queue does not outlive the next bytes.
+    // A frame in the queue is only valid until the next bytes arrive.
     this.#batch.push(frame.slice());
     this.#batchBytes += frame.length;
   }

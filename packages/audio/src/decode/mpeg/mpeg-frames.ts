@@ -1,14 +1,14 @@
 import { ByteQueue } from '../byte-queue.js';
 
-/** What the four bytes in front of a frame say. */
+/** The four header bytes of a frame, parsed. */
 export interface MpegHeader {
   readonly version: 1 | 2 | 2.5;
   readonly layer: 1 | 2 | 3;
   readonly sampleRate: number;
   readonly channelCount: 1 | 2;
-  /** Samples a channel. */
+  /** Samples per channel. */
   readonly sampleCount: number;
-  /** Length with the header; 0 for a free bit rate, which is not read. */
+  /** Length including the header; 0 for a free bit rate, which is not supported. */
   readonly byteLength: number;
 }
 
@@ -29,7 +29,7 @@ const BIT_RATES = {
   ],
 } as const;
 
-/** Reads the header at `at`, or null where none is. */
+/** Reads the header at `at`; null if there is none. */
 export function parseMpegHeader(bytes: Uint8Array, at = 0): MpegHeader | null {
   const b1 = bytes[at + 1] ?? 0;
   const b2 = bytes[at + 2] ?? 0;
@@ -49,18 +49,18 @@ export function parseMpegHeader(bytes: Uint8Array, at = 0): MpegHeader | null {
   return { version, layer, sampleRate, channelCount, sampleCount, byteLength: slots * slotBytes };
 }
 
-/** True when a frame of the same stream can follow: these never change. */
+/** True if the second frame can follow the first in one stream: these fields never change. */
 export function isSameStream(a: MpegHeader, b: MpegHeader): boolean {
   return a.version === b.version && a.layer === b.layer && a.sampleRate === b.sampleRate;
 }
 
-/** Cuts the bytes of an MPEG file into frames. What lies between frames, such as tags, is left out. */
+/** Splits the bytes of an MPEG file into frames. Anything between frames, such as tags, is skipped. */
 export class MpegFrames {
   readonly #queue = new ByteQueue();
   #first: MpegHeader | null = null;
   /** True while the last bytes were a frame, so that the next one needs no proof. */
   #isInStep = false;
-  /** Bytes between frames that were no tag. */
+  /** Bytes between frames that were not tags. */
   lostBytes = 0;
 
   /** Header of the first frame. */
@@ -74,12 +74,12 @@ export class MpegFrames {
     yield* this.#read(false);
   }
 
-  /** The last frames, which nothing has to follow. */
+  /** The last frames, which no frame needs to follow. */
   *finish(): Generator<Uint8Array> {
     yield* this.#read(true);
   }
 
-  /** Bytes of a frame that is not complete. */
+  /** Bytes of an incomplete frame. */
   get unfinishedBytes(): number {
     const header = parseMpegHeader(this.#queue.peek(MPEG_HEADER_BYTES));
     return header !== null && this.#isInStep ? this.#queue.length : 0;
@@ -108,7 +108,7 @@ export class MpegFrames {
     }
   }
 
-  /** The header behind a frame, which proves it; 'unknown' while it is not there. */
+  /** The header after a frame, which confirms it; 'unknown' until it has arrived. */
   #follower(ahead: Uint8Array, header: MpegHeader, isEnd: boolean): MpegHeader | 'unknown' | null {
     const end = header.byteLength;
     if (end + MPEG_HEADER_BYTES > ahead.length)
@@ -119,7 +119,7 @@ export class MpegFrames {
   }
 }
 
-/** Length of an ID3 or APE tag at the beginning of `bytes`; 0 where none is. */
+/** Length of an ID3 or APE tag at the beginning of `bytes`; 0 if there is none. */
 function tagLength(bytes: Uint8Array): number {
   const mark = Buffer.from(bytes.subarray(0, 8)).toString('latin1');
   if (mark.startsWith('TAG')) return 128;
@@ -135,7 +135,7 @@ function tagLength(bytes: Uint8Array): number {
 /** Bytes that tell the length of an ID3v2 tag. */
 export const ID3_HEADER_BYTES = 10;
 
-/** Length of the ID3v2 tag at the beginning of `bytes`, as its ten bytes of header state it; 0 where none is. */
+/** Length of the ID3v2 tag at the beginning of `bytes`, as stated in its ten header bytes; 0 if there is none. */
 export function id3Length(bytes: Uint8Array): number {
   if (bytes.length < ID3_HEADER_BYTES || Buffer.from(bytes.subarray(0, 3)).toString('latin1') !== 'ID3')
     return 0;

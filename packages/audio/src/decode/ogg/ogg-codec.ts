@@ -1,15 +1,15 @@
-/** A codec inside of Ogg: takes packets, gives samples. */
+/** A codec within Ogg: takes packets, returns samples. */
 export interface OggCodec {
   readonly sampleRate: number;
-  /** Packets in front of the first one with sound, the one that names the codec included. */
+  /** Number of packets before the first one with sound, including the one that names the codec. */
   readonly headerCount: number;
-  /** Samples at the beginning that granules count, but nobody should hear. */
+  /** Samples at the start that granules count but that must not be heard. */
   readonly preSkip: number;
   /** Waits until the codec can decode. */
   prepare?(): Promise<void>;
   /** Reads a header; `index` counts from 0. */
   readHeader(packet: Uint8Array, index: number): void;
-  /** Samples of all channels that a packet gives; empty arrays for none. */
+  /** Samples of all channels of a packet; empty arrays if there are none. */
   decode(packet: Uint8Array): readonly Float32Array[];
   close(): void;
 }

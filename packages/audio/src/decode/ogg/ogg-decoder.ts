@@ -4,16 +4,16 @@ import type { OggCodec } from './ogg-codec.js';
 import { type OggPage, OggPages } from './ogg-pages.js';
 import { SampleTrim } from './sample-trim.js';
 
-/** Makes the codec for the first packet of a stream, or null where it is not one of its own. */
+/** Makes the codec for the first packet of a stream, or null if the packet is not of that codec. */
 export type OggCodecFactory = (firstPacket: Uint8Array, context: DecodeContext) => OggCodec | null;
 
-/** Largest packet that is put together, in bytes: more than a minute of uncompressed sound. */
+/** Largest packet to assemble, in bytes: more than a minute of uncompressed sound. */
 const MAX_PACKET_BYTES = 32 * 1024 * 1024;
 
 /**
- * Ogg with one sound stream, which may lie among streams of other kinds; the first one that is understood counts.
+ * Ogg with one sound stream, possibly among streams of other kinds; the first supported one is used.
  *
- * A chain of streams, as radio stations send it, plays through when rate and channels stay the same.
+ * A chain of streams, as radio stations send it, plays through if rate and channels stay the same.
  */
 export class OggDecoder implements SoundDecoder {
   readonly #context: DecodeContext;
@@ -27,7 +27,7 @@ export class OggDecoder implements SoundDecoder {
   #trim = new SampleTrim(0);
   #hasEnded = false;
   #channelCount = 0;
-  /** First packets that no codec took, for the message. */
+  /** First packets that no codec accepted, for the message. */
   readonly #foreign: string[] = [];
 
   constructor(factory: OggCodecFactory, context: DecodeContext) {
@@ -65,7 +65,7 @@ export class OggDecoder implements SoundDecoder {
   }
 
   async #begin(page: OggPage): Promise<void> {
-    // Another stream beside ours; or, behind its end, the next one of a chain.
+    // Another stream in parallel; or, after the end of ours, the next one of a chain.
     if (this.#codec !== null && !this.#hasEnded) return;
     const packet = page.parts[0] ?? new Uint8Array(0);
     const codec = this.#factory(packet, this.#context);

@@ -21,7 +21,7 @@ export class OggFlacCodec implements OggCodec {
     this.headerCount = 1 + ((packet[7]! << 8) | packet[8]!);
   }
 
-  /** The codec for a stream that begins with `packet`, or null where that is no FLAC. */
+  /** The codec for a stream that begins with `packet`, or null if it is not FLAC. */
   static tryOpen(packet: Uint8Array, context: DecodeContext): OggFlacCodec | null {
     const isFlac = Buffer.from(packet.subarray(0, 5)).toString('latin1') === '\x7fFLAC';
     return isFlac ? new OggFlacCodec(packet, context) : null;

@@ -3,25 +3,25 @@ import { corrupt } from '../decode-errors.js';
 import { checksum } from '../flac/crc.js';
 import type { DecodeContext } from '../sound-decoder.js';
 
-/** One page of an Ogg file: packets of one logical stream, the last one perhaps unfinished. */
+/** One page of an Ogg file: packets of one logical stream; the last one may be unfinished. */
 export interface OggPage {
   readonly serial: number;
   readonly isFirst: boolean;
   readonly isLast: boolean;
-  /** True: the first part goes on with the packet that the page before left unfinished. */
+  /** True if the first part continues the unfinished packet of the previous page. */
   readonly continues: boolean;
-  /** Samples up to the end of the last packet that ends here; null when none does. */
+  /** Samples up to the end of the last packet that ends here; null if none does. */
   readonly granule: number | null;
   /** Packets, or parts of packets, in this page. */
   readonly parts: readonly Uint8Array[];
-  /** True when the last part is all there is of its packet. */
+  /** True if the last part completes its packet. */
   readonly endsPacket: boolean;
 }
 
 const HEADER_BYTES = 27;
 const crc32 = checksum(32, 0x04c1_1db7);
 
-/** Cuts the bytes of an Ogg file into pages and checks their checksums. */
+/** Splits the bytes of an Ogg file into pages and verifies their checksums. */
 export class OggPages {
   readonly #context: DecodeContext;
   readonly #queue = new ByteQueue();
@@ -30,7 +30,7 @@ export class OggPages {
     this.#context = context;
   }
 
-  /** Bytes of a page that is not complete. */
+  /** Bytes of an incomplete page. */
   get waitingBytes(): number {
     return this.#queue.length;
   }

@@ -5,7 +5,7 @@ import type { OggCodec } from './ogg-codec.js';
 import { isOpusPacket } from './opus-packet.js';
 
 const SAMPLE_RATE = 48_000;
-/** What the decoder's input buffer holds, in bytes a channel; the format allows 1,275 for each 20 ms. */
+/** Size of the decoder's input buffer, in bytes per channel; the format allows 1,275 for each 20 ms. */
 const MAX_CHANNEL_BYTES = 3_840;
 
 /** Opus, which always decodes at 48 kHz. */
@@ -23,7 +23,7 @@ export class OpusCodec implements OggCodec {
     this.preSkip = head.preSkip;
   }
 
-  /** The codec for a stream that begins with `packet`, or null where that is no Opus. */
+  /** The codec for a stream that begins with `packet`, or null if it is not Opus. */
   static tryOpen(packet: Uint8Array, context: DecodeContext): OpusCodec | null {
     const isOpus = Buffer.from(packet.subarray(0, 8)).toString('latin1') === 'OpusHead';
     return isOpus ? new OpusCodec(parseHead(packet, context), context) : null;

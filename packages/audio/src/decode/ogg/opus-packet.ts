@@ -3,7 +3,7 @@ const MAX_FRAME_BYTES = 1_275;
 /** Longest packet: 120 ms. */
 const MAX_PACKET_SAMPLES = 5_760;
 
-/** True when the framing of an Opus packet of one stream keeps the rules of RFC 6716, section 3. */
+/** True if the framing of an Opus packet of one stream follows RFC 6716, section 3. */
 export function isOpusPacket(packet: Uint8Array): boolean {
   const head = packet[0];
   if (head === undefined) return false;
@@ -46,7 +46,7 @@ function isManyFrames(rest: Uint8Array, samples: number): boolean {
   return left <= MAX_FRAME_BYTES;
 }
 
-/** A length of one or two bytes, and how many; 0 bytes where it is missing. */
+/** A length stored in one or two bytes, and that number of bytes; 0 bytes if it is missing. */
 function frameLength(bytes: Uint8Array, at: number): [size: number, used: number] {
   const first = bytes[at];
   if (first === undefined) return [0, 0];

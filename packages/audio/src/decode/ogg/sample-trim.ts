@@ -1,8 +1,8 @@
 /**
- * Cuts what a codec decodes to the samples that granule positions count: a warm-up at the beginning, and what fills up the last
- * packet at the end.
+ * Cuts what a codec decodes to the samples that granule positions count: removes the warm-up at the start, and the padding
+ * of the last packet at the end.
  *
- * Samples wait until their page ends, because the position at its end says what belongs to the sound.
+ * Samples wait until their page ends, because the position at its end determines which of them belong to the sound.
  */
 export class SampleTrim {
   #skip: number;

@@ -1,11 +1,11 @@
 import { bitLength, type VorbisBits } from './vorbis-bits.js';
 
 const SYNC = 0x564342;
-/** Most entries, and most numbers in all vectors, of a codebook; encoders stay far below. */
+/** Maximum number of entries, and of numbers in all vectors, of a codebook; encoders stay far below. */
 const MAX_ENTRIES = 1 << 20;
 const MAX_VECTOR_VALUES = 1 << 22;
 const MAX_LENGTH = 32;
-/** Codes up to this length are found in one step. */
+/** Codes up to this length are decoded in one step. */
 const FAST_BITS = 10;
 const UNUSED = 0;
 
@@ -62,7 +62,7 @@ function orderedLengths(bits: VorbisBits, entryCount: number): Uint8Array | null
 type Tree = Int32Array;
 
 /**
- * Gives every entry, in order, the leftmost place of its depth that is free. A single entry gets both codes of one bit.
+ * Gives every entry, in order, the leftmost free node at its depth. A single entry gets both codes of one bit.
  */
 function buildTree(lengths: Uint8Array): Tree | string {
   const used = lengths.reduce((count, length) => count + (length === UNUSED ? 0 : 1), 0);

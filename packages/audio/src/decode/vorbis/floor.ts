@@ -38,7 +38,7 @@ export function readFloor(bits: VorbisBits, books: readonly Codebook[]): Floor |
   const classes: FloorClass[] = [];
   for (let index = 0; index < classCount; index += 1) {
     const made = readClass(bits, books);
-    if (made === null) return 'a floor names a codebook that is not there';
+    if (made === null) return 'a floor names a codebook that does not exist';
     classes.push(made);
   }
   const multiplier = bits.bits(2) + 1;

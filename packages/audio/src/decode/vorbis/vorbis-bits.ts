@@ -1,4 +1,4 @@
-/** Reads numbers of any width from a Vorbis packet, the lowest bit first. Behind the end everything is 0, and `hasEnded` true. */
+/** Reads numbers of any width from a Vorbis packet, the lowest bit first. Past the end everything is 0, and `hasEnded` is true. */
 export class VorbisBits {
   readonly #bytes: Uint8Array;
   #bit = 0;
@@ -7,7 +7,7 @@ export class VorbisBits {
     this.#bytes = bytes;
   }
 
-  /** True once more bits were asked for than there are. */
+  /** True once more bits have been requested than exist. */
   get hasEnded(): boolean {
     return this.#bit > this.#bytes.length * 8;
   }

@@ -20,7 +20,7 @@ export class VorbisCodec implements OggCodec {
   readonly #long: VorbisBlock;
   readonly #slopes: ReadonlyMap<number, Float32Array>;
   #setup: VorbisSetup | null = null;
-  /** Second half of the block before, windowed. */
+  /** Second half of the previous block, windowed. */
   #overlap: Float32Array[] | null = null;
 
   private constructor(packet: Uint8Array, context: DecodeContext) {
@@ -40,7 +40,7 @@ export class VorbisCodec implements OggCodec {
     this.#slopes = new Map([shortSize, longSize].map((size) => [size, windowSlope(size)]));
   }
 
-  /** The codec for a stream that begins with `packet`, or null where that is no Vorbis. */
+  /** The codec for a stream that begins with `packet`, or null if it is not Vorbis. */
   static tryOpen(packet: Uint8Array, context: DecodeContext): VorbisCodec | null {
     return hasMark(packet, 1) ? new VorbisCodec(packet, context) : null;
   }
@@ -48,7 +48,7 @@ export class VorbisCodec implements OggCodec {
   readHeader(packet: Uint8Array, index: number): void {
     if (index === 0) return;
     if (!hasMark(packet, 2 * index + 1))
-      corrupt(this.#context, 'InvalidVorbis', `header ${index + 1} is another one`);
+      corrupt(this.#context, 'InvalidVorbis', `header ${index + 1} is of another type`);
     if (index < SETUP_HEADER) return;
     const setup = readSetup(new VorbisBits(packet.subarray(MARK_BYTES)), this.#channelCount);
     if (typeof setup === 'string') corrupt(this.#context, 'InvalidVorbis', setup);
@@ -57,11 +57,12 @@ export class VorbisCodec implements OggCodec {
 
   decode(packet: Uint8Array): readonly Float32Array[] {
     const bits = new VorbisBits(packet);
-    // An odd first bit marks a header, which may not stand here; an empty packet is a lost one.
+    // A first bit of 1 marks a header, which is not allowed here; an empty packet is a lost one.
     if (packet.length === 0 || bits.flag()) return [];
     const { modes } = this.#setup!;
     const mode = modes[bits.bits(bitLength(modes.length - 1))];
-    if (mode === undefined) corrupt(this.#context, 'InvalidVorbis', 'a packet has a mode that is not there');
+    if (mode === undefined)
+      corrupt(this.#context, 'InvalidVorbis', 'a packet has a mode that does not exist');
     const block = mode.isLong ? this.#long : this.#short;
     const leftSize = mode.isLong && !bits.flag() ? this.#short.size : block.size;
     const rightSize = mode.isLong && !bits.flag() ? this.#short.size : block.size;

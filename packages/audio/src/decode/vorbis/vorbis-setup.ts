@@ -28,7 +28,7 @@ export interface VorbisSetup {
   readonly modes: readonly Mode[];
 }
 
-/** Reads the setup header behind its mark; a string says what is wrong. */
+/** Reads the setup header after its signature; a string says what is wrong. */
 export function readSetup(bits: VorbisBits, channelCount: number): VorbisSetup | string {
   const books = readList(bits.bits(8) + 1, () => readCodebook(bits));
   if (typeof books === 'string') return books;
@@ -80,13 +80,13 @@ function readMapping(
   if (!couplings.every(isCoupled) || bits.bits(2) !== 0) return 'the coupling of channels is not valid';
   const channelSubmaps = Array.from({ length: channelCount }, () => (submapCount > 1 ? bits.bits(4) : 0));
   if (channelSubmaps.some((submap) => submap >= submapCount))
-    return 'a channel has a submap that is not there';
+    return 'a channel has a submap that does not exist';
   const submaps = readList(submapCount, () => {
     bits.bits(8);
     const floor = floors[bits.bits(8)];
     const residue = residues[bits.bits(8)];
     return floor === undefined || residue === undefined
-      ? 'a submap names a floor or a residue that is not there'
+      ? 'a submap names a floor or a residue that does not exist'
       : { floor, residue };
   });
   return typeof submaps === 'string' ? submaps : { couplings, channelSubmaps, submaps };

@@ -14,7 +14,7 @@ export class PcmDecoder implements SoundDecoder {
   readonly #context: DecodeContext;
   readonly #format: PcmFormat;
   readonly #frameBytes: number;
-  /** The beginning of a frame whose rest did not come yet. */
+  /** The start of a frame whose rest has not arrived yet. */
   #rest = new Uint8Array(0);
 
   constructor(format: PcmFormat, context: DecodeContext) {

@@ -6,13 +6,14 @@ import { parseWavFormat } from './wav-format.js';
 
 const RIFF_BYTES = 12;
 const CHUNK_HEADER_BYTES = 8;
-/** Longest chunk that is read as a whole; others are skipped over. */
+/** Longest chunk that is read; longer ones are skipped. */
 const MAX_FORMAT_BYTES = 65_536;
 
 /**
  * WAV: RIFF, and RF64 or BW64 for more than 4 GiB, with integer, float, A-law and mu-law samples.
  *
- * Chunks that are not needed are skipped, wherever they stand. Without a length in the header everything up to the end counts.
+ * Chunks that are not needed are skipped, wherever they are. If the header has no length, everything up to the end is
+ * sound.
  */
 export class WavDecoder implements SoundDecoder {
   readonly #context: DecodeContext;
@@ -24,7 +25,7 @@ export class WavDecoder implements SoundDecoder {
   #longDataBytes: number | null = null;
   #samples: PcmDecoder | null = null;
   #isInData = false;
-  /** Bytes of data that are still to come; infinite when nobody knows. */
+  /** Bytes of data still to come; infinite if unknown. */
   #dataLeft = 0;
 
   constructor(context: DecodeContext) {
@@ -75,7 +76,7 @@ export class WavDecoder implements SoundDecoder {
     }
   }
 
-  /** Reads the next chunk; false when more bytes have to come first. */
+  /** Reads the next chunk; false if more bytes are needed first. */
   #readChunk(): boolean {
     const queue = this.#queue;
     const header = queue.peek(CHUNK_HEADER_BYTES);
@@ -89,7 +90,7 @@ export class WavDecoder implements SoundDecoder {
       if (queue.length < CHUNK_HEADER_BYTES + size) return false;
       this.#readFields(name, queue.peek(CHUNK_HEADER_BYTES + size).subarray(CHUNK_HEADER_BYTES));
     }
-    // Chunks begin at even places.
+    // Chunks begin at even offsets.
     this.#skipBytes = CHUNK_HEADER_BYTES + size + (size % 2);
     return true;
   }
@@ -114,7 +115,7 @@ export class WavDecoder implements SoundDecoder {
   }
 }
 
-/** Writers that do not know the length yet, as into a pipe, leave 0, all ones, or nearly 2 GiB in its place. */
+/** Writers that do not know the length yet, for example into a pipe, write 0, all ones, or nearly 2 GiB instead. */
 function isUnknown(size: number, riffBytes: number): boolean {
   if (size === 0) return riffBytes === 0 || isUnknown(riffBytes, 1);
   return size === 0xffff_ffff || (size >= 0x7fff_f000 && size <= 0x7fff_ffff);

@@ -4,7 +4,7 @@ import type { PcmFormat } from './pcm-decoder.js';
 import type { PcmEncoding } from './pcm-encoding.js';
 
 const EXTENSIBLE = 0xfffe;
-/** Bytes 2 to 15 of the GUIDs that stand for ordinary format tags. */
+/** Bytes 2 to 15 of the GUIDs of ordinary format tags. */
 const GUID_TAIL = '000000001000800000aa00389b71';
 const FORMATS: Readonly<Record<number, readonly (PcmEncoding | null)[]>> = {
   // By bytes of a sample: none, 1, 2, 3, 4, …
@@ -48,7 +48,7 @@ export function parseWavFormat(chunk: Uint8Array, context: DecodeContext): PcmFo
     corrupt(
       context,
       'InvalidWavFormat',
-      `${bits} bits a sample, and ${blockBytes} bytes for ${channelCount} channels`,
+      `${bits} bits per sample, and ${blockBytes} bytes for ${channelCount} channels`,
     );
   }
   return { encoding, sampleRate, channelCount };
@@ -59,6 +59,6 @@ function formatTag(view: DataView, chunk: Uint8Array, context: DecodeContext): n
   if (tag !== EXTENSIBLE) return tag;
   if (chunk.length < 40) corrupt(context, 'InvalidWavFormat', 'its extensible fmt chunk is too short');
   const tail = Buffer.from(chunk.subarray(26, 40)).toString('hex');
-  if (tail !== GUID_TAIL) unsupported(context, 'WAV with a codec of its maker; save it as PCM');
+  if (tail !== GUID_TAIL) unsupported(context, 'WAV with a vendor-specific codec; save it as PCM');
   return view.getUint16(24, true);
 }
