@@ -159,7 +159,7 @@ export class Server {
     context: Context,
     name: string,
     route: Route,
-    style: ErrorStyle = openAiError,
+    style: ErrorStyle = styleOf(context),
   ): Promise<Response> {
     const settings = this.#settings;
     const request = context.req.raw;
@@ -215,6 +215,13 @@ export class Server {
 /** Creates a server that does not listen yet. @throws InvalidArgumentError for invalid options */
 export function createServer(options: ServerOptions): Server {
   return new Server(options);
+}
+
+/** Anthropic's paths, and its clients, get its errors. */
+function styleOf({ req }: Context): ErrorStyle {
+  const isAnthropic =
+    /^\/v1\/messages(?:\/|$)/.test(req.path) || req.header('anthropic-version') !== undefined;
+  return isAnthropic ? anthropicError : openAiError;
 }
 
 function notFound(_scope: RequestScope, context: Context): never {

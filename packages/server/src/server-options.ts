@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { InvalidArgumentError } from '@markbase/core';
-import type { MediaEncoder, TextModel } from '@markbase/text';
+import { type MediaEncoder, openAnswers, type TextModel } from '@markbase/text';
 import type { Logger } from './logger.js';
 
 /** A model and the name that clients use for it. */
@@ -70,6 +70,8 @@ export interface ServerOptions {
   readonly allowedHosts?: readonly string[];
   /** Hosts that images may be fetched from; default: none. */
   readonly allowedImageHosts?: readonly string[];
+  /** Checks requests and starts their answers; default: `openAnswers` of `@markbase/text`. */
+  readonly openAnswers?: typeof openAnswers;
   readonly limits?: Partial<ServerLimits>;
   /** Receives log entries about requests and failures; default: none. */
   readonly logger?: Logger;
@@ -84,6 +86,7 @@ export interface ServerSettings
   readonly apiKey: string | null;
   readonly limits: ServerLimits;
   readonly logger: Logger | null;
+  readonly openAnswers: typeof openAnswers;
 }
 
 const MIB = 1024 * 1024;
@@ -133,6 +136,7 @@ export function checkedOptions(options: ServerOptions): ServerSettings {
     allowedImageHosts: (options.allowedImageHosts ?? []).map((host) => host.toLowerCase()),
     limits,
     logger: options.logger ?? null,
+    openAnswers: options.openAnswers ?? openAnswers,
     clock: options.clock ?? Date.now,
   };
 }

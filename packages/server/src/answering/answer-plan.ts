@@ -1,9 +1,12 @@
 import type { ChatMessage, GenerateOptions } from '@markbase/text';
 import type { ServedModel } from '../server-options.js';
+import type { ArgumentNames } from './argument-names.js';
 
 /** What a request asks of the engine, independent of the API that it came through. */
 export interface AnswerPlan {
   readonly served: ServedModel;
+  /** How the API spells what the engine may refuse. */
+  readonly names?: ArgumentNames;
   /** The media parts of the messages still hold their sources. */
   readonly options: Omit<GenerateOptions, 'signal' | 'reusePrefix'>;
   /** Number of answers to generate. */

@@ -1,12 +1,13 @@
-import { type Finish, type GenerateEvent, type OpenAnswer, openAnswers } from '@markbase/text';
+import type { Finish, GenerateEvent, OpenAnswer } from '@markbase/text';
 import { AdmissionQueue } from '../limits/admission-queue.js';
 import type { ByteClaim } from '../limits/byte-budget.js';
 import { encodeMedia } from '../media/encode-media.js';
 import { fetchMedia } from '../media/fetch-media.js';
 import type { ModelGauges, ServerMetrics } from '../metrics.js';
 import type { ServedModel, ServerSettings } from '../server-options.js';
-import { type AnswerPlan, engineOptions } from './answer-plan.js';
+import type { AnswerPlan } from './answer-plan.js';
 import { type Indexed, merge } from './merge.js';
+import { openPlanned } from './open-planned.js';
 
 /** A request that has passed its checks and has its turn. */
 export interface RunningAnswer {
@@ -168,15 +169,12 @@ export class AnswerRunner {
     plan: AnswerPlan,
     signal: AbortSignal,
   ): Promise<{ answers: readonly OpenAnswer[]; promptTokens: number }> {
-    const { served, options, count } = plan;
+    const { served, options } = plan;
     const contextTokens = served.model.settings.contextTokens;
     const messages =
       options.messages &&
       (await encodeMedia(options.messages, { encoder: served.media, contextTokens, signal }));
-    const requests = Array.from({ length: count }, (_, index) =>
-      engineOptions(plan, messages, index, signal),
-    );
-    const answers = await openAnswers(served.model, requests);
+    const answers = await openPlanned(this.#settings.openAnswers, plan, { messages, signal });
     return { answers, promptTokens: promptTokensOf(plan, answers) };
   }
 }

@@ -4,14 +4,16 @@ import type { Frame } from '../http/event-stream.js';
 import type { RequestScope } from '../request-scope.js';
 import { ANTHROPIC_STREAM } from './anthropic-error.js';
 import { MessageAnswer } from './message-answer.js';
-import { messagePlan, promptOptions } from './message-plan.js';
+import { argumentNames, messagePlan, promptOptions } from './message-plan.js';
 import { countTokensRequest, messageRequest } from './message-request.js';
 
 /** `POST /v1/messages`. */
 export async function createMessage(scope: RequestScope): Promise<Response> {
   const request = parseRequest(messageRequest, await scope.json());
   const served = scope.served(request.model);
-  const head = { id: scope.newId('msg_'), model: served.id };
+  const { thinking } = request;
+  const showsThinking = !(thinking && 'display' in thinking && thinking.display === 'omitted');
+  const head = { id: scope.newId('msg_'), model: served.id, showsThinking };
   const opening = scope.open(messagePlan(request, served));
   if (!request.stream) {
     return jsonResponse(
@@ -40,6 +42,7 @@ export async function createMessage(scope: RequestScope): Promise<Response> {
 export async function countMessageTokens(scope: RequestScope): Promise<Response> {
   const request = parseRequest(countTokensRequest, await scope.json());
   const served = scope.served(request.model);
-  const inputTokens = await scope.countTokens({ served, options: promptOptions(request), count: 1 });
+  const plan = { served, options: promptOptions(request), count: 1, names: argumentNames(request) };
+  const inputTokens = await scope.countTokens(plan);
   return Response.json({ input_tokens: inputTokens }, { headers: scope.responseOptions.headers });
 }

@@ -1,5 +1,6 @@
 import { type Finish, type GenerateEvent, parseExactJson } from '@markbase/text';
 import type { Frame } from '../http/event-stream.js';
+import { thinkingSignature } from './thinking-signature.js';
 
 type Block =
   | { type: 'text'; text: string }
@@ -10,14 +11,18 @@ type Block =
 export class MessageAnswer {
   readonly #head: { readonly id: string; readonly model: string };
   readonly #promptTokens: number;
+  readonly #showsThinking: boolean;
+  /** The thought of the open block. */
+  #thought = '';
   readonly #content: Block[] = [];
   #isOpen = false;
   #finish: Finish | null = null;
 
-  constructor(options: { id: string; model: string; promptTokens: number }) {
-    const { promptTokens, ...head } = options;
+  constructor(options: { id: string; model: string; promptTokens: number; showsThinking?: boolean }) {
+    const { promptTokens, showsThinking = true, ...head } = options;
     this.#head = head;
     this.#promptTokens = promptTokens;
+    this.#showsThinking = showsThinking;
   }
 
   /** The events that come before the engine's first one. */
@@ -37,6 +42,8 @@ export class MessageAnswer {
       }
       case 'reasoning': {
         const frames = this.#ensure('thinking', { type: 'thinking', thinking: '', signature: '' });
+        this.#thought += event.text;
+        if (!this.#showsThinking) return frames;
         (this.#content.at(-1) as { thinking: string }).thinking += event.text;
         return [...frames, this.#delta({ type: 'thinking_delta', thinking: event.text })];
       }
@@ -93,7 +100,15 @@ export class MessageAnswer {
   #close(): Frame[] {
     if (!this.#isOpen) return [];
     this.#isOpen = false;
-    return [frame('content_block_stop', { index: this.#content.length - 1 })];
+    return [...this.#sign(), frame('content_block_stop', { index: this.#content.length - 1 })];
+  }
+
+  #sign(): Frame[] {
+    const block = this.#content.at(-1)!;
+    if (block.type !== 'thinking') return [];
+    block.signature = thinkingSignature(this.#thought, this.#showsThinking);
+    this.#thought = '';
+    return [this.#delta({ type: 'signature_delta', signature: block.signature })];
   }
 
   #stop(): { stop_reason: string | null; stop_sequence: string | null } {

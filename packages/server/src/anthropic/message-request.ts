@@ -1,17 +1,10 @@
 import { z } from 'zod';
-import { jsonObject, jsonSchema, optional } from '../chat/chat-request.js';
+import { hint, jsonObject, jsonSchema, optional, runnableTools } from '../chat/chat-request.js';
 
-/** Prompts are always cached, so a client's caching hints are accepted and have no effect. */
-const cache_control = optional(
-  z.strictObject({ type: z.literal('ephemeral'), ttl: optional(z.enum(['5m', '1h'])) }),
-);
+/** Prompts are cached by themselves; what a client says about it changes nothing. */
+const cache_control = hint;
 
-const text = z.strictObject({
-  type: z.literal('text'),
-  text: z.string(),
-  cache_control,
-  citations: optional(z.array(z.unknown()).max(0)),
-});
+const text = z.strictObject({ type: z.literal('text'), text: z.string(), cache_control, citations: hint });
 
 const image = z.strictObject({
   type: z.literal('image'),
@@ -27,13 +20,14 @@ const toolUse = z.strictObject({
   id: z.string(),
   name: z.string(),
   input: jsonObject,
+  caller: hint,
   cache_control,
 });
 
 const toolResult = z.strictObject({
   type: z.literal('tool_result'),
   tool_use_id: z.string(),
-  content: optional(z.union([z.string(), z.array(text)])),
+  content: optional(z.union([z.string(), z.array(z.discriminatedUnion('type', [text, image]))])),
   is_error: optional(z.boolean()),
   cache_control,
 });
@@ -42,6 +36,14 @@ const thinking = z.strictObject({
   type: z.literal('thinking'),
   thinking: z.string(),
   signature: optional(z.string()),
+  cache_control,
+});
+
+/** What only the server that wrote it can read. */
+const redactedThinking = z.strictObject({
+  type: z.literal('redacted_thinking'),
+  data: z.string(),
+  cache_control,
 });
 
 const message = z.discriminatedUnion('role', [
@@ -51,26 +53,35 @@ const message = z.discriminatedUnion('role', [
   }),
   z.strictObject({
     role: z.literal('assistant'),
-    content: z.union([z.string(), z.array(z.discriminatedUnion('type', [text, toolUse, thinking]))]),
+    content: z.union([
+      z.string(),
+      z.array(z.discriminatedUnion('type', [text, toolUse, thinking, redactedThinking])),
+    ]),
   }),
+  z.strictObject({ role: z.literal('system'), content: z.union([z.string(), z.array(text)]) }),
 ]);
 
-const tool = z.strictObject({
+const customTool = z.strictObject({
   type: optional(z.literal('custom')),
   name: z.string(),
   description: optional(z.string()),
   input_schema: jsonSchema,
   strict: optional(z.boolean()),
   cache_control,
+  eager_input_streaming: hint,
+  defer_loading: hint,
+  allowed_callers: hint,
+  input_examples: hint,
 });
 
 const disable_parallel_tool_use = optional(z.boolean());
+const display = optional(z.enum(['summarized', 'omitted']));
 
 const promptFields = {
   model: z.string(),
   messages: z.array(message).min(1),
   system: optional(z.union([z.string(), z.array(text)])),
-  tools: optional(z.array(tool)),
+  tools: optional(runnableTools(customTool, 'custom')),
   tool_choice: optional(
     z.discriminatedUnion('type', [
       z.strictObject({ type: z.literal('auto'), disable_parallel_tool_use }),
@@ -81,16 +92,21 @@ const promptFields = {
   ),
   thinking: optional(
     z.discriminatedUnion('type', [
-      z.strictObject({ type: z.literal('enabled'), budget_tokens: z.int().min(1) }),
-      z.strictObject({ type: z.literal('adaptive') }),
+      z.strictObject({ type: z.literal('enabled'), budget_tokens: z.int().min(1), display }),
+      z.strictObject({ type: z.literal('adaptive'), display }),
       z.strictObject({ type: z.literal('disabled') }),
     ]),
   ),
   output_config: optional(
     z.strictObject({
       format: optional(z.strictObject({ type: z.literal('json_schema'), schema: jsonSchema })),
+      effort: hint,
+      task_budget: hint,
     }),
   ),
+  cache_control,
+  context_management: hint,
+  speed: hint,
 };
 
 /** Body of `POST /v1/messages/count_tokens`. */
@@ -105,11 +121,12 @@ export const messageRequest = z.strictObject({
   temperature: optional(z.number().min(0).max(1)),
   top_p: optional(z.number().gt(0).max(1)),
   top_k: optional(z.int().min(0)),
-  metadata: optional(z.strictObject({ user_id: optional(z.string()) })),
-  service_tier: optional(z.enum(['auto', 'standard_only'])),
+  metadata: optional(z.looseObject({ user_id: optional(z.string()) })),
+  service_tier: optional(z.string()),
+  inference_geo: hint,
 });
 
 /** A checked body of `POST /v1/messages`. */
 export type MessageRequest = z.output<typeof messageRequest>;
-/** The fields that make up the prompt of a message. */
+/** The part of a message request that makes up the prompt. */
 export type PromptRequest = z.output<typeof countTokensRequest>;

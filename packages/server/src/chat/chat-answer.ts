@@ -17,6 +17,8 @@ export interface ChatAnswerOptions {
   readonly promptTokens: number;
   readonly tokenizer: Tokenizer;
   readonly logprobs: boolean;
+  /** Chunks before the last have `usage: null`, as clients that ask for usage expect. */
+  readonly withUsage?: boolean;
 }
 
 const FINISH_REASONS = { stop: 'stop', length: 'length', 'tool-calls': 'tool_calls' } as const;
@@ -132,7 +134,9 @@ export class ChatAnswer {
   }
 
   #chunkHead(): object {
-    return { ...this.#options.head, object: 'chat.completion.chunk', system_fingerprint: null };
+    const { head, withUsage } = this.#options;
+    const usage = withUsage ? { usage: null } : {};
+    return { ...head, object: 'chat.completion.chunk', system_fingerprint: null, ...usage };
   }
 
   #usage(): object {

@@ -12,10 +12,18 @@ export async function chatCompletions(scope: RequestScope): Promise<Response> {
   const request = parseRequest(chatRequest, await scope.json());
   const served = scope.served(request.model);
   const plan = chatPlan(request, served, scope.settings.limits.choices);
+  const withUsage = request.stream_options?.include_usage ?? false;
   const { tokenizer } = await served.model.language();
   const head = { id: scope.newId('chatcmpl-'), created: scope.nowSeconds(), model: served.id };
   const chatAnswer = ({ promptTokens }: RunningAnswer) =>
-    new ChatAnswer({ head, count: plan.count, promptTokens, tokenizer, logprobs: request.logprobs ?? false });
+    new ChatAnswer({
+      head,
+      count: plan.count,
+      promptTokens,
+      tokenizer,
+      logprobs: request.logprobs ?? false,
+      withUsage,
+    });
   const opening = scope.open(plan);
 
   if (!request.stream) {
@@ -29,7 +37,6 @@ export async function chatCompletions(scope: RequestScope): Promise<Response> {
       scope.responseOptions,
     );
   }
-  const withUsage = request.stream_options?.include_usage ?? false;
   return streamResponse(
     opening,
     async function* (answer): AsyncGenerator<Frame, void, void> {

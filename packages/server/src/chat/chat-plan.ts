@@ -7,7 +7,9 @@ import {
   type ToolDefinition,
 } from '@markbase/text';
 import type { AnswerPlan } from '../answering/answer-plan.js';
+import type { MessageOrigin } from '../answering/argument-names.js';
 import { samplingOptions, withoutNulls } from '../answering/sampling.js';
+import { type ToolSelection, toolOptions } from '../answering/tool-options.js';
 import { badParameter } from '../errors/request-error.js';
 import { base64Bytes, mediaAddress } from '../media/data-url.js';
 import { budgetOf, type MediaSource } from '../media/media-source.js';
@@ -30,23 +32,41 @@ export function chatPlan(request: ChatRequest, served: ServedModel, choicesLimit
   if (request.top_logprobs && !request.logprobs) {
     throw badParameter('top_logprobs', "'top_logprobs' requires 'logprobs': true", 'invalid_value');
   }
-  const toolNames = new Map<string, string>();
+  const functions = functionsOf(request.tools);
   const options = {
     ...samplingOptions(request, served.model.config.vocabularySize),
     ...withoutNulls({
       maxTokens: request.max_completion_tokens ?? request.max_tokens,
       logprobs: request.logprobs,
       topLogprobs: request.top_logprobs,
-      tools: request.tools as readonly ToolDefinition[] | null | undefined,
-      toolChoice: toolChoiceOf(request.tool_choice),
       parallelToolCalls: request.parallel_tool_calls,
       responseFormat: responseFormatOf(request.response_format),
       enableThinking: request.chat_template_kwargs?.enable_thinking ?? isThinking(request.reasoning_effort),
       preserveThinking: request.chat_template_kwargs?.preserve_thinking,
     }),
-    messages: request.messages.map((message, index) => messageOf(message, `messages[${index}]`, toolNames)),
+    ...toolOptions(functions?.map(({ tool }) => tool) ?? null, selectionOf(request.tool_choice)),
+    messages: request.messages.map((message, index) => messageOf(message, `messages[${index}]`)),
   } as GenerateOptions;
-  return { served, options, count };
+  const names = {
+    messages: request.messages.map(originOf),
+    tools: functions?.map(({ path }) => path) ?? [],
+    prompt: 'messages',
+    fields: { maxTokens: request.max_completion_tokens ? 'max_completion_tokens' : 'max_tokens' },
+  };
+  return { served, options, count, names };
+}
+
+function originOf(message: RequestMessage, index: number): MessageOrigin {
+  const path = `messages[${index}]`;
+  if (message.role !== 'assistant' || !message.tool_calls) return { path };
+  return { path, calls: message.tool_calls.map(({ type }, call) => `${path}.tool_calls[${call}].${type}`) };
+}
+
+function functionsOf(tools: ChatRequest['tools']): { tool: ToolDefinition; path: string }[] | null {
+  if (!tools) return null;
+  return tools.flatMap((tool, index) =>
+    tool ? [{ tool: tool as ToolDefinition, path: `tools[${index}].function` }] : [],
+  );
 }
 
 /** Whether a reasoning effort enables thinking; undefined = the default. */
@@ -54,8 +74,11 @@ export function isThinking(effort: string | null | undefined): boolean | undefin
   return effort ? effort !== 'none' && effort !== 'minimal' : undefined;
 }
 
-function toolChoiceOf(choice: ChatRequest['tool_choice']): GenerateOptions['toolChoice'] | null {
-  return typeof choice === 'object' && choice !== null ? { name: choice.function.name } : choice;
+function selectionOf(choice: ChatRequest['tool_choice']): ToolSelection | null {
+  if (typeof choice !== 'object' || choice === null) return choice ?? null;
+  if (choice.type === 'function') return { name: choice.function.name };
+  const { mode, tools } = choice.allowed_tools;
+  return { mode, names: tools.map((tool) => tool.function.name) };
 }
 
 function responseFormatOf(format: ChatRequest['response_format']): GenerateOptions['responseFormat'] | null {
@@ -63,30 +86,24 @@ function responseFormatOf(format: ChatRequest['response_format']): GenerateOptio
   return format.type === 'json_object' ? 'json' : { schema: format.json_schema.schema as JsonSchema };
 }
 
-function messageOf(message: RequestMessage, where: string, toolNames: Map<string, string>): ChatMessage {
+function messageOf(message: RequestMessage, where: string): ChatMessage {
   switch (message.role) {
     case 'user': {
-      const { content } = message;
-      if (typeof content === 'string') return { role: 'user', content };
-      return {
-        role: 'user',
-        content: content.map((part, index) => partOf(part, `${where}.content[${index}]`)),
-      };
+      return { role: 'user', content: contentOf(message.content, where) };
     }
     case 'assistant': {
       const { content, refusal, tool_calls: calls } = message;
-      for (const call of calls ?? []) toolNames.set(call.id, call.function.name);
       const reasoning = message.reasoning_content ?? message.reasoning;
       return {
         role: 'assistant',
-        content: content ?? refusal ?? '',
+        content: assistantText(content) || (refusal ?? ''),
         ...(reasoning && { reasoning }),
         ...(calls?.length && {
-          toolCalls: calls.map(({ id, function: { name, arguments: values } }) => ({
-            id,
-            name,
-            arguments: values,
-          })),
+          toolCalls: calls.map((call) =>
+            call.type === 'function'
+              ? { id: call.id, name: call.function.name, arguments: call.function.arguments }
+              : { id: call.id, name: call.custom.name, arguments: { input: call.custom.input } },
+          ),
         }),
       };
     }
@@ -94,20 +111,37 @@ function messageOf(message: RequestMessage, where: string, toolNames: Map<string
       const toolCallId = message.tool_call_id;
       return {
         role: 'tool',
-        content: toolResult(plainText(message.content)),
+        content: resultContent(contentOf(message.content, where)),
         toolCallId,
         name: message.name,
       };
     }
     default:
-      return { role: message.role, content: message.content };
+      return { role: message.role, content: contentOf(message.content, where) };
   }
+}
+
+function contentOf(content: string | readonly UserPart[], where: string): string | ContentPart[] {
+  if (typeof content === 'string') return content;
+  return content.map((part, index) => partOf(part, `${where}.content[${index}]`));
+}
+
+function assistantText(content: Extract<RequestMessage, { role: 'assistant' }>['content']): string {
+  if (typeof content === 'string' || !content) return content ?? '';
+  return content.map((part) => (part.type === 'text' ? part.text : part.refusal)).join('');
+}
+
+/** The content of a tool result: an object if the text is one, parts where there are media among them. */
+export function resultContent(content: string | readonly ContentPart[]): ChatMessage['content'] {
+  if (typeof content === 'string') return toolResult(content);
+  const texts = content.flatMap((part) => (part.type === 'text' ? [part as { text: string }] : []));
+  return texts.length === content.length ? toolResult(plainText(texts)) : content;
 }
 
 function partOf(part: UserPart, where: string): ContentPart {
   switch (part.type) {
     case 'text':
-      return part;
+      return { type: 'text', text: part.text };
     case 'image_url': {
       const { url, detail, max_soft_tokens: tokens } = part.image_url;
       const param = `${where}.image_url.url`;

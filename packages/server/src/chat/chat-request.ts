@@ -5,13 +5,25 @@ export function optional<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish();
 }
 
-const text = z.strictObject({ type: z.literal('text'), text: z.string() });
+/** A field that changes nothing here, whatever its value; the README lists them. */
+export const hint = z.unknown().optional();
+
+const text = z.strictObject({
+  type: z.literal('text'),
+  text: z.string(),
+  cache_control: hint,
+  prompt_cache_breakpoint: hint,
+});
+
+/** How closely a model is to look at an image. */
+export const imageDetail = z.enum(['auto', 'low', 'high', 'original']);
 
 const imageUrl = z.strictObject({
   type: z.literal('image_url'),
+  cache_control: hint,
   image_url: z.strictObject({
     url: z.string(),
-    detail: optional(z.enum(['auto', 'low', 'high'])),
+    detail: optional(imageDetail),
     max_soft_tokens: optional(z.union([70, 140, 280, 560, 1120].map((budget) => z.literal(budget)))),
   }),
 });
@@ -28,36 +40,51 @@ const videoUrl = z.strictObject({
 
 const userPart = z.discriminatedUnion('type', [text, imageUrl, inputAudio, videoUrl]);
 const textContent = z.union([z.string(), z.array(text)]);
+const refusal = z.strictObject({ type: z.literal('refusal'), refusal: z.string() });
+const assistantContent = z.union([z.string(), z.array(z.discriminatedUnion('type', [text, refusal]))]);
+/** Images in the results of tools are an extension. */
+const resultContent = z.union([z.string(), z.array(userPart)]);
 /** The official client adds this to messages that it sends back: a parsed copy of the text. */
 const parsed = optional(z.unknown());
 
-const toolCall = z.strictObject({
-  id: z.string(),
-  type: z.literal('function'),
-  function: z.strictObject({ name: z.string(), arguments: z.string(), parsed_arguments: parsed }),
-});
+const toolCall = z.discriminatedUnion('type', [
+  z.strictObject({
+    id: z.string(),
+    type: z.literal('function'),
+    function: z.strictObject({ name: z.string(), arguments: z.string(), parsed_arguments: parsed }),
+    extra_content: hint,
+    index: hint,
+  }),
+  z.strictObject({
+    id: z.string(),
+    type: z.literal('custom'),
+    custom: z.strictObject({ name: z.string(), input: z.string() }),
+  }),
+]);
+
+/** Who of several speakers said it: the prompt has no place for that. */
+const named = { name: optional(z.string()), cache_control: hint };
 
 const message = z.discriminatedUnion('role', [
-  z.strictObject({ role: z.literal('system'), content: textContent }),
-  z.strictObject({ role: z.literal('developer'), content: textContent }),
-  z.strictObject({ role: z.literal('user'), content: z.union([z.string(), z.array(userPart)]) }),
+  z.strictObject({ role: z.literal('system'), content: textContent, ...named }),
+  z.strictObject({ role: z.literal('developer'), content: textContent, ...named }),
+  z.strictObject({ role: z.literal('user'), content: z.union([z.string(), z.array(userPart)]), ...named }),
   z.strictObject({
     role: z.literal('assistant'),
-    content: optional(textContent),
+    content: optional(assistantContent),
     reasoning_content: optional(z.string()),
     reasoning: optional(z.string()),
     refusal: optional(z.string()),
     tool_calls: optional(z.array(toolCall)),
     parsed,
-    annotations: optional(z.array(z.unknown()).max(0)),
-    audio: optional(z.never()),
-    function_call: optional(z.never()),
+    annotations: hint,
+    ...named,
   }),
   z.strictObject({
     role: z.literal('tool'),
-    content: textContent,
+    content: resultContent,
     tool_call_id: z.string(),
-    name: optional(z.string()),
+    ...named,
   }),
 ]);
 
@@ -67,10 +94,13 @@ export const jsonObject = z.custom<Record<string, unknown>>(
   'expected an object',
 );
 
+/** Whether the model may, must not or must call tools. */
+export const toolMode = z.enum(['auto', 'none', 'required']);
+
 /** A JSON schema. The engine checks its keywords. */
 export const jsonSchema = z.record(z.string(), z.unknown());
 
-const tool = z.strictObject({
+const functionTool = z.strictObject({
   type: z.literal('function'),
   function: z.strictObject({
     name: z.string(),
@@ -78,11 +108,33 @@ const tool = z.strictObject({
     parameters: optional(jsonSchema),
     strict: optional(z.boolean()),
   }),
+  cache_control: hint,
+});
+
+/** Tools of a request; null for those of another type, which run at a provider or take no JSON: the model is not told of them. */
+export function runnableTools<Schema extends z.ZodType>(schema: Schema, type: string) {
+  const isForeign = (tool: unknown) => {
+    const given = typeof tool === 'object' && tool !== null && 'type' in tool ? tool.type : undefined;
+    return typeof given === 'string' && given !== type;
+  };
+  return z.array(z.preprocess((tool) => (isForeign(tool) ? null : tool), schema.nullable()));
+}
+
+const functionChoice = z.strictObject({
+  type: z.literal('function'),
+  function: z.strictObject({ name: z.string() }),
 });
 
 const toolChoice = z.union([
-  z.enum(['auto', 'none', 'required']),
-  z.strictObject({ type: z.literal('function'), function: z.strictObject({ name: z.string() }) }),
+  toolMode,
+  functionChoice,
+  z.strictObject({
+    type: z.literal('allowed_tools'),
+    allowed_tools: z.strictObject({
+      mode: z.enum(['auto', 'required']),
+      tools: z.array(functionChoice).min(1),
+    }),
+  }),
 ]);
 
 const responseFormat = z.discriminatedUnion('type', [
@@ -100,7 +152,7 @@ const responseFormat = z.discriminatedUnion('type', [
 ]);
 
 /** How much the model may think, in OpenAI's terms. */
-export const reasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh']);
+export const reasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
 
 /** Sampling parameters, the same in chat and plain completions. The last three are extensions. */
 export const samplingFields = {
@@ -121,9 +173,10 @@ export const harmlessFields = {
   user: optional(z.string()),
   safety_identifier: optional(z.string()),
   prompt_cache_key: optional(z.string()),
+  prompt_cache_retention: hint,
   metadata: optional(z.record(z.string(), z.string())),
   store: optional(z.literal(false)),
-  service_tier: optional(z.enum(['auto', 'default'])),
+  service_tier: optional(z.string()),
 };
 
 /** Body of `POST /v1/chat/completions`. */
@@ -137,14 +190,17 @@ export const chatRequest = z.strictObject({
   top_logprobs: optional(z.int().min(0).max(20)),
   stream: optional(z.boolean()),
   stream_options: optional(
-    z.strictObject({ include_usage: optional(z.boolean()), include_obfuscation: optional(z.literal(false)) }),
+    z.strictObject({ include_usage: optional(z.boolean()), include_obfuscation: hint }),
   ),
-  tools: optional(z.array(tool)),
+  tools: optional(runnableTools(functionTool, 'function')),
   tool_choice: optional(toolChoice),
   parallel_tool_calls: optional(z.boolean()),
   response_format: optional(responseFormat),
   reasoning_effort: optional(reasoningEffort),
   modalities: optional(z.array(z.literal('text'))),
+  verbosity: optional(z.enum(['low', 'medium', 'high'])),
+  prediction: hint,
+  web_search_options: hint,
   chat_template_kwargs: optional(
     z.strictObject({ enable_thinking: optional(z.boolean()), preserve_thinking: optional(z.boolean()) }),
   ),

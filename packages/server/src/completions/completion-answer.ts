@@ -15,12 +15,20 @@ export class CompletionAnswer {
   readonly #head: ChatHead;
   readonly #promptTokens: number;
   readonly #hasLogprobs: boolean;
+  readonly #withUsage: boolean;
   readonly #choices: readonly Choice[];
 
-  constructor(options: { head: ChatHead; count: number; promptTokens: number; logprobs: boolean }) {
+  constructor(options: {
+    head: ChatHead;
+    count: number;
+    promptTokens: number;
+    logprobs: boolean;
+    withUsage?: boolean;
+  }) {
     this.#head = options.head;
     this.#promptTokens = options.promptTokens;
     this.#hasLogprobs = options.logprobs;
+    this.#withUsage = options.withUsage ?? false;
     this.#choices = Array.from({ length: options.count }, () => new Choice());
   }
 
@@ -63,7 +71,8 @@ export class CompletionAnswer {
     const offset = this.#choices[index]!.text.length - text.length;
     const logprobs = this.#hasLogprobs && tokens.length > 0 ? logprobsOf(tokens, offset) : null;
     const choices = [{ index, text, logprobs, finish_reason: finishReason }];
-    return { data: { ...this.#head, object: 'text_completion', choices } };
+    const usage = this.#withUsage ? { usage: null } : {};
+    return { data: { ...this.#head, object: 'text_completion', choices, ...usage } };
   }
 
   #usage(): object {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { harmlessFields, optional, samplingFields } from '../chat/chat-request.js';
+import { harmlessFields, hint, optional, samplingFields } from '../chat/chat-request.js';
 
 const tokenIds = z.array(z.int().min(0)).min(1);
 
@@ -14,7 +14,9 @@ export const completionRequest = z.strictObject({
   suffix: optional(z.literal('')),
   logprobs: optional(z.int().min(0).max(20)),
   stream: optional(z.boolean()),
-  stream_options: optional(z.strictObject({ include_usage: optional(z.boolean()) })),
+  stream_options: optional(
+    z.strictObject({ include_usage: optional(z.boolean()), include_obfuscation: hint }),
+  ),
   ...samplingFields,
   ...harmlessFields,
 });

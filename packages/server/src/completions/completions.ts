@@ -8,6 +8,8 @@ import type { RequestScope } from '../request-scope.js';
 import { CompletionAnswer } from './completion-answer.js';
 import { completionRequest, maxTokensOf, promptsOf } from './completion-request.js';
 
+const NAMES = { messages: [], tools: [], prompt: 'prompt', fields: {} };
+
 /** `POST /v1/completions`: continues plain text. */
 export async function completions(scope: RequestScope): Promise<Response> {
   const request = parseRequest(completionRequest, await scope.json());
@@ -31,7 +33,7 @@ export async function completions(scope: RequestScope): Promise<Response> {
   } as GenerateOptions;
   const head = { id: scope.newId('cmpl-'), created: scope.nowSeconds(), model: served.id };
   const count = prompts.length;
-  const opening = scope.open({ served, options, count, prompts });
+  const opening = scope.open({ served, options, count, prompts, names: NAMES });
 
   if (!request.stream) {
     return jsonResponse(
@@ -48,7 +50,13 @@ export async function completions(scope: RequestScope): Promise<Response> {
   return streamResponse(
     opening,
     async function* ({ promptTokens, events }): AsyncGenerator<Frame, void, void> {
-      const completion = new CompletionAnswer({ head, count, promptTokens, logprobs: hasLogprobs });
+      const completion = new CompletionAnswer({
+        head,
+        count,
+        promptTokens,
+        logprobs: hasLogprobs,
+        withUsage,
+      });
       for await (const event of events()) yield* completion.push(event);
       if (withUsage) yield completion.usageChunk();
       yield { data: '[DONE]' };

@@ -6,12 +6,31 @@ type Issue = z.core.$ZodIssue;
 /**
  * Checks the body of a request. Unknown keys are refused, so that no parameter is silently ignored.
  *
+ * A field that is null counts as one that is not there.
+ *
  * @throws RequestError (400) that names the parameter
  */
 export function parseRequest<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
-  const result = schema.safeParse(body);
+  const result = schema.safeParse(withoutNulls(body));
   if (result.success) return result.data;
   throw errorOf(deepest(result.error.issues[0]!, []));
+}
+
+/** Fields whose values are passed on as they are: null means something there. */
+const FREE_FIELDS = new Set(['parameters', 'schema', 'input_schema']);
+
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).filter(([, item]) => item !== null);
+  return Object.fromEntries(
+    entries.map(([name, item]) => [name, isFree(name, item) ? item : withoutNulls(item)]),
+  );
+}
+
+/** The input of a call is an object; that of a response is a list of items, or text. */
+function isFree(name: string, value: unknown): boolean {
+  return FREE_FIELDS.has(name) || (name === 'input' && !Array.isArray(value));
 }
 
 interface Located {

@@ -6,9 +6,7 @@ const OWN_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 /** What pages of allowed origins may send and read. */
 const CORS_HEADERS = {
   'access-control-allow-methods': 'GET, POST, OPTIONS',
-  'access-control-allow-headers':
-    'authorization, content-type, x-api-key, anthropic-version, anthropic-beta, anthropic-dangerous-direct-browser-access',
-  'access-control-expose-headers': 'x-request-id, retry-after',
+  'access-control-expose-headers': 'x-request-id, request-id, retry-after',
   'access-control-max-age': '600',
 };
 
@@ -41,7 +39,14 @@ export function checkCaller(
 export function corsHeaders(request: Request, { allowedOrigins }: ServerSettings): Record<string, string> {
   const origin = request.headers.get('origin');
   if (origin === null || !allowedOrigins.includes(origin)) return {};
-  return { 'access-control-allow-origin': origin, vary: 'origin', ...CORS_HEADERS };
+  // Clients add headers of their own, such as x-stainless-os; an allowed page may send any.
+  const asked = request.headers.get('access-control-request-headers');
+  return {
+    'access-control-allow-origin': origin,
+    vary: 'origin',
+    ...CORS_HEADERS,
+    ...(asked !== null && { 'access-control-allow-headers': asked }),
+  };
 }
 
 /** @throws RequestError (401) if the server has a key and the request does not send it */

@@ -14,6 +14,7 @@ export interface MediaSource {
 const BUDGET_OF_DETAIL: Readonly<Record<string, number | undefined>> = {
   low: 70,
   high: 1120,
+  original: 1120,
   auto: undefined,
 };
 

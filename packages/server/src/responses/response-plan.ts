@@ -1,7 +1,9 @@
 import type { ChatMessage, ContentPart, GenerateOptions, JsonSchema, ToolDefinition } from '@markbase/text';
 import type { AnswerPlan } from '../answering/answer-plan.js';
+import type { MessageOrigin } from '../answering/argument-names.js';
 import { samplingOptions, withoutNulls } from '../answering/sampling.js';
-import { isThinking, mediaPart, plainText, toolResult } from '../chat/chat-plan.js';
+import { type ToolSelection, toolOptions } from '../answering/tool-options.js';
+import { isThinking, mediaPart, plainText, resultContent } from '../chat/chat-plan.js';
 import { badParameter } from '../errors/request-error.js';
 import { base64Bytes, mediaAddress } from '../media/data-url.js';
 import { budgetOf } from '../media/media-source.js';
@@ -14,33 +16,43 @@ type InputPart = Exclude<InputMessage['content'], string>[number];
 
 /** The engine request for a response. */
 export function responsePlan(request: ResponseRequest, served: ServedModel): AnswerPlan {
-  const { tool_choice: choice, tools, text, include } = request;
+  const { text, include } = request;
   const format = text?.format;
   const hasLogprobs = include?.includes('message.output_text.logprobs') ?? false;
   if (request.top_logprobs && !hasLogprobs) {
     const message = "'top_logprobs' requires 'include': ['message.output_text.logprobs']";
     throw badParameter('top_logprobs', message, 'invalid_value');
   }
+  const { messages, origins } = conversationOf(request);
+  const functions = functionsOf(request);
   const options = {
     ...samplingOptions(request, served.model.config.vocabularySize),
     ...withoutNulls({
       maxTokens: request.max_output_tokens,
       logprobs: hasLogprobs || null,
       topLogprobs: request.top_logprobs,
-      tools: tools?.map(
-        ({ type, ...definition }): ToolDefinition => ({
-          type,
-          function: definition as ToolDefinition['function'],
-        }),
-      ),
-      toolChoice: typeof choice === 'object' && choice !== null ? { name: choice.name } : choice,
       parallelToolCalls: request.parallel_tool_calls,
       responseFormat: !format || format.type === 'text' ? null : formatOf(format),
       enableThinking: isThinking(request.reasoning?.effort),
     }),
-    messages: messagesOf(request),
+    ...toolOptions(
+      functions.map(({ tool }) => tool),
+      selectionOf(request.tool_choice),
+    ),
+    messages,
   } as GenerateOptions;
-  return { served, options, count: 1 };
+  const names = {
+    messages: origins,
+    tools: functions.map(({ path }) => path),
+    prompt: 'input',
+    fields: {
+      maxTokens: 'max_output_tokens',
+      toolCalls: '',
+      toolCallId: 'call_id',
+      responseFormat: 'text.format',
+    },
+  };
+  return { served, options, count: 1, names };
 }
 
 function formatOf(
@@ -49,45 +61,93 @@ function formatOf(
   return format.type === 'json_object' ? 'json' : { schema: format.schema as JsonSchema };
 }
 
-/** The conversation. Consecutive items of one model turn (thoughts, text, calls) become one message. */
-function messagesOf({ input, instructions }: ResponseRequest): ChatMessage[] {
-  const system: ChatMessage[] = instructions ? [{ role: 'system', content: instructions }] : [];
-  if (typeof input === 'string') return [...system, { role: 'user', content: input }];
-  const messages: ChatMessage[] = [...system];
+/** The conversation, with where each message comes from. */
+interface Conversation {
+  readonly messages: ChatMessage[];
+  readonly origins: MessageOrigin[];
+}
+
+/** Converts the input. Consecutive items of one model turn (thoughts, text, calls) become one message. */
+function conversationOf({ input, instructions }: ResponseRequest): Conversation {
+  const messages: ChatMessage[] = [];
+  const origins: { path: string; calls: string[] }[] = [];
+  const add = <Message extends ChatMessage>(path: string, message: Message): Message => {
+    messages.push(message);
+    origins.push({ path, calls: [] });
+    return message;
+  };
+  if (instructions) add('instructions', { role: 'system', content: instructions });
+  if (typeof input === 'string') add('input', { role: 'user', content: input });
+  const items = typeof input === 'string' ? [] : input;
   let turn: { -readonly [Key in keyof ChatMessage]: ChatMessage[Key] } | null = null;
   let calls: NonNullable<ChatMessage['toolCalls']>[number][] = [];
-  const ownTurn = () => {
-    if (turn === null) {
-      turn = { role: 'assistant', content: '' };
-      messages.push(turn as ChatMessage);
-    }
-    return turn;
-  };
-  for (const [index, item] of input.entries()) {
-    const where = `input[${index}]`;
-    if (item.type === 'reasoning') {
-      // A thought starts a new turn.
-      turn = null;
-      const thoughts = item.content?.length ? item.content : item.summary;
-      if (thoughts?.length) ownTurn().reasoning = plainText(thoughts);
-    } else if (item.type === 'function_call') {
-      const call = { id: item.call_id, name: item.name, arguments: item.arguments };
-      const own = ownTurn();
-      calls = own.toolCalls ? calls : [];
-      calls.push(call);
-      own.toolCalls = calls;
-    } else if (item.type === 'function_call_output') {
-      turn = null;
-      messages.push({ role: 'tool', content: toolResult(plainText(item.output)), toolCallId: item.call_id });
-    } else if (item.role === 'assistant') {
-      const own = ownTurn();
-      own.content = `${own.content as string}${assistantText(item.content, where)}`;
-    } else {
-      turn = null;
-      messages.push({ role: item.role, content: contentOf(item.content, where) });
+  for (const [index, item] of items.entries()) {
+    const path = `input[${index}]`;
+    const ownTurn = () => {
+      turn ??= add(path, { role: 'assistant', content: '' });
+      return turn;
+    };
+    switch (item.type) {
+      case 'reasoning': {
+        // A thought starts a new turn.
+        turn = null;
+        const thoughts = item.content?.length ? item.content : item.summary;
+        if (thoughts?.length) ownTurn().reasoning = plainText(thoughts);
+        break;
+      }
+      case 'function_call':
+      case 'custom_tool_call': {
+        const values = item.type === 'function_call' ? item.arguments : { input: item.input };
+        const own = ownTurn();
+        calls = own.toolCalls ? calls : [];
+        calls.push({ id: item.call_id, name: item.name, arguments: values });
+        own.toolCalls = calls;
+        origins.at(-1)!.calls.push(path);
+        break;
+      }
+      case 'function_call_output':
+      case 'custom_tool_call_output': {
+        turn = null;
+        const output =
+          typeof item.output === 'string'
+            ? item.output
+            : item.output.map((part, at) => partOf(part, `${path}.output[${at}]`));
+        add(path, { role: 'tool', content: resultContent(output), toolCallId: item.call_id });
+        break;
+      }
+      case 'message':
+        if (item.role === 'assistant') {
+          const own = ownTurn();
+          own.content = `${own.content as string}${assistantText(item.content, path)}`;
+        } else {
+          turn = null;
+          add(path, { role: item.role, content: contentOf(item.content, path) });
+        }
+        break;
+      default:
+      // What tools of a provider did.
     }
   }
-  return messages;
+  return { messages, origins };
+}
+
+function functionsOf({ tools }: ResponseRequest): { tool: ToolDefinition; path: string }[] {
+  return (tools ?? []).flatMap((tool, index) => {
+    if (!tool) return [];
+    const { name, description, parameters, strict } = tool;
+    return [
+      {
+        tool: { type: 'function', function: { name, description, parameters, strict } },
+        path: `tools[${index}]`,
+      },
+    ];
+  });
+}
+
+function selectionOf(choice: ResponseRequest['tool_choice']): ToolSelection | null {
+  if (typeof choice !== 'object' || choice === null) return choice ?? null;
+  if (choice.type === 'function') return { name: choice.name };
+  return { mode: choice.mode, names: choice.tools.map(({ name }) => name) };
 }
 
 function assistantText(content: InputMessage['content'], where: string): string {

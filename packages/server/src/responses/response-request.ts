@@ -1,11 +1,25 @@
 import { z } from 'zod';
-import { jsonSchema, optional, reasoningEffort, samplingFields } from '../chat/chat-request.js';
+import {
+  hint,
+  imageDetail,
+  jsonSchema,
+  optional,
+  reasoningEffort,
+  runnableTools,
+  samplingFields,
+  toolMode,
+} from '../chat/chat-request.js';
 
-const inputText = z.strictObject({ type: z.literal('input_text'), text: z.string() });
+const inputText = z.strictObject({
+  type: z.literal('input_text'),
+  text: z.string(),
+  prompt_cache_breakpoint: hint,
+});
 const inputImage = z.strictObject({
   type: z.literal('input_image'),
   image_url: z.string(),
-  detail: optional(z.enum(['auto', 'low', 'high'])),
+  detail: optional(imageDetail),
+  prompt_cache_breakpoint: hint,
 });
 const inputAudio = z.strictObject({
   type: z.literal('input_audio'),
@@ -14,54 +28,81 @@ const inputAudio = z.strictObject({
 const outputText = z.strictObject({
   type: z.literal('output_text'),
   text: z.string(),
-  annotations: optional(z.array(z.unknown()).max(0)),
-  logprobs: optional(z.array(z.unknown())),
+  annotations: hint,
+  logprobs: hint,
 });
 const refusal = z.strictObject({ type: z.literal('refusal'), refusal: z.string() });
 
 const part = z.discriminatedUnion('type', [inputText, inputImage, inputAudio, outputText, refusal]);
-const status = optional(z.enum(['in_progress', 'completed', 'incomplete']));
-const id = optional(z.string());
+const output = z.union([z.string(), z.array(z.discriminatedUnion('type', [inputText, inputImage]))]);
+
+/** What items carry that the prompt has no place for. */
+const item = {
+  id: optional(z.string()),
+  status: optional(z.enum(['in_progress', 'completed', 'incomplete'])),
+  phase: hint,
+  caller: hint,
+  internal_chat_message_metadata_passthrough: hint,
+};
 
 const message = z.strictObject({
-  type: optional(z.literal('message')),
-  id,
-  status,
+  ...item,
+  type: z.literal('message'),
   role: z.enum(['user', 'assistant', 'system', 'developer']),
   content: z.union([z.string(), z.array(part)]),
 });
 
-const items = [
-  z.strictObject({
-    type: z.literal('function_call'),
-    id,
-    status,
-    call_id: z.string(),
-    name: z.string(),
-    arguments: z.string(),
-  }),
-  z.strictObject({
-    type: z.literal('function_call_output'),
-    id,
-    status,
-    call_id: z.string(),
-    output: z.union([z.string(), z.array(inputText)]),
-  }),
-  z.strictObject({
-    type: z.literal('reasoning'),
-    id,
-    status,
-    summary: optional(z.array(z.strictObject({ type: z.literal('summary_text'), text: z.string() }))),
-    content: optional(z.array(z.strictObject({ type: z.literal('reasoning_text'), text: z.string() }))),
-    encrypted_content: optional(z.literal('')),
-  }),
+const functionCall = z.strictObject({
+  ...item,
+  type: z.literal('function_call'),
+  call_id: z.string(),
+  name: z.string(),
+  namespace: hint,
+  arguments: z.string(),
+});
+
+/** A call of a tool whose input is text: from another server. */
+const customCall = z.strictObject({
+  ...item,
+  type: z.literal('custom_tool_call'),
+  call_id: z.string(),
+  name: z.string(),
+  namespace: hint,
+  input: z.string(),
+});
+
+const result = { ...item, call_id: z.string(), name: hint, output };
+
+const reasoning = z.strictObject({
+  ...item,
+  type: z.literal('reasoning'),
+  summary: optional(z.array(z.strictObject({ type: z.literal('summary_text'), text: z.string() }))),
+  content: optional(z.array(z.strictObject({ type: z.literal('reasoning_text'), text: z.string() }))),
+  // Only the server that wrote it can read it.
+  encrypted_content: hint,
+});
+
+/** What tools did that ran at a provider: left out, as the tools are. */
+const FOREIGN_ITEMS = [
+  'web_search_call',
+  'file_search_call',
+  'code_interpreter_call',
+  'image_generation_call',
 ] as const;
 
 /** One item of the input: a message, a tool call, its result, or what the model thought. */
 const inputItem = z.preprocess(
   // The type of a message may be omitted.
   (value) => (isObject(value) && !('type' in value) ? { ...value, type: 'message' } : value),
-  z.discriminatedUnion('type', [message.extend({ type: z.literal('message') }), ...items]),
+  z.discriminatedUnion('type', [
+    message,
+    functionCall,
+    customCall,
+    z.strictObject({ ...result, type: z.literal('function_call_output') }),
+    z.strictObject({ ...result, type: z.literal('custom_tool_call_output') }),
+    reasoning,
+    z.looseObject({ type: z.enum(FOREIGN_ITEMS) }),
+  ]),
 );
 
 const tool = z.strictObject({
@@ -70,7 +111,11 @@ const tool = z.strictObject({
   description: optional(z.string()),
   parameters: optional(jsonSchema),
   strict: optional(z.boolean()),
+  output_schema: hint,
+  defer_loading: hint,
 });
+
+const functionChoice = z.strictObject({ type: z.literal('function'), name: z.string() });
 
 const textFormat = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text') }),
@@ -93,18 +138,33 @@ export const responseRequest = z.strictObject({
   instructions: optional(z.string()),
   max_output_tokens: optional(z.int().min(1)),
   stream: optional(z.boolean()),
-  stream_options: optional(z.strictObject({ include_obfuscation: optional(z.literal(false)) })),
-  tools: optional(z.array(tool)),
+  stream_options: optional(z.strictObject({ include_obfuscation: hint })),
+  tools: optional(runnableTools(tool, 'function')),
   tool_choice: optional(
     z.union([
-      z.enum(['auto', 'none', 'required']),
-      z.strictObject({ type: z.literal('function'), name: z.string() }),
+      toolMode,
+      functionChoice,
+      z.strictObject({
+        type: z.literal('allowed_tools'),
+        mode: z.enum(['auto', 'required']),
+        tools: z.array(functionChoice).min(1),
+      }),
     ]),
   ),
   parallel_tool_calls: optional(z.boolean()),
-  reasoning: optional(z.strictObject({ effort: optional(reasoningEffort) })),
-  text: optional(z.strictObject({ format: optional(textFormat) })),
-  include: optional(z.array(z.literal('message.output_text.logprobs'))),
+  reasoning: optional(
+    z.strictObject({
+      effort: optional(reasoningEffort),
+      summary: hint,
+      generate_summary: hint,
+      context: hint,
+      mode: hint,
+    }),
+  ),
+  text: optional(
+    z.strictObject({ format: optional(textFormat), verbosity: optional(z.enum(['low', 'medium', 'high'])) }),
+  ),
+  include: optional(z.array(z.string())),
   top_logprobs: optional(z.int().min(0).max(20)),
   temperature,
   top_p,
@@ -115,11 +175,16 @@ export const responseRequest = z.strictObject({
   background: optional(z.literal(false)),
   truncation: optional(z.literal('disabled')),
   store: optional(z.literal(false)),
-  service_tier: optional(z.enum(['auto', 'default'])),
+  service_tier: optional(z.string()),
   user: optional(z.string()),
   safety_identifier: optional(z.string()),
   prompt_cache_key: optional(z.string()),
+  prompt_cache_retention: hint,
+  prompt_cache_options: hint,
   metadata: optional(z.record(z.string(), z.string())),
+  client_metadata: hint,
+  context_management: hint,
+  max_tool_calls: hint,
 });
 
 /** A checked body of `POST /v1/responses`. */

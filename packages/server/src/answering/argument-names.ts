@@ -1,0 +1,45 @@
+/** Where a message of the engine comes from in a request. */
+export interface MessageOrigin {
+  /** Such as `messages[1]`. */
+  readonly path: string;
+  /** Where each call of a tool comes from, such as `messages[1].tool_calls[0].function`. */
+  readonly calls?: readonly string[];
+}
+
+/** How one API spells the arguments of the engine. */
+export interface ArgumentNames {
+  readonly messages: readonly MessageOrigin[];
+  /** Where the schema of each tool is described, such as `tools[0].function`. */
+  readonly tools: readonly string[];
+  /** The conversation or the prompt: `messages`, `input`. */
+  readonly prompt: string;
+  /** Fields of messages, calls and tools, and options, by the engine's name. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** The name of an engine's argument, such as `messages[1].toolCalls[0].arguments`, as the client spelled it. */
+export function clientName(argument: string, { messages, tools, prompt, fields }: ArgumentNames): string {
+  const [, list, index, rest = ''] = /^(messages|tools)\[(\d+)\](.*)$/s.exec(argument) ?? [];
+  const origin = list === 'messages' ? messages[Number(index)] : undefined;
+  if (origin) {
+    // Where calls are items or blocks of their own, the first one stands for all.
+    if (rest === '.toolCalls' && fields.toolCalls === '') return origin.calls?.[0] ?? origin.path;
+    const [, call, field = ''] = /^\.toolCalls\[(\d+)\](.*)$/s.exec(rest) ?? [];
+    const path = call === undefined ? origin.path : (origin.calls?.[Number(call)] ?? origin.path);
+    return path + fieldName(call === undefined ? rest : field, fields);
+  }
+  const tool = list === 'tools' ? tools[Number(index)] : undefined;
+  if (tool !== undefined) return tool + fieldName(rest.replace(/^\.function/, ''), fields);
+  if (argument === 'messages' || argument === 'options' || argument === 'prompt') return prompt;
+  const [, name = '', path = ''] = /^([A-Za-z]*)(.*)$/s.exec(argument) ?? [];
+  return `${fields[name] ?? snakeCase(name)}${path}`;
+}
+
+/** `.toolCallId` as the API spells it; what follows the first name stays. */
+function fieldName(path: string, fields: ArgumentNames['fields']): string {
+  return path.replace(/^\.([A-Za-z]+)/, (_, name: string) => `.${fields[name] ?? snakeCase(name)}`);
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
