@@ -15,7 +15,9 @@ export async function openPlanned(
   { messages, signal }: { messages: readonly ChatMessage[] | undefined; signal: AbortSignal },
 ): Promise<readonly OpenAnswer[]> {
   try {
-    const requests = Array.from({ length: plan.count }, (_, index) => engineOptions(plan, messages, index, signal));
+    const requests = Array.from({ length: plan.count }, (_, index) =>
+      engineOptions(plan, messages, index, signal),
+    );
     return await open(plan.served.model, requests);
   } catch (error) {
     if (!plan.names) throw error;
