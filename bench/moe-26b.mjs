@@ -9,6 +9,7 @@ import { openCheckpoint } from '../packages/loader/dist/index.js';
 import { measureReadBandwidth, openDevice } from '../packages/metal-runtime/dist/index.js';
 import { chooseExperts, loadMixture, mixtureConfig, mixtureOfExperts } from '../packages/moe/dist/index.js';
 import { TextModel } from '../packages/text/dist/index.js';
+import { requireOptions } from './lib/required-options.mjs';
 
 const { values: flags } = parseArgs({
   options: {
@@ -20,10 +21,7 @@ const { values: flags } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 });
-if (!flags.model) {
-  process.stderr.write('--model is needed: see bench/README.md\n');
-  process.exit(1);
-}
+requireOptions(flags, ['model']);
 const list = (text) => text.split(',').map(Number);
 const [threads, steps] = [Number(flags.threads), Number(flags.steps)];
 const widths = list(flags.widths);

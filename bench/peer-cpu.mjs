@@ -5,6 +5,7 @@
 // How to make DIR and FILE is written in bench/README.md.
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { requireOptions } from './lib/required-options.mjs';
 import { runJson } from './lib/run-json.mjs';
 import { shown, spread } from './lib/statistics.mjs';
 
@@ -23,11 +24,7 @@ const { values: flags } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 });
-for (const name of ['model', 'peer', 'gguf']) {
-  if (flags[name]) continue;
-  process.stderr.write(`--${name} is needed: see bench/README.md\n`);
-  process.exit(1);
-}
+requireOptions(flags, ['model', 'peer', 'gguf']);
 
 const script = (path) => fileURLToPath(new URL(path, import.meta.url));
 const workload = ['threads', 'prompt', 'generate', 'batch', 'reps'].flatMap((name) => [

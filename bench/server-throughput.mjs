@@ -8,6 +8,7 @@ import { openCheckpoint } from '../packages/loader/dist/index.js';
 import { measureReadBandwidth, openDevice } from '../packages/metal-runtime/dist/index.js';
 import { createServer } from '../packages/server/dist/index.js';
 import { TextModel } from '../packages/text/dist/index.js';
+import { requireOptions } from './lib/required-options.mjs';
 import { seededRandom } from './lib/seeded-random.mjs';
 import { readEvents } from './lib/server-events.mjs';
 import { shown, spread } from './lib/statistics.mjs';
@@ -23,6 +24,7 @@ const { values: flags } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 });
+requireOptions(flags, ['model']);
 const counts = flags.streams.split(',').map(Number);
 const tokens = Number(flags.tokens);
 const random = seededRandom(1);

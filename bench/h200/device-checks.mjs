@@ -1,3 +1,4 @@
+import { removeTemporaryFolders } from '../../fixtures/temporary-folder.ts';
 import { openDevice } from '../../packages/metal-runtime/src/index.ts';
 import { runTests } from './test-registry.mjs';
 
@@ -8,4 +9,5 @@ export async function device(_parameters, print) {
   await runTests(({ name, error }) =>
     print({ name, error: error ? error.message : null, isSkipped: error === undefined }),
   );
+  removeTemporaryFolders();
 }

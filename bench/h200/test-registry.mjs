@@ -12,6 +12,7 @@ setState({}, expect);
 
 const tests = [];
 const names = [];
+const before = [];
 const afterwards = [];
 
 const bodyOf = (args) => args.findLast((argument) => typeof argument === 'function');
@@ -43,13 +44,19 @@ for (const collect of [it, describe]) {
 
 export { it as test };
 
-/** Runs behind the last test. */
+/** Runs before the first test. */
+export function beforeAll(body) {
+  before.push(body);
+}
+
+/** Runs after the last test. */
 export function afterAll(body) {
   afterwards.push(body);
 }
 
 /** Runs what was collected; calls `report({ name, error })` for each, error null where it passed, undefined where skipped. */
 export async function runTests(report) {
+  for (const body of before.splice(0)) await body();
   for (const { name, run, isSkipped } of tests.splice(0)) {
     if (isSkipped) {
       report({ name });

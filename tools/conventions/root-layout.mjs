@@ -17,6 +17,7 @@ const FILES = new Set([
 ]);
 const FOLDERS = new Set([
   '.changeset',
+  '.devcontainer',
   '.ci',
   '.github',
   'apps',

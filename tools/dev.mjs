@@ -1,0 +1,71 @@
+// `pnpm dev [options of markbase playground]`: rebuilds packages and addon when their sources change, serves the page from its
+// sources, and starts the playground behind it anew after each build. Ctrl-C ends all of it.
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, watch } from 'node:fs';
+import path from 'node:path';
+import { buildAll } from './lib/build.mjs';
+import { ensureInstalled } from './lib/install.mjs';
+import { repositoryRoot } from './lib/process.mjs';
+
+/** Builds write many files: the playground waits until none was written for so long. */
+const QUIET_MS = 500;
+const bin = path.join(repositoryRoot, 'node_modules/.bin');
+const given = process.argv.slice(2).filter((word, index) => index > 0 || word !== '--');
+
+const built = ensureInstalled() || buildAll();
+if (built !== 0) {
+  console.error('dev: the installation or the build failed; the lines above say why');
+  process.exit(built);
+}
+
+/** @param {string} program @param {string[]} args */
+function start(program, args) {
+  return spawn(program, args, { cwd: repositoryRoot, stdio: ['ignore', 'inherit', 'inherit'] });
+}
+
+const builder = start(path.join(bin, 'turbo'), [
+  'watch',
+  'build',
+  'build:native',
+  '--output-logs=errors-only',
+]);
+const page = start(path.join(bin, 'vite'), ['apps/playground/page', '--open']);
+let playground = startPlayground();
+
+function startPlayground() {
+  return start(process.execPath, ['apps/playground/dist/cli.js', 'playground', '--no-open', ...given]);
+}
+
+/** @type {NodeJS.Timeout | undefined} */
+let timer;
+for (const folder of builtFolders()) {
+  watch(folder, () => {
+    clearTimeout(timer);
+    timer = setTimeout(restart, QUIET_MS);
+  });
+}
+
+function restart() {
+  console.log('dev: built anew; the playground starts again');
+  playground.once('exit', () => {
+    playground = startPlayground();
+  });
+  // A playground that has ended already, for its code was broken, has no exit to wait for.
+  if (playground.exitCode !== null || playground.signalCode !== null) playground.emit('exit');
+  else playground.kill('SIGTERM');
+}
+
+/** Where packages and addon are built; not the page, which vite serves from its sources. */
+function builtFolders() {
+  const packages = readdirSync(path.join(repositoryRoot, 'packages')).map((name) => `packages/${name}/dist`);
+  return [...packages, 'packages/metal-runtime/build', 'apps/playground/dist']
+    .map((folder) => path.join(repositoryRoot, folder))
+    .filter((folder) => existsSync(folder));
+}
+
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) {
+  process.on(signal, () => {
+    for (const child of [builder, page, playground]) child.kill('SIGTERM');
+    process.exit(0);
+  });
+}
