@@ -82,8 +82,8 @@ export class Server {
   }
 
   /**
-   * Refuses new requests (503), lets running answers finish, stops the rest, and completes within `limits.drainMs`. Streams
-   * that are cut off end with an error event. The server keeps listening until the last answer has ended.
+   * Refuses new requests (503), lets running answers finish, stops the rest, and completes within `limits.drainMs`.
+   * Streams that are cut off end with an error event. The server keeps listening until the last answer has ended.
    */
   close(): Promise<void> {
     this.#closing ??= this.#drain();
@@ -217,7 +217,7 @@ export function createServer(options: ServerOptions): Server {
   return new Server(options);
 }
 
-/** Anthropic's paths, and its clients, get its errors. */
+/** Anthropic's paths and clients get errors in its format. */
 function styleOf({ req }: Context): ErrorStyle {
   const isAnthropic =
     /^\/v1\/messages(?:\/|$)/.test(req.path) || req.header('anthropic-version') !== undefined;

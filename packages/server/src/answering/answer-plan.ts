@@ -5,7 +5,7 @@ import type { ArgumentNames } from './argument-names.js';
 /** What a request asks of the engine, independent of the API that it came through. */
 export interface AnswerPlan {
   readonly served: ServedModel;
-  /** How the API spells what the engine may refuse. */
+  /** How the API spells the arguments that the engine may refuse. */
   readonly names?: ArgumentNames;
   /** The media parts of the messages still hold their sources. */
   readonly options: Omit<GenerateOptions, 'signal' | 'reusePrefix'>;

@@ -1,15 +1,15 @@
-/** Where a message of the engine comes from in a request. */
+/** The part of a request that became one message for the engine. */
 export interface MessageOrigin {
   /** Such as `messages[1]`. */
   readonly path: string;
-  /** Where each call of a tool comes from, such as `messages[1].tool_calls[0].function`. */
+  /** The path of each tool call, such as `messages[1].tool_calls[0].function`. */
   readonly calls?: readonly string[];
 }
 
 /** How one API spells the arguments of the engine. */
 export interface ArgumentNames {
   readonly messages: readonly MessageOrigin[];
-  /** Where the schema of each tool is described, such as `tools[0].function`. */
+  /** The path of each tool's description, such as `tools[0].function`. */
   readonly tools: readonly string[];
   /** The conversation or the prompt: `messages`, `input`. */
   readonly prompt: string;
@@ -17,12 +17,12 @@ export interface ArgumentNames {
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** The name of an engine's argument, such as `messages[1].toolCalls[0].arguments`, as the client spelled it. */
+/** The client's name of an argument of the engine, such as `messages[1].toolCalls[0].arguments`. */
 export function clientName(argument: string, { messages, tools, prompt, fields }: ArgumentNames): string {
   const [, list, index, rest = ''] = /^(messages|tools)\[(\d+)\](.*)$/s.exec(argument) ?? [];
   const origin = list === 'messages' ? messages[Number(index)] : undefined;
   if (origin) {
-    // Where calls are items or blocks of their own, the first one stands for all.
+    // If calls are separate items or blocks, the first one stands for all.
     if (rest === '.toolCalls' && fields.toolCalls === '') return origin.calls?.[0] ?? origin.path;
     const [, call, field = ''] = /^\.toolCalls\[(\d+)\](.*)$/s.exec(rest) ?? [];
     const path = call === undefined ? origin.path : (origin.calls?.[Number(call)] ?? origin.path);
@@ -35,7 +35,7 @@ export function clientName(argument: string, { messages, tools, prompt, fields }
   return `${fields[name] ?? snakeCase(name)}${path}`;
 }
 
-/** `.toolCallId` as the API spells it; what follows the first name stays. */
+/** A path such as `.toolCallId` as the API spells it; only the first name changes. */
 function fieldName(path: string, fields: ArgumentNames['fields']): string {
   return path.replace(/^\.([A-Za-z]+)/, (_, name: string) => `.${fields[name] ?? snakeCase(name)}`);
 }

@@ -1,7 +1,7 @@
 import type { GenerateOptions, ToolDefinition } from '@markbase/text';
 import { badParameter } from '../errors/request-error.js';
 
-/** Which tools the model may call, as all APIs say it. */
+/** Which tools the model may call, in the terms that all APIs share. */
 export type ToolSelection =
   | 'auto'
   | 'none'
@@ -10,10 +10,10 @@ export type ToolSelection =
   | { readonly names: readonly string[]; readonly mode: 'auto' | 'required' };
 
 /**
- * The engine's options for the functions of a request. Tools of other kinds are not among them: the model is not told of
- * what this server cannot run.
+ * The engine's options for the functions of a request. Other kinds of tools, which this server cannot run, are left out
+ * of the prompt.
  *
- * @throws RequestError (400) for a choice that names none of the functions
+ * @throws RequestError (400) for a choice that does not name one of the functions
  */
 export function toolOptions(
   functions: readonly ToolDefinition[] | null,
@@ -23,7 +23,7 @@ export function toolOptions(
     if (selection === null || selection === 'auto' || selection === 'none') return {};
     throw badParameter(
       'tool_choice',
-      "Invalid value for 'tool_choice': there is no function to call",
+      "Invalid value for 'tool_choice': 'tools' has no function",
       'invalid_value',
     );
   }

@@ -87,7 +87,7 @@ function selectionOf(choice: PromptRequest['tool_choice']): ToolSelection | null
   return choice.type === 'any' ? 'required' : choice.type;
 }
 
-/** Where the messages come from that `messagesOf` makes of one. */
+/** The origins of the messages that `messagesOf` makes from one. */
 function originsOf(message: RequestMessage, index: number): MessageOrigin[] {
   const path = `messages[${index}]`;
   if (message.role === 'system' || typeof message.content === 'string') return [{ path }];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { hint, jsonObject, jsonSchema, optional, runnableTools } from '../chat/chat-request.js';
 
-/** Prompts are cached by themselves; what a client says about it changes nothing. */
+/** Prompts are cached automatically; what clients request has no effect. */
 const cache_control = hint;
 
 const text = z.strictObject({ type: z.literal('text'), text: z.string(), cache_control, citations: hint });
@@ -39,7 +39,7 @@ const thinking = z.strictObject({
   cache_control,
 });
 
-/** What only the server that wrote it can read. */
+/** Only the server that wrote it can read it. */
 const redactedThinking = z.strictObject({
   type: z.literal('redacted_thinking'),
   data: z.string(),

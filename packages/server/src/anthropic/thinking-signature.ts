@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 
-/** Begins a signature that carries the thought, because the client was not shown it. */
+/** Prefix of signatures that carry the thought because it was not shown to the client. */
 const CARRIED = 'thought.';
 
 /**
- * The signature of a thinking block. Clients give blocks back as they are, and leave out those without one; nothing is
- * verified with it. The thought that a client is not shown is inside of it.
+ * The signature of a thinking block. Clients send signed blocks back unchanged, and drop those without a signature;
+ * nothing is verified with it. A thought that is not shown to the client is inside its signature.
  */
 export function thinkingSignature(thought: string, isShown: boolean): string {
   if (isShown) return createHash('sha256').update(thought).digest('base64url');
   return CARRIED + Buffer.from(thought).toString('base64url');
 }
 
-/** The thought of a block that a client gives back. */
+/** The thought in a block that a client sends back. */
 export function thoughtOf({
   thinking,
   signature,

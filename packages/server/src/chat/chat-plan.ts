@@ -131,7 +131,7 @@ function assistantText(content: Extract<RequestMessage, { role: 'assistant' }>['
   return content.map((part) => (part.type === 'text' ? part.text : part.refusal)).join('');
 }
 
-/** The content of a tool result: an object if the text is one, parts where there are media among them. */
+/** The content of a tool result: an object if the text is one, parts if there are media. */
 export function resultContent(content: string | readonly ContentPart[]): ChatMessage['content'] {
   if (typeof content === 'string') return toolResult(content);
   const texts = content.flatMap((part) => (part.type === 'text' ? [part as { text: string }] : []));

@@ -5,7 +5,7 @@ export function optional<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish();
 }
 
-/** A field that changes nothing here, whatever its value; the README lists them. */
+/** A field that has no effect, whatever its value; the README lists them. */
 export const hint = z.unknown().optional();
 
 const text = z.strictObject({
@@ -15,7 +15,7 @@ const text = z.strictObject({
   prompt_cache_breakpoint: hint,
 });
 
-/** How closely a model is to look at an image. */
+/** How much detail of an image the model should see. */
 export const imageDetail = z.enum(['auto', 'low', 'high', 'original']);
 
 const imageUrl = z.strictObject({
@@ -42,7 +42,7 @@ const userPart = z.discriminatedUnion('type', [text, imageUrl, inputAudio, video
 const textContent = z.union([z.string(), z.array(text)]);
 const refusal = z.strictObject({ type: z.literal('refusal'), refusal: z.string() });
 const assistantContent = z.union([z.string(), z.array(z.discriminatedUnion('type', [text, refusal]))]);
-/** Images in the results of tools are an extension. */
+/** Images in tool results are an extension. */
 const resultContent = z.union([z.string(), z.array(userPart)]);
 /** The official client adds this to messages that it sends back: a parsed copy of the text. */
 const parsed = optional(z.unknown());
@@ -62,7 +62,7 @@ const toolCall = z.discriminatedUnion('type', [
   }),
 ]);
 
-/** Who of several speakers said it: the prompt has no place for that. */
+/** Which of several speakers said it; the prompt has no place for that. */
 const named = { name: optional(z.string()), cache_control: hint };
 
 const message = z.discriminatedUnion('role', [
@@ -111,7 +111,7 @@ const functionTool = z.strictObject({
   cache_control: hint,
 });
 
-/** Tools of a request; null for those of another type, which run at a provider or take no JSON: the model is not told of them. */
+/** Tools of a request; null for those that run at a provider or take no JSON, which are left out of the prompt. */
 export function runnableTools<Schema extends z.ZodType>(schema: Schema, type: string) {
   const isForeign = (tool: unknown) => {
     const given = typeof tool === 'object' && tool !== null && 'type' in tool ? tool.type : undefined;

@@ -6,7 +6,7 @@ type Issue = z.core.$ZodIssue;
 /**
  * Checks the body of a request. Unknown keys are refused, so that no parameter is silently ignored.
  *
- * A field that is null counts as one that is not there.
+ * Null counts as absent.
  *
  * @throws RequestError (400) that names the parameter
  */
@@ -16,7 +16,7 @@ export function parseRequest<Schema extends z.ZodType>(schema: Schema, body: unk
   throw errorOf(deepest(result.error.issues[0]!, []));
 }
 
-/** Fields whose values are passed on as they are: null means something there. */
+/** Fields that are passed on unchanged, in which null has a meaning. */
 const FREE_FIELDS = new Set(['parameters', 'schema', 'input_schema']);
 
 function withoutNulls(value: unknown): unknown {
@@ -28,7 +28,7 @@ function withoutNulls(value: unknown): unknown {
   );
 }
 
-/** The input of a call is an object; that of a response is a list of items, or text. */
+/** The `input` of a call is an object; the `input` of a response is text or a list of items. */
 function isFree(name: string, value: unknown): boolean {
   return FREE_FIELDS.has(name) || (name === 'input' && !Array.isArray(value));
 }

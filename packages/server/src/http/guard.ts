@@ -39,7 +39,7 @@ export function checkCaller(
 export function corsHeaders(request: Request, { allowedOrigins }: ServerSettings): Record<string, string> {
   const origin = request.headers.get('origin');
   if (origin === null || !allowedOrigins.includes(origin)) return {};
-  // Clients add headers of their own, such as x-stainless-os; an allowed page may send any.
+  // Clients add their own headers, such as x-stainless-os; a page of an allowed origin may send any.
   const asked = request.headers.get('access-control-request-headers');
   return {
     'access-control-allow-origin': origin,

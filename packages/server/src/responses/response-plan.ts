@@ -61,7 +61,7 @@ function formatOf(
   return format.type === 'json_object' ? 'json' : { schema: format.schema as JsonSchema };
 }
 
-/** The conversation, with where each message comes from. */
+/** The conversation, and the origin of each message. */
 interface Conversation {
   readonly messages: ChatMessage[];
   readonly origins: MessageOrigin[];
@@ -125,7 +125,7 @@ function conversationOf({ input, instructions }: ResponseRequest): Conversation 
         }
         break;
       default:
-      // What tools of a provider did.
+      // What a provider's tools did.
     }
   }
   return { messages, origins };

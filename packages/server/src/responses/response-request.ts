@@ -36,7 +36,7 @@ const refusal = z.strictObject({ type: z.literal('refusal'), refusal: z.string()
 const part = z.discriminatedUnion('type', [inputText, inputImage, inputAudio, outputText, refusal]);
 const output = z.union([z.string(), z.array(z.discriminatedUnion('type', [inputText, inputImage]))]);
 
-/** What items carry that the prompt has no place for. */
+/** Fields of items that the prompt has no place for. */
 const item = {
   id: optional(z.string()),
   status: optional(z.enum(['in_progress', 'completed', 'incomplete'])),
@@ -61,7 +61,7 @@ const functionCall = z.strictObject({
   arguments: z.string(),
 });
 
-/** A call of a tool whose input is text: from another server. */
+/** A call of a tool with text as input; only other servers write these. */
 const customCall = z.strictObject({
   ...item,
   type: z.literal('custom_tool_call'),
@@ -82,7 +82,7 @@ const reasoning = z.strictObject({
   encrypted_content: hint,
 });
 
-/** What tools did that ran at a provider: left out, as the tools are. */
+/** What a provider's tools did; left out, like the tools. */
 const FOREIGN_ITEMS = [
   'web_search_call',
   'file_search_call',

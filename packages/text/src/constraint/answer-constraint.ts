@@ -6,7 +6,7 @@ import { GrammarBudget } from './grammar-budget.js';
 import { type ConstraintVocabulary, TokenGrammar } from './grammar-constraint.js';
 import { TokenTrie } from './token-trie.js';
 
-/** Grammars of one tokenizer that are remembered, each with the masks that answers have needed so far. */
+/** Number of grammars remembered per tokenizer, each with the masks that answers have needed so far. */
 const MAX_GRAMMARS = 16;
 
 interface KnownVocabulary extends ConstraintVocabulary {
@@ -15,21 +15,21 @@ interface KnownVocabulary extends ConstraintVocabulary {
 
 const vocabularies = new WeakMap<Tokenizer, Promise<KnownVocabulary>>();
 
-/** What an answer is constrained for. */
+/** What the constraint of an answer depends on. */
 export interface ConstraintContext {
   readonly tokenizer: Tokenizer;
   readonly vocabularySize: number;
   /** Tokens that end an answer. */
   readonly stopIds: readonly number[];
-  /** Most tokens of the answer, its end included. */
+  /** Maximum number of tokens of the answer, including the end token. */
   readonly maxTokens: number;
   readonly signal?: AbortSignal;
 }
 
 /**
- * The constraint of one answer; null when anything goes.
+ * The constraint of one answer; null if there is none.
  *
- * @throws InvalidArgumentError for schemas that are not supported, and when `maxTokens` has no room for the shortest answer
+ * @throws InvalidArgumentError for unsupported schemas, and if `maxTokens` has no room for the shortest answer
  */
 export async function answerConstraint(
   context: ConstraintContext,
@@ -54,7 +54,7 @@ async function grammarOf(context: ConstraintContext, format: AnswerFormat): Prom
   const key = JSON.stringify([responseFormat, toolChoice, tools, mayThink, isReasoningOpen, stopIds]);
   let grammar = (await vocabularies.get(tokenizer))?.grammars.get(key);
   if (!grammar) {
-    // A format that is refused, or that is none, costs no vocabulary.
+    // The vocabulary is not needed if the format is refused or there is none.
     const budget = new GrammarBudget();
     const expression = answerGrammar(tokenizer, format, budget);
     if (!expression) return null;

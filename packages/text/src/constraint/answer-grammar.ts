@@ -23,23 +23,23 @@ export type ResponseFormat = 'text' | 'json' | { readonly schema: JsonSchema };
 /** Whether the model may, must not or must call tools, or which one it must call. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
 
-/** What an answer is held to. */
+/** What constrains an answer. */
 export interface AnswerFormat {
   readonly responseFormat?: ResponseFormat;
   readonly toolChoice?: ToolChoice;
   readonly tools?: readonly ToolDefinition[] | null;
   /** The model may think first. */
   readonly mayThink: boolean;
-  /** The prompt ends inside of an open thought. */
+  /** The prompt ends inside an open thought. */
   readonly isReasoningOpen: boolean;
 }
 
 /**
- * The grammar of an answer: a thought, where it may have one; then calls of tools, or text in the wanted format.
- * null = anything goes: without a format, calls are held to their schemas only where they are required or `strict`.
+ * The grammar of an answer: a thought, if allowed; then tool calls, or text in the requested format. Null if the answer
+ * is not constrained: without a format, calls must match their schemas only if they are required or `strict`.
  *
- * @throws InvalidArgumentError for schemas that are not supported, tools that do not exist, and vocabularies without the
- *   tokens that tool calls need
+ * @throws InvalidArgumentError for unsupported schemas, unknown tools, and vocabularies without the tokens for tool
+ *   calls
  */
 export function answerGrammar(
   tokenizer: Tokenizer,
@@ -71,7 +71,7 @@ function textGrammar(format: ResponseFormat, budget: GrammarBudget): Expression 
   return schemaGrammar(format.schema, JSON_DIALECT, { budget, isObject: meansObjects(format.schema) });
 }
 
-/** A schema that names properties and no type asks for an object: other values, which it allows, are not what it is for. */
+/** A schema with properties and no type is meant for an object, though it allows other values. */
 function meansObjects(schema: JsonSchema): boolean {
   return (
     typeof schema === 'object' &&
@@ -84,11 +84,11 @@ function meansObjects(schema: JsonSchema): boolean {
 function bodyGrammar(text: Expression, calls: Expression | null, choiceOfTool: ToolChoice): Expression {
   if (!calls) return text;
   if (choiceOfTool !== 'auto') return calls;
-  // A model may say something before it calls; what must be JSON is either that or calls.
+  // Text may come before calls, unless it must be JSON: then the answer is either JSON or calls.
   return text === ANY_TEXT ? sequence(text, optional(calls)) : choice(text, calls);
 }
 
-/** One call of a tool after the other. */
+/** One or more tool calls. */
 function callsGrammar(
   tokenizer: Tokenizer,
   tools: readonly ToolDefinition[],
@@ -113,7 +113,7 @@ function callsGrammar(
       schemaGrammar(parametersOf(parameters), dialect, {
         budget,
         isObject: true,
-        // What `strict` promises is kept or refused; calls that are only required hold to what a grammar can hold.
+        // `strict` promises all keywords; calls that are only required ignore the unsupported ones.
         onUnsupported: strict ? refuseUnsupported : () => {},
       }),
       control(idOf(tokenizer, '<tool_call|>')),
@@ -122,12 +122,12 @@ function callsGrammar(
   return named === null ? repeat(choice(...calls), 1) : choice(...calls);
 }
 
-/** What a tool takes: nothing where it does not say. Keywords that are null are left out, as they are from the prompt. */
+/** The parameters of a tool; none if it has no schema. Keywords that are null are left out, as in the prompt. */
 function parametersOf(parameters: unknown): JsonSchema {
   return (withoutNulls(parameters) ?? { type: 'object', properties: {} }) as JsonSchema;
 }
 
-/** Keywords whose values are values, null among them. */
+/** Keywords that take JSON values, including null. */
 const VALUES = new Set(['const', 'enum', 'default', 'examples']);
 
 function withoutNulls(value: unknown): unknown {

@@ -7,7 +7,7 @@ interface Edge {
   readonly target: number;
 }
 
-/** A state of one rule. Calls enter another rule, or a machine, and go on at `target` when that one ends. */
+/** A state of one rule. Calls enter another rule or a machine, and continue at `target` when it ends. */
 export interface State {
   readonly edges: Edge[];
   readonly calls: { readonly rule: number; readonly target: number }[];
@@ -16,7 +16,7 @@ export interface State {
   isEnd: boolean;
 }
 
-/** A part of a grammar that may be called from several places. */
+/** A part of a grammar that can be called from several places. */
 export interface Rule {
   readonly start: number;
 }

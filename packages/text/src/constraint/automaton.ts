@@ -1,4 +1,4 @@
-// Long because it is one structure: how it is built, and what it costs to end.
+// Long because it is one structure: its construction and the cost of ending.
 import { InvalidArgumentError } from '@markbase/core';
 import type { Rule, State } from './automaton-state.js';
 import type { Expression } from './grammar.js';
@@ -9,7 +9,7 @@ import { leastCosts } from './least-costs.js';
 export class Automaton {
   readonly states: readonly State[];
   readonly rules: readonly Rule[];
-  /** Control tokens that occur, as symbols. */
+  /** The control tokens that occur, as symbols. */
   readonly controls: readonly number[];
   readonly #costs: Float64Array;
 
@@ -21,13 +21,13 @@ export class Automaton {
     if (this.costOf(this.rules[0]!.start) === Number.POSITIVE_INFINITY) {
       throw new InvalidArgumentError({
         argument: 'schema',
-        expected: 'one that some value satisfies',
-        received: 'one that no finite value satisfies',
+        expected: 'a schema that some value satisfies',
+        received: 'a schema that no finite value satisfies',
       });
     }
   }
 
-  /** Builds at once. @throws InvalidArgumentError for a grammar that is too large, or that nothing can satisfy */
+  /** Builds at once. @throws InvalidArgumentError for a grammar that is too large or has no finite text */
   static build(root: Expression, budget = new GrammarBudget()): Automaton {
     const building = Automaton.steps(root, budget);
     for (;;) {
@@ -36,7 +36,7 @@ export class Automaton {
     }
   }
 
-  /** Builds in pieces, between which a caller may do something else. @throws as `build` does */
+  /** Builds in slices, between which the caller may do other work. @throws as `build` does */
   static *steps(root: Expression, budget: GrammarBudget): Generator<void, Automaton> {
     const builder = new Builder(budget);
     builder.rule(root);
@@ -73,7 +73,7 @@ class Builder {
     return rule;
   }
 
-  /** Builds one of the rules that were asked for; false when none is left. */
+  /** Builds one of the requested rules; false when none is left. */
   buildRule(): boolean {
     const body = this.#pending[this.#built];
     if (!body) return false;
@@ -88,7 +88,7 @@ class Builder {
     return this.states.length - 1;
   }
 
-  /** Adds an expression after state `from`; gives the state in which it ends. */
+  /** Adds an expression after state `from`; returns the state in which it ends. */
   #build(expression: Expression, from: number): number {
     switch (expression.kind) {
       case 'bytes': {

@@ -8,28 +8,28 @@ import { ListMachine } from './language/list-machine.js';
 import { patternLanguage } from './language/pattern.js';
 import type { Spelling } from './language/text-machine.js';
 
-/** How values are written: as JSON, or as arguments of a tool call. */
+/** How values are spelled: as JSON, or as arguments of a tool call. */
 export interface Dialect {
-  /** A string with this between its quotes. */
+  /** A string with this expression between its quotes. */
   quoted(body: Expression): Expression;
   readonly spelling: Spelling;
-  /** The strings that can be written. */
+  /** The strings that can be spelled. */
   readonly texts: Dfa;
-  /** The symbols of a string with its quotes; null when it cannot be written. */
+  /** The symbols of a string with its quotes; null if it cannot be spelled. */
   symbolsOf(text: string): readonly number[] | null;
-  /** A name of an object, with what separates it from its value; null when it cannot be written. */
+  /** A property name and the separator to its value; null if the name cannot be spelled. */
   key(name: string): Expression | null;
-  /** Names that a schema leaves open. */
+  /** Names that a schema does not list. */
   readonly keyTexts: Dfa;
-  /** The same for names that a machine spells. */
+  /** A property name that a machine spells, and the separator to its value. */
   keyed(name: Expression): Expression;
-  /** What may stand around values. */
+  /** White space that is allowed around values. */
   readonly space: Expression;
-  /** Names in the order in which they are written. */
+  /** Sorts names into the order in which they are spelled. */
   inOrder(names: readonly string[]): readonly string[];
 }
 
-/** A space, or a line end with an indentation: more would let a model write nothing else. */
+/** Nothing, a space, or a line end with indentation: with more freedom, a model could write white space forever. */
 const SPACE = machine(
   new ListMachine(
     ['', ' ', ...Array.from({ length: 33 }, (_, indent) => `\n${' '.repeat(indent)}`)].map((text) =>
@@ -38,7 +38,7 @@ const SPACE = machine(
   ),
 );
 
-/** RFC 8259, with little white space. */
+/** RFC 8259, with limited white space. */
 export const JSON_DIALECT: Dialect = {
   quoted: (body) => sequence(literal('"'), body, literal('"')),
   spelling: { hasEscapes: true, isPlain: (code) => code >= 0x20 && code !== 0x22 && code !== 0x5c },
@@ -54,7 +54,8 @@ export const JSON_DIALECT: Dialect = {
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * The syntax of tool calls (spec 8.4): strings between quote tokens, names bare where they can be and in alphabetical order, no white space.
+ * The syntax of tool calls (spec 8.4): strings between quote tokens, bare names where possible, in alphabetical order,
+ * no white space.
  *
  * @param quoteId id of the quote token
  */

@@ -1,23 +1,26 @@
 import { InvalidArgumentError } from '@markbase/core';
 
-/** Most states of a grammar: a schema that asks for more, such as strings of a million characters, is refused. */
+/**
+ * Maximum number of states of a grammar; a schema that needs more, such as a string of a million characters, is
+ * refused.
+ */
 const MAX_STATES = 200_000;
-/** Most elementary steps of building one; ten million take about half a second. */
+/** Maximum number of elementary steps to build a grammar; ten million take about half a second. */
 const MAX_STEPS = 10_000_000;
 
-/** Limits of building one grammar. */
+/** Limits of building a grammar. */
 export interface GrammarLimits {
-  /** Most states (default 200,000). */
+  /** Maximum number of states (default 200,000). */
   readonly maxStates?: number;
-  /** Most elementary steps (default 10,000,000). */
+  /** Maximum number of elementary steps (default 10,000,000). */
   readonly maxSteps?: number;
-  /** Ends building with its reason between two steps. */
+  /** Stops building between two steps, with its reason. */
   readonly signal?: AbortSignal;
 }
 
-/** Counts what building a grammar costs, and ends it at a limit with the path of what asked for too much. */
+/** Counts the cost of building a grammar, and stops it at a limit with the path of the schema that exceeded it. */
 export class GrammarBudget {
-  /** Place in the schema of what is being built. */
+  /** Place in the schema that is being built. */
   path = '#';
   readonly #maxStates: number;
   readonly #maxSteps: number;
@@ -47,7 +50,7 @@ export class GrammarBudget {
     throw new InvalidArgumentError({
       argument: `schema ${this.path}`,
       expected,
-      received: 'a larger one',
+      received: 'more',
       hint: 'Lower maxLength, maxItems or counts in a pattern, or combine fewer alternatives',
     });
   }

@@ -49,7 +49,8 @@ export class TokenGrammar {
    * Builds the grammar in slices, between which the event loop turns.
    *
    * @param stopIds tokens that end an answer
-   * @throws InvalidArgumentError for a grammar that is too large or that nothing satisfies; the reason of an aborted signal
+   * @throws InvalidArgumentError for a grammar that is too large or that nothing satisfies; the reason of an aborted
+   *   signal
    */
   static async create(
     vocabulary: ConstraintVocabulary,
@@ -105,10 +106,10 @@ export class TokenGrammar {
     return place;
   }
 
-  /** Every token that the grammar allows, as long as there is room to end after it; else those that end in time. */
+  /** Every token that the grammar allows, if there is room to end after it; otherwise those that end in time. */
   #allowed(place: Place, remainingTokens: number): Int32Array {
     this.#matcher.trim();
-    // One token is this one, and one ends the answer.
+    // One token for this one, and one to end the answer.
     const room = remainingTokens - 2;
     const known = this.#masks.get(place) ?? this.#mask(place, Number.POSITIVE_INFINITY);
     this.#masks.delete(place);

@@ -11,9 +11,12 @@ export type Expression =
   | { readonly kind: 'sequence'; readonly parts: readonly Expression[] }
   | { readonly kind: 'choice'; readonly options: readonly Expression[] }
   | { readonly kind: 'repeat'; readonly item: Expression; readonly least: number; readonly most: number }
-  /** A language that finds its states as they are needed. */
+  /** A language that finds its states when they are needed. */
   | { readonly kind: 'machine'; readonly machine: Machine }
-  /** A named rule, resolved late so that rules may be recursive; at least one symbol must come before it in its own rule. */
+  /**
+   * A named rule, resolved late so that rules may be recursive; at least one symbol must come before it in its own
+   * rule.
+   */
   | { readonly kind: 'reference'; readonly resolve: () => Expression };
 
 /** Symbols from here on are control tokens: their id is the symbol minus this. */

@@ -1,7 +1,7 @@
 import type { Rule, State } from './automaton-state.js';
 
 /**
- * Least number of symbols from each state to the end of its rule: the cheapest states are settled first, and then those
+ * Least number of symbols from each state to the end of its rule: the cheapest states are settled first, then those
  * that lead to them (Knuth 1977, the generalization of Dijkstra's algorithm to grammars).
  */
 export function leastCosts(states: readonly State[], rules: readonly Rule[]): Float64Array {
@@ -29,7 +29,7 @@ export function leastCosts(states: readonly State[], rules: readonly Rule[]): Fl
     }
   };
   for (const [state, { isEnd }] of states.entries()) if (isEnd) lower(state, 0);
-  // What only machines cost is known from the start; it counts once the states after them are.
+  // The costs of machines are known from the start; they count once the states after them are settled.
   for (let cost = 0; cost < byCost.length; cost++) {
     const list = byCost[cost];
     if (list) settle(list, cost);
@@ -42,10 +42,10 @@ export function leastCosts(states: readonly State[], rules: readonly Rule[]): Fl
   return costs;
 }
 
-/** Costs below this have a list each; few grammars have ones above. */
+/** Each cost below this has a list of its own; few grammars have higher costs. */
 const MAX_LISTS = 1_000_000;
 
-/** For each state, those whose cost depends on it. */
+/** For each state, the states with a cost that depends on it. */
 function sourcesOf(states: readonly State[], rules: readonly Rule[]): (number[] | undefined)[] {
   const sources: (number[] | undefined)[] = new Array(states.length);
   const add = (state: number, from: number): void => {

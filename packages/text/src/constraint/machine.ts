@@ -1,4 +1,4 @@
-/** A language of symbols as an automaton whose states are found as they are needed. */
+/** A language of symbols as an automaton that finds its states when they are needed. */
 export interface Machine {
   readonly start: number;
   /** The state after a symbol, or -1. */
@@ -6,6 +6,6 @@ export interface Machine {
   isEnd(state: number): boolean;
   /** Least number of symbols to an end. */
   costOf(state: number): number;
-  /** Control tokens that occur, as symbols. */
+  /** The control tokens that occur, as symbols. */
   readonly controls?: readonly number[];
 }

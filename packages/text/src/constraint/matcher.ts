@@ -4,15 +4,15 @@ import { FIRST_CONTROL } from './grammar.js';
 import type { Machine } from './machine.js';
 
 /**
- * All stacks that a text may have led to. Those with the same state on top are one entry, and share what is below: there
- * are at most as many entries as states, however many ways there are to read a text.
+ * All stacks that a text can lead to. Stacks with the same state on top are one entry and share the rest, so there are
+ * at most as many entries as states, however many ways there are to read a text.
  */
 interface Stacks {
   readonly id: number;
   readonly entries: readonly Entry[];
-  /** The empty stack is one of them: everything may end. */
+  /** True if the empty stack is one of them, so that the text may end. */
   readonly hasEmpty: boolean;
-  /** Least number of symbols to the end of everything. */
+  /** Least number of symbols to the end of the text. */
   readonly cost: number;
 }
 
@@ -21,25 +21,27 @@ interface Entry {
   readonly below: Stacks;
 }
 
-/** Where a text may be in a grammar. */
+/** A place in a grammar: everywhere that a text can lead to. */
 export interface Place {
-  /** Tops are states with edges, and places in machines. */
+  /** The tops are states with edges and places in machines. */
   readonly stacks: Stacks;
-  /** Places after each byte: undefined until they are asked for, null for none. */
+  /** The places after each byte: undefined until first used, null for none. */
   next: (Place | null | undefined)[];
   readonly afterControl: Map<number, Place | null>;
 }
 
-/** Most places and sets of stacks that are remembered; about 50 MB. */
+/** Maximum number of remembered places and sets of stacks; about 50 MB. */
 const MAX_REMEMBERED = 20_000;
 
-/** Runs an automaton over symbols. Every step is remembered: a walk through a vocabulary becomes a walk through a table. */
+/**
+ * Runs an automaton over symbols. Every step is remembered: a walk through a vocabulary becomes a walk through a table.
+ */
 export class Matcher {
   readonly #automaton: Automaton;
   readonly #machines = new Map<Machine, number[]>();
   /** Places in machines, whose states come after those of the automaton. */
   readonly #inMachines: { readonly machine: Machine; readonly state: number }[] = [];
-  /** States that lead to nothing but the end of their rule. */
+  /** States that lead only to the end of their rule. */
   readonly #ends = new Map<number, boolean>();
   readonly #stacks = new Map<string, Stacks>();
   readonly #unions = new Map<string, Stacks>();
@@ -55,7 +57,7 @@ export class Matcher {
     this.start = this.#enter([{ state: automaton.rules[0]!.start, below: this.#empty }])!;
   }
 
-  /** True when the text may end here. */
+  /** True if the text may end here. */
   isEnd(place: Place): boolean {
     return place.stacks.hasEmpty;
   }
@@ -81,7 +83,7 @@ export class Matcher {
     return found;
   }
 
-  /** Forgets steps when there are too many. Places that are still used stay right. */
+  /** Forgets steps when there are too many. Places that are still used remain valid. */
   trim(): void {
     if (this.#places.size <= MAX_REMEMBERED && this.#stacks.size <= 4 * MAX_REMEMBERED) return;
     for (const place of this.#places.values()) {
@@ -111,11 +113,11 @@ export class Matcher {
     return first.length === 0 ? null : this.#enter(first);
   }
 
-  /** The place of all that can be reached from some states without a symbol. */
+  /** The place of everything that some states lead to without a symbol. */
   #enter(first: readonly Entry[]): Place | null {
     const { states, rules } = this.#automaton;
     const reached = new Map<number, Stacks>();
-    // What leads to a state is gathered before the state is looked at: most are looked at once.
+    // Everything that leads to a state is collected before the state is visited, so that most are visited once.
     const waiting = new Map<number, Stacks[]>();
     const queue: number[] = [];
     const add = (state: number, below: Stacks): void => {
@@ -176,7 +178,7 @@ export class Matcher {
     return known[state];
   }
 
-  /** The stacks under what was called: a state that only ends its rule adds nothing to them. */
+  /** The stacks below a call: a state that only ends its rule adds nothing to them. */
   #under(target: number, below: Stacks): Stacks {
     return this.#onlyEnds(target) ? below : this.#intern([{ state: target, below }], false);
   }

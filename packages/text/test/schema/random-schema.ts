@@ -1,4 +1,4 @@
-// Long because every keyword that a grammar holds is among what it makes.
+// Long because it makes every keyword that grammars support.
 import type { JsonSchema } from '../../src/constraint/schema/json-schema.js';
 
 const NAMES = ['a', 'b', 'c', 'kind'];
@@ -34,7 +34,7 @@ const CONSTANTS = ['a', 'b', '', 'kind', 0, 1, -2, 1.5, 100, true, false, null, 
 
 type Schema = Record<string, unknown>;
 
-/** Makes schemas of all keywords, in which restrictions of the same values meet. */
+/** Makes schemas with all keywords, in which several restrictions apply to the same values. */
 export class RandomSchemas {
   readonly #random: () => number;
 
@@ -64,7 +64,7 @@ export class RandomSchemas {
     return branches;
   }
 
-  /** Keywords of one kind of value, with its type or without. */
+  /** Keywords for one kind of value, with or without its type. */
   #typed(depth: number): Schema {
     const kind = this.#one(['object', 'object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
     const schema: Schema = this.#random() < 0.7 ? { type: kind } : {};

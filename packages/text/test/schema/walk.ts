@@ -1,6 +1,6 @@
 import type { Matcher, Place } from '../../src/constraint/matcher.js';
 
-/** A generator of numbers in [0, 1) that gives the same ones for the same seed (mulberry32). */
+/** A generator of numbers in [0, 1), the same for the same seed (mulberry32). */
 export function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -11,7 +11,7 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-/** A text of a grammar: any way for so many bytes, and then the shortest one to an end. */
+/** A text of a grammar: random for this many bytes, then the shortest way to an end. */
 export function walk(matcher: Matcher, random: () => number, wanderBytes: number): string {
   const bytes: number[] = [];
   let place = matcher.start;
@@ -19,7 +19,7 @@ export function walk(matcher: Matcher, random: () => number, wanderBytes: number
     const isWandering = bytes.length < wanderBytes;
     if (matcher.isEnd(place) && (!isWandering || random() < 0.3)) return Buffer.from(bytes).toString('utf8');
     const next = isWandering ? anyOf(matcher, place, random) : cheapestOf(matcher, place);
-    // An end that nothing can follow.
+    // The end, with no possible continuation.
     if (!next) return Buffer.from(bytes).toString('utf8');
     bytes.push(next.byte);
     place = next.place;
@@ -31,7 +31,7 @@ interface Next {
   readonly place: Place;
 }
 
-/** A byte that may follow. Signs come as often as all letters, so that texts end and numbers have points. */
+/** A byte that may follow. Punctuation is as frequent as all letters, so that texts end and numbers have points. */
 function anyOf(matcher: Matcher, place: Place, random: () => number): Next | null {
   const nexts: Next[] = [];
   for (let byte = 0; byte < 256; byte++) {

@@ -2,7 +2,7 @@ import type { GrammarBudget } from '../grammar-budget.js';
 import { LAST_CODE } from './character-set.js';
 import { advance, type Dfa, dfaOf, NO_STATE, type Step } from './dfa.js';
 
-/** How two languages are combined. */
+/** How to combine two languages. */
 type Operation = 'and' | 'or' | 'without';
 type Pair = readonly [a: number, b: number];
 
@@ -14,7 +14,7 @@ export const ALL_TEXTS: Dfa = {
   targets: [Int32Array.of(0)],
 };
 
-/** Texts that are in both languages, in either, or in the first alone. @throws InvalidArgumentError at a limit */
+/** The texts in both languages, in either, or only in the first. @throws InvalidArgumentError at a limit */
 export function combine(operation: Operation, a: Dfa, b: Dfa, budget: GrammarBudget): Dfa {
   if (operation === 'and' && a === ALL_TEXTS) return b;
   if (b === ALL_TEXTS && operation === 'and') return a;
@@ -58,10 +58,10 @@ function pairSteps(a: Dfa, b: Dfa, [left, right]: Pair, isDead: (pair: Pair) => 
   return steps;
 }
 
-/** Texts of a language whose number of code points is in [least, most]. */
+/** The texts of a language with `least` to `most` code points. */
 export function withLength(dfa: Dfa, least: number, most: number, budget: GrammarBudget): Dfa {
   if (least <= 0 && most === Number.POSITIVE_INFINITY) return dfa;
-  // Beyond `least`, how many there are matters only where `most` is a limit.
+  // Beyond `least`, the number matters only if `most` is finite.
   const last = most === Number.POSITIVE_INFINITY ? least : most;
   const count = (from: number): number | null => {
     if (from < last) return from + 1;
@@ -86,7 +86,7 @@ export function withLength(dfa: Dfa, least: number, most: number, budget: Gramma
   );
 }
 
-/** Exactly some texts. */
+/** The language of exactly these texts. */
 export function textsOf(texts: readonly string[], budget: GrammarBudget): Dfa {
   interface Node {
     readonly id: number;

@@ -1,12 +1,12 @@
-/** Code points, as ranges with both ends, in order and apart. */
+/** Code points, as ordered and disjoint ranges, ends included. */
 export type CharacterSet = readonly (readonly [low: number, high: number])[];
 
-/** Largest code point. */
+/** The largest code point. */
 export const LAST_CODE = 0x10ffff;
-/** Every code point; surrogates stand for no character, and no text spells them. */
+/** Every code point. Surrogates are included, but no text spells them. */
 export const ANY_CHARACTER: CharacterSet = [[0, LAST_CODE]];
 
-/** What is in any of some sets. */
+/** The union of sets. */
 export function unionOf(sets: readonly CharacterSet[]): CharacterSet {
   const sorted = sets.flat().sort((a, b) => a[0] - b[0]);
   const result: [number, number][] = [];
@@ -18,7 +18,7 @@ export function unionOf(sets: readonly CharacterSet[]): CharacterSet {
   return result;
 }
 
-/** What is not in a set. */
+/** The complement of a set. */
 export function complementOf(set: CharacterSet): CharacterSet {
   const result: [number, number][] = [];
   let next = 0;

@@ -4,7 +4,7 @@ import { type Dfa, dfaOf, type Step } from './dfa.js';
 import type { Nfa } from './nfa.js';
 import { WORD } from './unicode.js';
 
-/** Where a text may be in a pattern: a set of states, and what came before. */
+/** A place in a pattern: the possible states, and what came before. */
 interface Place {
   readonly states: Uint32Array;
   readonly isStart: boolean;
@@ -12,7 +12,7 @@ interface Place {
   readonly key: string;
 }
 
-/** Characters that no set of a pattern tells apart. */
+/** Classes of characters that no set of a pattern tells apart. */
 interface Classes {
   /** Ranges that cover Unicode. */
   readonly highs: readonly number[];

@@ -1,43 +1,46 @@
 import type { GrammarBudget } from '../grammar-budget.js';
 import { LAST_CODE } from './character-set.js';
 
-/** No state: nothing that follows is in the language. */
+/** No state: no continuation is in the language. */
 export const NO_STATE = -1;
 
-/** A language of code points as a deterministic automaton, of whose states each leads to an end. */
+/** A language of code points as a deterministic automaton; every state leads to an end. */
 export interface Dfa {
   /** NO_STATE when the language is empty. */
   readonly start: number;
   /** [states] 1 where a text may end. */
   readonly isEnd: Uint8Array;
-  /** [states] last code points of ranges that cover all of Unicode. */
+  /** [states] the last code points of ranges that cover all of Unicode. */
   readonly highs: readonly Int32Array[];
   /** [states] the state that each range leads to, or NO_STATE. */
   readonly targets: readonly Int32Array[];
 }
 
-/** The step from a state for code points up to `high`, from where the one before ended. */
+/** The step from a state for the code points after the previous step, up to `high`. */
 export interface Step<S> {
   readonly high: number;
-  /** Null: nothing follows. */
+  /** Null = leads nowhere. */
   readonly next: S | null;
 }
 
-/** What describes a deterministic automaton: any values as states. */
+/** Describes a deterministic automaton with any values as states. */
 export interface Description<S> {
   readonly start: S;
-  /** The same for states that are the same. */
+  /** A key that is equal for equal states. */
   keyOf(state: S): string | number;
   isEnd(state: S): boolean;
-  /** In order of code points; what is above the last step leads nowhere. */
+  /** In order of code points; those above the last step lead nowhere. */
   stepsOf(state: S): readonly Step<S>[];
 }
 
-/** Most states of one language: each is a set of places in a pattern, which may double with every character. */
+/**
+ * Maximum number of states of one language: they are sets of places in a pattern, which may double with every
+ * character.
+ */
 const MAX_LANGUAGE_STATES = 20_000;
 
 /**
- * Explores an automaton from its start, and leaves out what leads to no end.
+ * Explores an automaton from its start, and leaves out states that lead to no end.
  *
  * @throws InvalidArgumentError at a limit
  */
@@ -53,7 +56,7 @@ export function dfaOf<S>(
     const known = ids.get(key);
     if (known !== undefined) return known;
     budget.addStates();
-    if (found.length >= maxStates) budget.refuse(`a language of at most ${maxStates} states`);
+    if (found.length >= maxStates) budget.refuse(`a language with at most ${maxStates} states`);
     ids.set(key, found.length);
     found.push(state);
     return found.length - 1;
@@ -133,14 +136,14 @@ export function rangeOf(highs: Int32Array, code: number): number {
   return low;
 }
 
-/** True when a text is in the language. */
+/** True if a text is in the language. */
 export function includes(dfa: Dfa, text: string): boolean {
   let state = dfa.start;
   for (const character of text) state = advance(dfa, state, character.codePointAt(0)!);
   return state !== NO_STATE && dfa.isEnd[state] === 1;
 }
 
-/** True when nothing is in the language. */
+/** True if the language has no texts. */
 export function isEmpty(dfa: Dfa): boolean {
   return dfa.start === NO_STATE;
 }

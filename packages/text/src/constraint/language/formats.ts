@@ -1,4 +1,4 @@
-// Long because every format of JSON Schema has its grammar here, as a pattern of what its specification says.
+// Long because it has the grammar of every format of JSON Schema, as a pattern.
 
 const OCTET = '(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';
 const IPV4 = `(?:${OCTET}\\.){3}${OCTET}`;
@@ -17,12 +17,12 @@ const IPV6 = `(?:${[
   `(?:(?:${GROUP}:){0,6}${GROUP})?::`,
 ].join('|')})`;
 
-/** Years that have a 29th of February: those of 4, without those of 100, with those of 400. */
+/** Years with a 29th of February: multiples of 4, without those of 100, with those of 400. */
 const LEAP_YEAR = '(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)';
 const DATE = `(?:[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))|${LEAP_YEAR}-02-29)`;
 const HOUR = '(?:[01][0-9]|2[0-3])';
 const MINUTE = '[0-5][0-9]';
-/** A leap second is the last of a day of UTC; those of other zones are left out. */
+/** A leap second is the last second of a day in UTC; other time zones are left out. */
 const TIME = `(?:${HOUR}:${MINUTE}:${MINUTE}(?:\\.[0-9]+)?(?:[Zz]|[+\\-]${HOUR}:${MINUTE})|23:59:60(?:\\.[0-9]+)?[Zz])`;
 const TIME_OF_DURATION = 'T(?:[0-9]+H(?:[0-9]+M(?:[0-9]+S)?)?|[0-9]+M(?:[0-9]+S)?|[0-9]+S)';
 const DATE_OF_DURATION = '(?:[0-9]+Y(?:[0-9]+M(?:[0-9]+D)?)?|[0-9]+M(?:[0-9]+D)?|[0-9]+D)';
@@ -32,11 +32,11 @@ const UNRESERVED = 'A-Za-z0-9\\-._~';
 const DELIMITERS = "!$&'()*+,;=";
 const PERCENT = '%[0-9A-Fa-f]{2}';
 const SCHEME = '[A-Za-z][A-Za-z0-9+\\-.]*';
-/** RFC 3987, `ucschar` of the first planes. */
+/** RFC 3987, `ucschar` in the first planes. */
 const INTERNATIONAL =
   '\\u{A0}-\\u{D7FF}\\u{F900}-\\u{FDCF}\\u{FDF0}-\\u{FFEF}\\u{10000}-\\u{1FFFD}\\u{20000}-\\u{2FFFD}';
 
-/** RFC 3986; `more` adds characters as RFC 3987 does. */
+/** RFC 3986; `more` adds the characters of RFC 3987. */
 function uri(kind: 'absolute' | 'reference', more = ''): string {
   const character = `(?:[${UNRESERVED}${more}${DELIMITERS}:@]|${PERCENT})`;
   const user = `(?:[${UNRESERVED}${more}${DELIMITERS}:]|${PERCENT})*@`;
@@ -53,7 +53,7 @@ function uri(kind: 'absolute' | 'reference', more = ''): string {
 
 const WORD = '[a-zA-Z0-9](?:[a-zA-Z0-9\\-]{0,61}[a-zA-Z0-9])?';
 const SHORT_WORD = '[a-zA-Z0-9](?:[a-zA-Z0-9\\-]{0,22}[a-zA-Z0-9])?';
-/** RFC 1123, at most 253 characters: four labels of up to 62, or ten of up to 24. */
+/** RFC 1123, at most 253 characters: four labels of up to 62 characters, or ten of up to 24. */
 const HOSTNAME = `(?:[a-zA-Z0-9](?:[a-zA-Z0-9\\-]{0,60}[a-zA-Z0-9])?(?:\\.[a-zA-Z0-9](?:[a-zA-Z0-9\\-]{0,60}[a-zA-Z0-9])?){0,3}|${SHORT_WORD}(?:\\.${SHORT_WORD}){0,9})`;
 const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-]+";
 const EMAIL = `${ATOM}(?:\\.${ATOM})*@(?:${WORD}\\.)+${WORD}`;
@@ -64,7 +64,7 @@ const URI_TEMPLATE = `(?:[!#$&(-;=?-\\[\\]_a-z~]|${PERCENT}|\\{[+#./;?&]?${VARIA
 const BASE64 = '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?';
 const HEX = '[0-9a-fA-F]';
 
-/** Formats of strings, each as the pattern of a whole text. Every text of a pattern is valid in its format. */
+/** String formats, each as the pattern of a whole text. Every text of a pattern is valid in its format. */
 export const FORMATS: ReadonlyMap<string, string> = new Map([
   ['date', DATE],
   ['time', TIME],
@@ -102,5 +102,5 @@ export const FORMATS: ReadonlyMap<string, string> = new Map([
   ['emoji', '(?:\\p{Extended_Pictographic}|\\p{Emoji_Component})+'],
 ]);
 
-/** Formats that say how a value is shown or stored, and leave every string as it is. */
+/** Formats that say how a value is displayed or stored, and allow every string. */
 export const FREE_FORMATS: ReadonlySet<string> = new Set(['password', 'binary']);

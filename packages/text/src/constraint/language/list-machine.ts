@@ -1,6 +1,6 @@
 import type { Machine } from '../machine.js';
 
-/** A finite list of texts as symbols: a state is a range of the sorted list, and how much of it was read. */
+/** A finite list of texts as symbols. A state is a range of the sorted list and the number of symbols read. */
 export class ListMachine implements Machine {
   readonly start: number;
   readonly controls: readonly number[];
@@ -37,7 +37,9 @@ export class ListMachine implements Machine {
     return first < last ? this.#place(first, last, depth + 1) : -1;
   }
 
-  /** The first text in [from, to) whose symbol at `depth` is at least `symbol`; one that ends before it comes first. */
+  /**
+   * The first text in [from, to) with a symbol of at least `symbol` at `depth`; texts that end before it come first.
+   */
   #bound(from: number, to: number, depth: number, symbol: number): number {
     let [low, high] = [from, to];
     while (low < high) {

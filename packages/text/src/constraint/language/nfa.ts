@@ -3,23 +3,23 @@ import type { GrammarBudget } from '../grammar-budget.js';
 import { ANY_CHARACTER, type CharacterSet } from './character-set.js';
 import { charactersOf } from './unicode.js';
 
-/** What must hold at a place between two characters. */
+/** A condition on the place between two characters. */
 export type Condition = 'start' | 'end' | 'boundary' | 'inside';
 
-/** A pattern as states with steps: by a character of a set, without one, and under a condition. */
+/** A pattern as states and steps: on a character of a set, on no character, and under a condition. */
 export interface Nfa {
   readonly sets: readonly CharacterSet[];
   readonly steps: readonly (readonly { readonly set: number; readonly to: number }[])[];
   readonly jumps: readonly (readonly number[])[];
   readonly conditions: readonly (readonly { readonly condition: Condition; readonly to: number }[])[];
-  /** A text may go on with anything once this state is reached. */
+  /** Once this state is reached, the text may continue with anything. */
   readonly matched: number;
 }
 
-/** Most states of a pattern before it is made deterministic. */
+/** Maximum number of states of a pattern before it is made deterministic. */
 const MAX_PATTERN_STATES = 20_000;
 
-/** Why a pattern cannot be lowered. */
+/** Thrown for a pattern that cannot be lowered; `reason` says what would be supported. */
 export class PatternRefusal {
   readonly reason: string;
   constructor(reason: string) {
@@ -28,10 +28,10 @@ export class PatternRefusal {
 }
 
 /**
- * Lowers alternatives of a parsed pattern: state 0 is before any text.
+ * Lowers the alternatives of a parsed pattern; state 0 is the start.
  *
- * @param isAnchored a match must begin where the text begins
- * @throws PatternRefusal for what is not regular
+ * @param isAnchored a match must begin at the start of the text
+ * @throws PatternRefusal for patterns that are not regular
  */
 export function nfaOf(
   alternatives: readonly AST.Element[][],
@@ -76,7 +76,7 @@ class Builder {
   #state(): number {
     this.#budget.addSteps();
     if (this.#steps.length >= MAX_PATTERN_STATES)
-      throw new PatternRefusal(`at most ${MAX_PATTERN_STATES} positions`);
+      throw new PatternRefusal(`a pattern with at most ${MAX_PATTERN_STATES} positions`);
     this.#steps.push([]);
     this.#jumps.push([]);
     this.#conditions.push([]);
@@ -103,7 +103,7 @@ class Builder {
     }
   }
 
-  /** Adds an element after a state; gives the state in which it ends. */
+  /** Adds an element after a state; returns the state in which it ends. */
   #element(element: AST.Element, from: number, modes: Modes): number {
     switch (element.type) {
       case 'Group':
@@ -126,13 +126,14 @@ class Builder {
       case 'CharacterSet':
       case 'CharacterClass': {
         const set = charactersOf(element, modes.ignoresCase, modes.dotAll);
-        if (!set) throw new PatternRefusal('no classes of several characters');
+        if (!set)
+          throw new PatternRefusal('a pattern without character classes that match several characters');
         const to = this.#state();
         this.#step(from, set, to);
         return to;
       }
       default:
-        throw new PatternRefusal('no back-references');
+        throw new PatternRefusal('a pattern without back-references');
     }
   }
 
@@ -156,7 +157,9 @@ class Builder {
 
   #assertion(element: AST.Assertion, from: number): number {
     if (element.kind === 'lookahead' || element.kind === 'lookbehind') {
-      throw new PatternRefusal('look-ahead at the beginning alone, after ^, and no look-behind');
+      throw new PatternRefusal(
+        'a pattern without look-behind, and with look-ahead only at its beginning, after ^',
+      );
     }
     const condition = element.kind === 'word' ? (element.negate ? 'inside' : 'boundary') : element.kind;
     const to = this.#state();
@@ -167,7 +170,7 @@ class Builder {
 
 function modesOf(modifiers: AST.Modifiers | null, modes: Modes): Modes {
   if (!modifiers) return modes;
-  if (modifiers.add?.multiline) throw new PatternRefusal('no anchors at ends of lines');
+  if (modifiers.add?.multiline) throw new PatternRefusal('a pattern without anchors at line ends');
   const of = (name: 'ignoreCase' | 'dotAll', before: boolean) =>
     modifiers.add?.[name] ? true : modifiers.remove?.[name] ? false : before;
   return { ignoresCase: of('ignoreCase', modes.ignoresCase), dotAll: of('dotAll', modes.dotAll) };

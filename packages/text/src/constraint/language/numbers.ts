@@ -3,46 +3,47 @@ import type { GrammarBudget } from '../grammar-budget.js';
 import { combine } from './algebra.js';
 import { type Dfa, dfaOf, type Step } from './dfa.js';
 
-/** A decimal number: sign, digits before and after the point, without zeros at the outer ends. */
+/** A decimal number: sign, digits before and after the point, without leading or trailing zeros. */
 interface Decimal {
   readonly isNegative: boolean;
   readonly whole: string;
   readonly fraction: string;
 }
 
-/** What numbers must be; several of each may be asked for. */
+/** A condition on numbers; there may be several of each kind. */
 export type NumberRule =
   | { readonly kind: 'integer'; readonly holds: boolean }
   | { readonly kind: 'order'; readonly bound: number; readonly allows: readonly Order[] }
   | { readonly kind: 'multiple'; readonly of: number; readonly holds: boolean };
-/** How a number compares with a bound. */
+/** How a number compares to a bound. */
 export type Order = 'below' | 'equal' | 'above';
 
 /** More digits than any double or 64-bit number has would only repeat zeros. */
 const MOST_DIGITS = 16;
-/** Decimals of so many digits are told apart by doubles, whoever reads them. */
+/** Doubles can distinguish all decimals with this many digits. */
 const EXACT_DIGITS = 15;
-/** Digits of whole numbers where a bound is beyond what doubles count one by one. */
+/** Digits of integers with a bound beyond the integers that doubles represent exactly. */
 const WIDE_DIGITS = 20;
-/** Largest divisor, without its zeros at the end. */
+/** Largest divisor, without its trailing zeros. */
 const MAX_DIVISOR = 10_000;
-/** Most zeros at the end of a divisor, and most digits after its point. */
+/** Maximum number of trailing zeros of a divisor, and of digits after its point. */
 const MAX_SHIFT = 10;
 
 const [MINUS, POINT, ZERO, NINE] = [0x2d, 0x2e, 0x30, 0x39];
 
-/** Any number of JSON. */
+/** Any JSON number. */
 export function anyNumber(budget: GrammarBudget): Dfa {
   return numberTexts(ANY, budget);
 }
 
-/** Any whole number, without point and exponent. */
+/** Any integer, without point and exponent. */
 export function anyInteger(budget: GrammarBudget): Dfa {
   return numberTexts(INTEGER, budget);
 }
 
 /**
- * Numbers that hold to rules, written without an exponent: whole ones of 16 digits, others of 15 digits in all.
+ * Numbers that satisfy rules, written without an exponent: integers of up to 16 digits, others of up to 15 digits in
+ * all.
  *
  * @returns null for a divisor with more digits than an automaton can count
  */
@@ -60,7 +61,7 @@ export function numbersOf(rules: readonly NumberRule[], budget: GrammarBudget): 
   return made;
 }
 
-/** Numbers that schemas asked for before: few bounds are asked for again and again. */
+/** Languages of earlier calls: schemas use the same few bounds again and again. */
 const known = new Map<string, Dfa>();
 const MAX_KNOWN = 64;
 
@@ -103,30 +104,30 @@ function restricted(rules: readonly NumberRule[], budget: GrammarBudget): Dfa | 
 
 interface Digits {
   readonly whole: number;
-  /** Most digits after the point, for numbers of so many before it. */
+  /** Maximum number of digits after the point, for numbers with `whole` digits before it. */
   fractionAfter(whole: number): number;
   readonly hasExponent: boolean;
 }
 
-/** Any number: digits that are too many for a double are rounded by whoever reads them. */
+/** Any number; readers round digits beyond the precision of a double. */
 const ANY: Digits = { whole: MOST_DIGITS, fractionAfter: () => MOST_DIGITS, hasExponent: true };
 const INTEGER: Digits = { whole: MOST_DIGITS, fractionAfter: () => 0, hasExponent: false };
 const WIDE_INTEGER: Digits = { ...INTEGER, whole: WIDE_DIGITS };
-/** At most 15 digits in all, in few steps: an automaton need not know how many digits exactly came before the point. */
+/** At most 15 digits in all, in few steps, so that the automaton need not count the digits before the point exactly. */
 const EXACT: Digits = {
   whole: EXACT_DIGITS,
   fractionAfter: (whole) => (whole <= 1 ? 14 : whole <= 5 ? 10 : whole <= 10 ? 5 : 0),
   hasExponent: false,
 };
 
-/** Where the text of a number may be. */
+/** Part of a number's text. */
 type Part = 'begin' | 'minus' | 'zero' | 'whole' | 'point' | 'fraction' | 'e' | 'sign' | 'exponent';
 interface Scan {
   readonly part: Part;
   readonly whole: number;
-  /** Digits that are left after the point, or that an exponent has. */
+  /** Digits left after the point, or digits of the exponent. */
   readonly count: number;
-  /** After a minus, and all digits are zero so far. */
+  /** There is a minus, and all digits so far are zero. */
   readonly isMinusZero: boolean;
 }
 
@@ -193,7 +194,7 @@ function numberTexts(limits: Digits, budget: GrammarBudget): Dfa {
   );
 }
 
-/** One character leads on. */
+/** A step on one character. */
 function only<S>(code: number, next: S): Step<S>[] {
   return [
     { high: code - 1, next: null },
@@ -201,17 +202,17 @@ function only<S>(code: number, next: S): Step<S>[] {
   ];
 }
 
-/** A zero and other digits lead on. */
+/** Steps on a zero and on other digits. */
 function digits<S>(zero: S, other: S): Step<S>[] {
   return [...only(ZERO, zero), { high: NINE, next: other }];
 }
 
-/** Each digit leads on by itself. */
+/** A separate step for each digit. */
 function eachDigit<S>(next: (digit: number) => S): Step<S>[] {
   return Array.from({ length: 10 }, (_, digit) => only(ZERO + digit, next(digit))).flat();
 }
 
-/** Numbers without digits other than zero after the point. */
+/** Numbers with only zeros after the point. */
 function wholeTexts(budget: GrammarBudget): Dfa {
   return dfaOf<'whole' | 'fraction'>(
     {
@@ -234,13 +235,13 @@ function wholeTexts(budget: GrammarBudget): Dfa {
 interface Comparison {
   readonly isNegative: boolean;
   readonly isFraction: boolean;
-  /** Digits of this part so far, counted up to one more than the bound has. */
+  /** Digits of this part so far, counted up to one more than in the bound. */
   readonly count: number;
-  /** Order of the digits so far. */
+  /** How the digits so far compare. */
   readonly order: Order;
 }
 
-/** Numbers without an exponent that compare with a bound in one of some ways. */
+/** Numbers without an exponent that compare to a bound in one of the allowed ways. */
 function orderTexts(bound: number, allows: readonly Order[], budget: GrammarBudget): Dfa {
   const { isNegative: isBoundNegative, whole, fraction } = decimalOf(bound);
   const orderOf = (digit: number, at: string | undefined): Order => {
@@ -290,14 +291,14 @@ function orderTexts(bound: number, allows: readonly Order[], budget: GrammarBudg
 
 interface Remainder {
   readonly rest: number;
-  /** Zeros at the end that are not yet part of the rest, at most as many as the divisor has. */
+  /** Trailing zeros that are not yet part of the remainder, at most as many as in the divisor. */
   readonly zeros: number;
   /** Digits after the point, or -1 before it. */
   readonly places: number;
   readonly isZero: boolean;
 }
 
-/** Multiples of a number, written without an exponent. Null when its digits are too many to count. */
+/** Multiples of a number, written without an exponent. Null if it has too many digits. */
 function multipleTexts(of: number, budget: GrammarBudget): Dfa | null {
   const { whole, fraction } = decimalOf(of);
   const all = `${whole}${fraction}`.replace(/^0+/, '');
@@ -338,7 +339,7 @@ function multipleTexts(of: number, budget: GrammarBudget): Dfa | null {
   );
 }
 
-/** The digits of a number, as few as tell it from others. */
+/** The shortest digits that identify a number. */
 export function decimalOf(value: number): Decimal {
   const [, sign, before, after = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(
     String(value),

@@ -8,11 +8,12 @@ import { nfaOf, PatternRefusal } from './nfa.js';
 const parser = new RegExpParser({ ecmaVersion: 2025 });
 
 /**
- * The texts in which a regular expression of ECMA-262 finds a match. It is read with the flag `u`, as JSON Schema asks; one
- * that only reads without is held to texts whose characters all are one code unit, for which both mean the same.
+ * The texts in which a regular expression of ECMA-262 finds a match. It is parsed with the flag `u`, as JSON Schema
+ * requires. An expression that parses only without it matches only texts of characters of one code unit, for which both
+ * mean the same.
  *
- * @throws PatternRefusal for what is no regular expression, and for what is not regular: back-references, look-behind, and
- *   look-ahead that is not at the beginning. InvalidArgumentError at a limit
+ * @throws PatternRefusal for malformed expressions and for those that are not regular: with back-references,
+ *   look-behind, or look-ahead that is not at the beginning; InvalidArgumentError at a limit
  */
 export function patternLanguage(pattern: string, budget: GrammarBudget): Dfa {
   try {
@@ -24,12 +25,12 @@ export function patternLanguage(pattern: string, budget: GrammarBudget): Dfa {
     const language = languageOf(parser.parsePattern(pattern, 0, pattern.length, { unicode: false }), budget);
     return combine('and', language, ONE_UNIT_TEXTS, budget);
   } catch (error) {
-    if (error instanceof RegExpSyntaxError) throw new PatternRefusal('a regular expression of ECMA-262');
+    if (error instanceof RegExpSyntaxError) throw new PatternRefusal('a regular expression as in ECMA-262');
     throw error;
   }
 }
 
-/** Texts whose characters are all of the basic plane. */
+/** Texts of characters of the basic plane. */
 const ONE_UNIT_TEXTS: Dfa = {
   start: 0,
   isEnd: Uint8Array.of(1),
@@ -65,7 +66,7 @@ function languageOf(pattern: AST.Pattern, budget: GrammarBudget): Dfa {
   return language ? combine('or', language, rest, budget) : rest;
 }
 
-/** Look-ahead right after `^`: what it says of the whole text is a language of its own. */
+/** Look-ahead right after `^` applies to the whole text, so it is a separate language. */
 function lookaheadsOf(elements: readonly AST.Element[]): AST.LookaheadAssertion[] {
   const [first] = elements;
   if (first?.type !== 'Assertion' || first.kind !== 'start') return [];

@@ -1,10 +1,10 @@
-// Long because it is one automaton: the code points of UTF-8 and of JSON's escapes, on top of another.
+// Long because it is one automaton: UTF-8 and JSON escapes on top of an automaton of code points.
 import type { Machine } from '../machine.js';
 import { type Dfa, NO_STATE, rangeOf } from './dfa.js';
 
 /** How the characters of a text are spelled. */
 export interface Spelling {
-  /** Escapes of JSON may stand for characters. */
+  /** JSON escapes may stand for characters. */
   readonly hasEscapes: boolean;
   /** Whether an ASCII character may stand for itself. */
   isPlain(code: number): boolean;
@@ -18,19 +18,19 @@ const LETTERS: ReadonlyMap<number, number> = new Map(
 );
 const [BACKSLASH, LETTER_U] = [0x5c, 0x75];
 
-/** Where a text is inside of a character. */
+/** A place within a character. */
 type Inside =
   /** Between two characters. */
   | 'none'
   /** In UTF-8: code points from `low` to `high` are possible, after `count` more bytes. */
   | 'bytes'
-  /** In UTF-8, where all possible code points lead to the same state, which is this one: `count` more bytes. */
+  /** In UTF-8, if all possible code points lead to the same state, which is this one: `count` more bytes. */
   | 'rest'
   /** After a backslash. */
   | 'escape'
-  /** After `\u` and `count` digits, which are `low`. */
+  /** After `\u` and `count` digits with the value `low`. */
   | 'digits'
-  /** After the escape of the first surrogate `high`: a backslash, an `u`, and `count` digits follow. */
+  /** After the escape of the first surrogate, `high`: a backslash, a `u` and `count` digits follow. */
   | 'second-escape'
   | 'second-letter'
   | 'second-digits';
@@ -45,7 +45,7 @@ const KINDS: readonly Inside[] = [
   'second-digits',
 ];
 
-/** Least code point where `count` bytes are left: the shortest spelling alone is well-formed. */
+/** Least code point with `count` bytes left: only the shortest spelling is well-formed. */
 const LEAST_CODES = [0, 0, 0x800, 0x10000];
 
 interface Place {
@@ -62,7 +62,7 @@ export class TextMachine implements Machine {
   readonly start: number;
   readonly #dfa: Dfa;
   readonly #spelling: Spelling;
-  /** [states] least bytes from a state to an end. */
+  /** [states] least number of bytes from a state to an end. */
   readonly #costs: Float64Array;
   readonly #places: Place[] = [];
   readonly #ids = new Map<number, number>();
@@ -140,7 +140,7 @@ export class TextMachine implements Machine {
     return count === 1 ? this.#after(state, code) : this.#bytes(state, code, count - 1);
   }
 
-  /** Inside of a character whose bits so far are those of `low`. Ones that are too long, or no characters, are none. */
+  /** Within a character with the bits of `low` so far. Overlong and invalid spellings lead nowhere. */
   #bytes(state: number, low: number, count: number): number {
     const high = low + (1 << (6 * count)) - 1;
     const isRegular = low >= LEAST_CODES[count]! && high <= 0x10ffff && (high < 0xd800 || low > 0xdfff);
@@ -214,7 +214,7 @@ export class TextMachine implements Machine {
     }
   }
 
-  /** Least bytes after a character in [low, high]. */
+  /** Least number of bytes after a character in [low, high]. */
   #least(state: number, low: number, high: number): number {
     if (low > high) return Number.POSITIVE_INFINITY;
     const highs = this.#dfa.highs[state]!;
@@ -248,7 +248,7 @@ function hexOf(byte: number): number {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }
 
-/** Least bytes of a character in [low, high], or infinity where none can be spelled. */
+/** Least number of bytes of a character in [low, high]; infinity if none can be spelled. */
 function leastBytes(low: number, high: number, { hasEscapes, isPlain }: Spelling): number {
   let least = Number.POSITIVE_INFINITY;
   for (let code = low; code <= Math.min(high, 0x7f); code++) if (isPlain(code)) return 1;

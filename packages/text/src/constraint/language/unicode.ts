@@ -35,11 +35,11 @@ export type CharacterElement =
   | AST.CharacterClass
   | AST.CharacterClassRange;
 
-/** Sets that an engine was asked for, by the text of the element; each took a scan of Unicode. */
+/** Sets computed so far, by the text of the element; each takes a scan of Unicode. */
 const asked = new Map<string, CharacterSet>();
 const MAX_ASKED = 64;
 
-/** The characters that an element matches. Null for what may match more than one character. */
+/** The characters that an element matches. Null if it may match more than one character. */
 export function charactersOf(
   element: CharacterElement,
   ignoresCase: boolean,
@@ -76,7 +76,7 @@ function setOf(element: Exclude<AST.CharacterSet, AST.AnyCharacterSet>): Charact
   return element.negate ? complementOf(set) : set;
 }
 
-/** Which characters match is the engine's own knowledge of Unicode: it looks for runs in the text of all characters. */
+/** The JavaScript engine knows which characters match: it finds runs in the text of all characters. */
 function askEngine(raw: string, flags: string): CharacterSet {
   const key = `${flags}:${raw}`;
   const known = asked.get(key);

@@ -4,7 +4,7 @@ import { isEqual } from './json-schema.js';
 import type { Lowering } from './lowering.js';
 import type { Atom, Literal } from './terms.js';
 
-/** Most values of items that may come in any order where they must differ; more come in the order of the schema. */
+/** Up to this many values, items that must differ may come in any order; more come in the order of the schema. */
 const MOST_IN_ANY_ORDER = 6;
 
 interface Contains {
@@ -14,7 +14,7 @@ interface Contains {
   readonly most: number;
 }
 
-/** What atoms ask of an array. */
+/** What atoms require of an array. */
 interface ArrayShape {
   least: number;
   most: number;
@@ -69,7 +69,7 @@ class ArrayWriter {
   readonly #shape: ArrayShape;
   readonly #lowering: Lowering;
   readonly #known = new Map<string, Expression>();
-  /** From here on the place of an item does not matter. */
+  /** From this index on, the place of an item does not matter. */
   readonly #fixed: number;
 
   constructor(shape: ArrayShape, lowering: Lowering) {
@@ -136,7 +136,7 @@ class ArrayWriter {
     return repeat(this.#item(index, this.#literalsAt(index)), Math.max(0, least - index), most - index);
   }
 
-  /** The items from an index on, when so many were counted for each `contains`. */
+  /** The items from an index on, given the matches counted so far for each `contains`. */
   #containing(index: number, counts: readonly number[]): Expression {
     const { contains, least, most } = this.#shape;
     const isDone = index >= least && contains.every((one, at) => counts[at]! >= one.least);
@@ -165,7 +165,7 @@ class ArrayWriter {
     return choice(...options);
   }
 
-  /** Items that all differ, where their values are a list. */
+  /** Items that all differ, if their values can be listed. */
   #unique(path: string): Expression {
     const { contains, most } = this.#shape;
     const values = this.#allValues();
@@ -173,7 +173,7 @@ class ArrayWriter {
       this.#lowering.onUnsupported({
         path,
         keyword: 'uniqueItems',
-        expected: 'items whose values are listed, as by enum',
+        expected: 'items with listed values, for example by enum',
       });
       return contains.length > 0
         ? this.#containing(
@@ -189,7 +189,7 @@ class ArrayWriter {
         const literals = this.#literalsAt(index);
         for (const [at, value] of values.entries()) {
           if ((used >> BigInt(at)) & 1n || !this.#lowering.expander.isValid(literals, value)) continue;
-          // In order, what comes before counts as used.
+          // In a fixed order, all earlier values count as used.
           const now = isOrdered ? (2n << BigInt(at)) - 1n : used | (1n << BigInt(at));
           const rest = this.#once(`${index + 1}/${now}`, () => after(index + 1, now));
           const item = this.#lowering.rule([...literals, this.#only(value)]);
@@ -215,7 +215,7 @@ class ArrayWriter {
     return known;
   }
 
-  /** All values that any item may have, or null where they are not a list. */
+  /** All values that any item may have, or null if they cannot be listed. */
   #allValues(): readonly unknown[] | null {
     const all: unknown[] = [];
     const last = Math.min(this.#fixed, this.#shape.most - 1);

@@ -27,7 +27,7 @@ const NUMBER: Shape = ['a number', isNumber];
 const NAMES: Shape = ['a list of names', listOf(isText)];
 const REFERENCE: Shape = ['a place in the same schema, such as #/$defs/name', isReference];
 
-/** Keywords that a grammar holds, and what they must be. */
+/** The keywords that grammars support, and what their values must be. */
 const SHAPES: Readonly<Record<string, Shape>> = {
   type: TYPE,
   enum: ['a list of values', isList],
@@ -78,7 +78,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   $dynamicRef: REFERENCE,
 };
 
-/** Keywords that say nothing about which values are valid. */
+/** Keywords without influence on which values are valid. */
 const ANNOTATIONS = new Set([
   '$schema',
   '$id',
@@ -110,7 +110,7 @@ const ANNOTATIONS = new Set([
 ]);
 
 /**
- * Checks the shape of a schema's keywords, before anything relies on it.
+ * Checks the values of a schema's keywords before anything relies on them.
  *
  * @throws InvalidArgumentError that names the keyword
  */
@@ -121,7 +121,7 @@ export function checkKeywords(schema: unknown, path: string, onUnsupported: OnUn
     if (value === undefined || ANNOTATIONS.has(keyword) || keyword.startsWith('x-')) continue;
     const shape = Object.hasOwn(SHAPES, keyword) ? SHAPES[keyword]! : null;
     if (!shape)
-      onUnsupported({ path, keyword, expected: `keywords among ${Object.keys(SHAPES).join(', ')}` });
+      onUnsupported({ path, keyword, expected: `one of the keywords ${Object.keys(SHAPES).join(', ')}` });
     else if (!shape[1](value)) refuseMalformed(`${path}/${keyword}`, shape[0], value);
   }
 }

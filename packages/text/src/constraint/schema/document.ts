@@ -2,29 +2,29 @@ import { checkKeywords } from './check-keywords.js';
 import type { JsonSchema, Keywords } from './json-schema.js';
 import { type OnUnsupported, refuseMalformed } from './refusals.js';
 
-/** A schema at its place in a document. */
+/** A schema and its place in a document. */
 export interface SchemaNode {
   readonly id: number;
   readonly schema: JsonSchema;
   readonly path: string;
-  /** What relative references are relative to, with a `$id` of the schema itself and without. */
+  /** The base of relative references, with and without the schema's own `$id`. */
   readonly base: string;
   readonly outerBase: string;
 }
 
 /** Base of documents that have no `$id`. */
 const NO_BASE = 'schema://document/';
-/** Keywords whose values are no schemas and hold none. */
+/** Keywords with values that are not schemas and contain none. */
 const NO_SCHEMAS = new Set(['enum', 'const', 'default', 'examples', 'example', 'required']);
 const EMPTY: Keywords = {};
 
-/** A schema with everything that its references lead to. */
+/** A schema and everything that its references lead to. */
 export class SchemaDocument {
   readonly root: SchemaNode;
   readonly #onUnsupported: OnUnsupported;
   readonly #nodes = new Map<object, SchemaNode>();
   readonly #checked = new Set<SchemaNode>();
-  /** Schemas that are known not to be their own parts. */
+  /** Schemas that are known not to contain themselves. */
   readonly #ending = new Set<SchemaNode>();
   /** Resources by address, and places in them by `address#anchor`. */
   readonly #places = new Map<string, SchemaNode>();
@@ -38,7 +38,7 @@ export class SchemaDocument {
     this.#index();
   }
 
-  /** The schema inside of another. */
+  /** The schema at a keyword of another. */
   child(parent: SchemaNode, ...steps: readonly (string | number)[]): SchemaNode {
     let value: unknown = parent.schema;
     let path = parent.path;
@@ -49,7 +49,7 @@ export class SchemaDocument {
     return this.#node(value as JsonSchema, path, parent.base);
   }
 
-  /** A schema that stands nowhere, made of parts of one that does. */
+  /** A schema without a place of its own, composed of parts of one in the document. */
   made(schema: JsonSchema, like: SchemaNode): SchemaNode {
     return this.#node(schema, like.path, like.base);
   }
@@ -64,7 +64,7 @@ export class SchemaDocument {
     return typeof node.schema === 'boolean' ? EMPTY : node.schema;
   }
 
-  /** What `$ref` or `$dynamicRef` of a schema leads to. Null when it has none, or one that was left out as unsupported. */
+  /** The target of a schema's `$ref` or `$dynamicRef`. Null if it has none, or an unsupported one that was left out. */
   targetOf(node: SchemaNode): SchemaNode | null {
     const known = this.#targets.get(node);
     if (known !== undefined) return known;
@@ -78,12 +78,12 @@ export class SchemaDocument {
     if (typeof $ref === 'string') {
       const target = this.#find($ref, node.base);
       const outer = this.#find($ref, node.outerBase);
-      // Up to draft 7, a `$id` beside a `$ref` says nothing.
+      // Up to draft 7, a `$id` beside a `$ref` has no effect.
       if (target && outer && target !== outer) {
         this.#onUnsupported({
           path: node.path,
           keyword: '$ref',
-          expected: 'no $id beside it that changes where it leads',
+          expected: 'no $id beside it that changes its target',
         });
       }
       return target ?? this.#refuse(node, '$ref');
@@ -100,7 +100,7 @@ export class SchemaDocument {
     this.#onUnsupported({
       path: node.path,
       keyword: '$dynamicRef',
-      expected: 'a $dynamicAnchor that is there once',
+      expected: 'a $dynamicAnchor that occurs once',
     });
     return null;
   }
@@ -162,7 +162,7 @@ export class SchemaDocument {
     return node;
   }
 
-  /** Finds what references may name. */
+  /** Collects everything that references may name. */
   #index(): void {
     const open: { value: unknown; path: string; base: string }[] = [
       { value: this.root.schema, path: '#', base: NO_BASE },
@@ -193,7 +193,7 @@ export class SchemaDocument {
     }
   }
 
-  /** A schema must not be its own part without a value in between. */
+  /** A schema must not refer to itself without a value in between. */
   #checkEnds(node: SchemaNode): void {
     const active = new Set<SchemaNode>();
     const open: { node: SchemaNode; isDone: boolean }[] = [{ node, isDone: false }];

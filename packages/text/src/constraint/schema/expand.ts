@@ -1,4 +1,4 @@
-// Long because it is one search: what a conjunction of schemas asks of values of a kind, one way after the other.
+// Long because it is one search: the ways in which a value of one kind can satisfy several schemas at once.
 import type { GrammarBudget } from '../grammar-budget.js';
 import type { SchemaDocument, SchemaNode } from './document.js';
 import { type Keywords, kindOf, VALUE_KINDS, type ValueKind } from './json-schema.js';
@@ -6,12 +6,12 @@ import { LiteralReader } from './read-literal.js';
 import { type Atom, atomKey, type Literal, literalKey, type Parts, partsKey } from './terms.js';
 import { typesOf, type ValueCheck } from './value-check.js';
 
-/** One way to be valid: a list of values, or atoms that all must hold. */
+/** One way to be valid: one of the listed values, or all of the atoms hold. */
 export type Term = { readonly values: readonly unknown[] } | { readonly atoms: readonly Atom[] };
 
-/** Most ways that one place of a schema may have. */
+/** Maximum number of ways at one place of a schema. */
 const MAX_WAYS = 2000;
-/** Longest chain of references that is followed to see whether two schemas have values in common. */
+/** Maximum number of references followed to find out whether two schemas have values in common. */
 const MOST_HOPS = 8;
 
 interface Branch {
@@ -21,7 +21,7 @@ interface Branch {
   choices: (readonly Parts[])[];
 }
 
-/** Turns conjunctions of schemas into ways to be valid for all of them. */
+/** Turns several schemas into the ways to be valid for all of them. */
 export class Expander {
   readonly #document: SchemaDocument;
   readonly #check: ValueCheck;
@@ -40,12 +40,14 @@ export class Expander {
     this.#reader = new LiteralReader(document, (a, b) => this.areApart(a, b), refuse);
   }
 
-  /** True when values hold to all literals. */
+  /** True if the value satisfies all literals. */
   isValid(literals: readonly Literal[], value: unknown): boolean {
     return literals.every(({ node, holds }) => this.#check.isValid(node, value) === holds);
   }
 
-  /** The ways in which a value of a kind holds to all literals. @throws InvalidArgumentError when there are too many */
+  /**
+   * The ways in which a value of a kind satisfies all literals. @throws InvalidArgumentError when there are too many
+   */
   termsOf(literals: readonly Literal[], kind: ValueKind): Term[] {
     if (kind === 'null' || kind === 'boolean') {
       const values = (kind === 'null' ? [null] : [true, false]).filter((value) =>
@@ -92,7 +94,7 @@ export class Expander {
     return terms;
   }
 
-  /** Reads all literals of a branch, and decides choices that are decided; false when nothing is valid. */
+  /** Reads all literals of a branch and resolves choices with one option left; false if nothing is valid. */
   #settle(branch: Branch, kind: ValueKind): boolean {
     for (;;) {
       for (let literal = branch.todo.shift(); literal; literal = branch.todo.shift()) {
@@ -148,7 +150,7 @@ export class Expander {
     });
   }
 
-  /** All values that a property may have, where they are few and known. */
+  /** All values that a property may have, if they can be listed. */
   #valuesOfProperty({ atoms }: Branch, name: string): readonly unknown[] | null {
     for (const atom of atoms.values()) {
       if (atom.kind !== 'property' || atom.name !== name || !atom.literal.holds) continue;
@@ -158,7 +160,7 @@ export class Expander {
     return null;
   }
 
-  /** All values of a schema, where it lists them. */
+  /** All values of a schema, if it lists them. */
   #valuesOf(start: SchemaNode): readonly unknown[] | null {
     let node: SchemaNode | null = start;
     for (let hops = 0; node && hops < MOST_HOPS; hops++) {
@@ -171,7 +173,7 @@ export class Expander {
     return null;
   }
 
-  /** True when it is plain that no value is valid for both: kinds, listed values, or those of a required property. */
+  /** True if clearly no value is valid for both: by kind, by listed values, or by those of a required property. */
   areApart(a: SchemaNode, b: SchemaNode): boolean {
     const [left, right] = [this.#plainOf(a), this.#plainOf(b)];
     if (!VALUE_KINDS.some((kind) => left.kinds.has(kind) && right.kinds.has(kind))) return true;
@@ -194,7 +196,7 @@ export class Expander {
     );
   }
 
-  /** What can be read off a schema at once. */
+  /** Facts that can be read directly from a schema. */
   #plainOf(start: SchemaNode): {
     kinds: Set<ValueKind>;
     values: readonly unknown[] | null;

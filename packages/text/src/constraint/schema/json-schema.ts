@@ -1,21 +1,21 @@
 /** A JSON Schema: an object of keywords, or true (anything) or false (nothing). */
 export type JsonSchema = boolean | { readonly [keyword: string]: unknown };
-/** The keywords of a schema that is no boolean. */
+/** The keywords of a schema that is not a boolean. */
 export type Keywords = { readonly [keyword: string]: unknown };
 
-/** The kinds of values; whole numbers are numbers. */
+/** The kinds of values; integers are numbers. */
 export type ValueKind = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object';
-/** All of them, in the order in which their grammars are tried. */
+/** All kinds, in the order in which their grammars are tried. */
 export const VALUE_KINDS: readonly ValueKind[] = ['null', 'boolean', 'number', 'string', 'array', 'object'];
 
-/** What kind of value this is. */
+/** The kind of a value. */
 export function kindOf(value: unknown): ValueKind {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   return typeof value as ValueKind;
 }
 
-/** True when two values of JSON are the same. */
+/** True if two JSON values are equal. */
 export function isEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

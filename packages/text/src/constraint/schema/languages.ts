@@ -6,10 +6,10 @@ import { PatternRefusal } from '../language/nfa.js';
 import { patternLanguage } from '../language/pattern.js';
 import type { OnUnsupported } from './refusals.js';
 
-/** Languages of formats, made when they are first asked for. */
+/** Languages of formats, built on first use. */
 const formats = new Map<string, Dfa>();
 
-/** The languages of patterns and formats that a schema names, each made once. */
+/** The languages of the patterns and formats in a schema, each built once. */
 export class Languages {
   readonly budget: GrammarBudget;
   readonly #onUnsupported: OnUnsupported;
@@ -20,7 +20,7 @@ export class Languages {
     this.#onUnsupported = onUnsupported;
   }
 
-  /** Texts in which a pattern finds a match. Null for one that was left out as unsupported. */
+  /** The texts in which a pattern finds a match. Null for an unsupported pattern that was left out. */
   pattern(pattern: string, path: string, keyword = 'pattern'): Dfa | null {
     return this.once(`pattern:${pattern}`, () => {
       this.budget.path = `${path}/${keyword}`;
@@ -28,13 +28,13 @@ export class Languages {
         return patternLanguage(pattern, this.budget);
       } catch (error) {
         if (!(error instanceof PatternRefusal)) throw error;
-        this.#onUnsupported({ path, keyword, expected: `a pattern with ${error.reason}` });
+        this.#onUnsupported({ path, keyword, expected: error.reason });
         return null;
       }
     });
   }
 
-  /** Texts of a format. Null for one that holds for any text, or was left out as unsupported. */
+  /** The texts of a format. Null for a format that allows any text, and for an unsupported one that was left out. */
   format(format: string, path: string): Dfa | null {
     if (FREE_FORMATS.has(format)) return null;
     const pattern = FORMATS.get(format);
@@ -49,12 +49,12 @@ export class Languages {
     this.#onUnsupported({
       path,
       keyword: 'format',
-      expected: `a format among ${[...FORMATS.keys(), ...FREE_FORMATS].join(', ')}`,
+      expected: `one of the formats ${[...FORMATS.keys(), ...FREE_FORMATS].join(', ')}`,
     });
     return null;
   }
 
-  /** What `make` gives, the first time. */
+  /** The result of `make`, which is called once for each key. */
   once(key: string, make: () => Dfa | null): Dfa | null {
     const known = this.#known.get(key);
     if (known !== undefined) return known;

@@ -9,24 +9,24 @@ import type { Languages } from './languages.js';
 import type { OnUnsupported } from './refusals.js';
 import type { Literal, NameSet } from './terms.js';
 
-/** What turning terms into grammars needs. */
+/** What is needed to turn terms into grammars. */
 export interface Lowering {
   readonly document: SchemaDocument;
   readonly expander: Expander;
   readonly languages: Languages;
   readonly dialect: Dialect;
   readonly onUnsupported: OnUnsupported;
-  /** The grammar of values that hold to all literals, compiled once. */
+  /** The grammar of the values that satisfy all literals, compiled once. */
   rule(literals: readonly Literal[]): Expression;
-  /** The strings that hold to all literals. */
+  /** The strings that satisfy all literals. */
   textsOf(literals: readonly Literal[]): Dfa;
-  /** All values that hold to literals, where they are a list. */
+  /** All values that satisfy the literals, if they can be listed. */
   valuesOf(literals: readonly Literal[]): readonly unknown[] | null;
 }
 
 const machines = new WeakMap<Dfa, Expression>();
 
-/** Texts of a language as a dialect spells them, without quotes. */
+/** The texts of a language as a dialect spells them, without quotes. */
 export function spelled(dfa: Dfa, { spelling }: Dialect): Expression {
   if (spelling.hasEscapes) {
     const known = machines.get(dfa);
@@ -38,7 +38,7 @@ export function spelled(dfa: Dfa, { spelling }: Dialect): Expression {
   return machine(new TextMachine(dfa, spelling));
 }
 
-/** The names of a set, as a language. */
+/** The names in a set, as a language. */
 export function namesOf({ names, patterns, isIn, path }: NameSet, languages: Languages): Dfa {
   const { budget } = languages;
   const key = `names:${JSON.stringify([names, patterns, isIn])}`;

@@ -1,18 +1,18 @@
-// Long because objects are one subject: named properties in order, others after them, and how many there are.
+// Long because objects are one subject: named properties in order, other properties after them, and their number.
 import { choice, type Expression, reference, repeat, sequence, literal as text } from '../grammar.js';
 import { ALL_TEXTS, textsOf } from '../language/algebra.js';
 import { type Dfa, includes, isEmpty } from '../language/dfa.js';
 import { type Lowering, namesOf, spelled } from './lowering.js';
 import type { Atom, Literal } from './terms.js';
 
-/** Most ways in which properties that some name must have are found. */
+/** Maximum number of ways to satisfy the rules that some property must exist. */
 const MAX_VARIANTS = 64;
-/** Most properties without a name of their own that must differ in their names. */
+/** Maximum number of required open properties, whose names must differ. */
 const MOST_DISTINCT = 4;
-/** First letters that tell such names apart. */
+/** Number of classes of first letters that keep such names apart. */
 const LETTER_CLASSES = 6;
 
-/** Names that a schema leaves open, and what their values must be. */
+/** Names that a schema does not list, and the literals for their values. */
 interface Open {
   readonly names: Dfa;
   readonly literals: readonly Literal[];
@@ -30,13 +30,13 @@ interface ObjectShape {
   most: number;
   readonly named: readonly Named[];
   readonly open: readonly Open[];
-  /** More open properties may come than those that must. */
+  /** More open properties than required may follow. */
   readonly isOpen: boolean;
-  /** Further properties that come last. */
+  /** Required open properties, which come last. */
   readonly witnesses: readonly Open[];
 }
 
-/** The objects for which all atoms hold. */
+/** The objects that satisfy all atoms. */
 export function objectGrammar(atoms: readonly Atom[], lowering: Lowering): Expression {
   const shape = shapeOf(atoms, lowering);
   if (!shape) return choice();
@@ -86,7 +86,7 @@ function shapeOf(atoms: readonly Atom[], lowering: Lowering): ObjectShape | null
       lowering.onUnsupported({
         path,
         keyword: name,
-        expected: 'names without spaces and signs of the syntax of tool calls',
+        expected: 'names without spaces and characters of the tool call syntax',
       });
     }
     if (isPossible && key) named.push({ name, key, literals, isRequired });
@@ -95,7 +95,7 @@ function shapeOf(atoms: readonly Atom[], lowering: Lowering): ObjectShape | null
   const spoken = textsOf([...new Set([...own.keys(), ...required.keys(), ...absent])], languages.budget);
   let rest = languages.without(dialect.keyTexts, spoken);
   if (nameLiterals.length > 0) rest = languages.both(rest, lowering.textsOf(nameLiterals));
-  // Properties beside those that are named are left out, unless the schema says something about them or needs them.
+  // Properties that are not named are left out unless the schema describes or requires them.
   const isOpen = named.length === 0 || everywhere.length > 0 || least > named.length;
   return { least, most, named, open: openNames(rest, everywhere, lowering), isOpen, witnesses: [] };
 }
@@ -104,7 +104,7 @@ function isNever({ node, holds }: Literal): boolean {
   return node.schema === !holds;
 }
 
-/** Sets of open names that are apart, each with all that holds for it. */
+/** Disjoint sets of open names, each with all literals for its values. */
 function openNames(rest: Dfa, everywhere: readonly Open[], { languages }: Lowering): Open[] {
   let open: Open[] = isEmpty(rest) ? [] : [{ names: rest, literals: [] }];
   for (const { names, literals } of everywhere) {
@@ -119,7 +119,7 @@ function openNames(rest: Dfa, everywhere: readonly Open[], { languages }: Loweri
   return open.filter(({ literals }) => !literals.some(isNever));
 }
 
-/** Each way in which the properties that must be there, whatever their names, are there. */
+/** Every way to satisfy the rules that a property with one of some names must exist. */
 function withWitnesses(shape: ObjectShape, atoms: readonly Atom[], lowering: Lowering): ObjectShape[] {
   const { languages, expander } = lowering;
   let variants = [shape];
@@ -139,7 +139,7 @@ function withWitnesses(shape: ObjectShape, atoms: readonly Atom[], lowering: Low
       for (const open of variant.open) {
         const witness = { names: languages.both(open.names, names), literals: [...open.literals, ...added] };
         if (isEmpty(witness.names) || witness.literals.some(isNever)) continue;
-        // A name that comes twice would be the later one for whoever reads it.
+        // Readers of JSON keep only the last of two properties with the same name.
         if (variant.witnesses.some((other) => !isEmpty(languages.both(other.names, witness.names)))) continue;
         found.push({ ...variant, witnesses: [...variant.witnesses, witness] });
       }
@@ -180,7 +180,7 @@ class ObjectWriter {
     });
   }
 
-  /** How far properties are counted: until it no longer matters. */
+  /** Properties are counted up to this number; beyond it, the count no longer matters. */
   #counted(count: number): number {
     const last = this.#shape.most < Number.POSITIVE_INFINITY ? this.#shape.most : Math.max(this.#least, 1);
     return Math.min(count, last);
@@ -190,7 +190,7 @@ class ObjectWriter {
     return sequence(text(','), this.#lowering.dialect.space);
   }
 
-  /** True when nothing must follow after the first `index` named properties. */
+  /** True if nothing has to follow the first `index` named properties. */
   #mayEnd(index: number, count: number): boolean {
     const { named, witnesses } = this.#shape;
     return (
@@ -200,7 +200,7 @@ class ObjectWriter {
     );
   }
 
-  /** What may follow when the first `index` named properties are decided and the last one written is number `count`. */
+  /** What may follow once the first `index` named properties are decided and `count` properties are written. */
   #after(index: number, count: number): Expression {
     return this.#once(`after/${index}/${count}`, () => {
       const more = sequence(this.#comma, this.#some(index, count));
@@ -208,7 +208,7 @@ class ObjectWriter {
     });
   }
 
-  /** One property at least, named ones from an index on. */
+  /** At least one property; named ones from an index on. */
   #some(index: number, count: number): Expression {
     return this.#once(`some/${index}/${count}`, () => {
       const property = this.#shape.named[index];
@@ -223,7 +223,7 @@ class ObjectWriter {
     });
   }
 
-  /** The open properties, and those that come last: one at least. */
+  /** At least one property: open ones, then those that come last. */
   #others(count: number): Expression {
     const { witnesses, most } = this.#shape;
     const open = this.#shape.isOpen ? this.#shape.open : [];
@@ -237,7 +237,7 @@ class ObjectWriter {
     const options: Expression[] = least === 0 && last.length > 0 ? [sequence(...last)] : [];
     if (open.length > 0 && left > 0) {
       const end = last.length > 0 ? [this.#comma, ...last] : [];
-      // A name of its own is sure for one open property alone, unless others are kept apart from it.
+      // Only a single required open property is sure to differ in its name; several must be kept apart.
       const isSure = least === 0 || (least === 1 && last.length === 0);
       const more = repeat(sequence(this.#comma, this.#member(open)), 0, left - 1);
       options.push(isSure ? sequence(this.#member(open), more, ...end) : this.#distinct(count, least, 0, 0));
@@ -245,12 +245,12 @@ class ObjectWriter {
     return choice(...options);
   }
 
-  /** Open properties whose names begin with letters of so many classes. */
+  /** Open properties with first letters of `wanted` different classes. */
   #distinct(count: number, wanted: number, classes: number, before: number): Expression {
     const { open, most, witnesses } = this.#shape;
     const { languages, document, onUnsupported } = this.#lowering;
     if (wanted > MOST_DISTINCT || witnesses.length > 0) {
-      const expected = `at most ${MOST_DISTINCT} properties without names`;
+      const expected = `at most ${MOST_DISTINCT} required properties beyond those with names`;
       onUnsupported({ path: document.root.path, keyword: 'minProperties', expected });
       return choice();
     }
@@ -287,7 +287,7 @@ class ObjectWriter {
   }
 }
 
-/** Texts whose first letter is of a class: those that begin with none of ASCII, and the empty one, are of the first. */
+/** Texts by the class of their first letter; the empty text and texts that do not begin with ASCII are in the first. */
 const FIRST_LETTERS: readonly Dfa[] = Array.from({ length: LETTER_CLASSES }, (_, letter) => {
   const highs = Array.from({ length: 129 }, (__, index) => (index < 128 ? index : 0x10ffff));
   const targets = highs.map((_high, code) =>

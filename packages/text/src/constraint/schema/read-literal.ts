@@ -1,4 +1,4 @@
-// Long because it says for every keyword what it asks for, and what its opposite asks for.
+// Long because it says for every keyword what it requires, and what its negation requires.
 import type { SchemaDocument, SchemaNode } from './document.js';
 import { type Keywords, kindOf, type ValueKind } from './json-schema.js';
 import type { Atom, Literal, NameSet, Parts } from './terms.js';
@@ -7,9 +7,11 @@ import { itemKeywords, typesOf } from './value-check.js';
 
 const NOTHING: Parts = { literals: [], atoms: [], choices: [] };
 const INFINITE = Number.POSITIVE_INFINITY;
-/** Options of an `anyOf` that are also tried together, for what they evaluate together. */
+/** What is supported in place of some keywords where a schema must not hold. */
+const NOT_NEGATED = 'no negation of this keyword, as by not, oneOf or if';
+/** Up to this many options, the combinations of an `anyOf` are tried too: together they evaluate more. */
 const MOST_TOGETHER = 4;
-/** Ranges of formats of numbers. */
+/** Ranges of number formats. */
 const NUMBER_FORMATS: Readonly<Record<string, readonly [number, number]>> = {
   int8: [-128, 127],
   uint8: [0, 255],
@@ -21,7 +23,7 @@ const NUMBER_FORMATS: Readonly<Record<string, readonly [number, number]>> = {
   uint64: [0, 2 ** 64 - 2048],
 };
 
-/** Reads what schemas say of values of one kind. */
+/** Reads what schemas say about values of one kind. */
 export class LiteralReader {
   readonly #document: SchemaDocument;
   readonly #described = new WeakMap<object, Keywords>();
@@ -29,8 +31,8 @@ export class LiteralReader {
   readonly #refuse: (node: SchemaNode, keyword: string, expected: string) => void;
 
   /**
-   * @param areApart true when it is known that no value is valid for both
-   * @param refuse hears of keywords that no grammar holds
+   * @param areApart true if it is known that no value is valid for both
+   * @param refuse called for unsupported keywords
    */
   constructor(
     document: SchemaDocument,
@@ -42,7 +44,7 @@ export class LiteralReader {
     this.#refuse = refuse;
   }
 
-  /** What a literal asks of values of a kind. Null when none of them holds to it. */
+  /** What a literal requires of values of a kind. Null if none of them satisfies it. */
   read(literal: Literal, kind: ValueKind): Parts | null {
     const { node, holds } = literal;
     if (typeof node.schema === 'boolean') return node.schema === holds ? NOTHING : null;
@@ -135,7 +137,7 @@ export class LiteralReader {
     });
   }
 
-  /** What a property that is there asks for. */
+  /** What the presence of a property requires. */
   #dependencies(node: SchemaNode, schema: Keywords, kind: ValueKind) {
     const found: { name: string; absent: Atom; present: { atoms: Atom[]; nodes: SchemaNode[] } }[] = [];
     if (kind !== 'object') return found;
@@ -303,7 +305,7 @@ export class LiteralReader {
     return atoms;
   }
 
-  /** A schema does not hold where one of its keywords does not. */
+  /** A schema does not hold if one of its keywords does not. */
   #denied({ node }: Literal, schema: Keywords, kind: ValueKind, isInteger: boolean): Parts {
     const options: Parts[] = [];
     const inside = (holds: boolean, ...steps: (string | number)[]): Literal => ({
@@ -349,19 +351,17 @@ export class LiteralReader {
         options.push(parts({ literals: own.map((value) => this.#isNot(node, value)) }));
       else options.push(parts({ atoms: [{ kind: 'values', values: own, holds: false }] }));
     }
-    if (schema.unevaluatedProperties !== undefined)
-      this.#refuse(node, 'unevaluatedProperties', 'it where schemas must hold');
-    if (schema.unevaluatedItems !== undefined)
-      this.#refuse(node, 'unevaluatedItems', 'it where schemas must hold');
+    if (schema.unevaluatedProperties !== undefined) this.#refuse(node, 'unevaluatedProperties', NOT_NEGATED);
+    if (schema.unevaluatedItems !== undefined) this.#refuse(node, 'unevaluatedItems', NOT_NEGATED);
     for (const atom of this.#ownAtoms(node, schema, kind)) {
-      if (atom.kind === 'format') this.#refuse(node, 'format', 'formats where schemas must hold');
-      else if (atom.kind === 'unique') this.#refuse(node, 'uniqueItems', 'it where schemas must hold');
+      if (atom.kind === 'format') this.#refuse(node, 'format', NOT_NEGATED);
+      else if (atom.kind === 'unique') this.#refuse(node, 'uniqueItems', NOT_NEGATED);
       else options.push(...deny(atom).map((denied) => parts({ atoms: denied })));
     }
     return { ...NOTHING, choices: [options] };
   }
 
-  /** Everything but one array or object, as a schema that describes it and does not hold. */
+  /** Everything but one array or object, as the negation of a schema that describes it. */
   #isNot(like: SchemaNode, value: unknown): Literal {
     let schema = this.#described.get(value as object);
     if (!schema && Array.isArray(value)) {
@@ -380,7 +380,7 @@ export class LiteralReader {
     return { node: this.#document.made(schema, like), holds: false, owners: [] };
   }
 
-  /** None of some options, or two of them. */
+  /** None of the options, or two of them. */
   #notOne(indexes: readonly number[], option: (holds: boolean, index: number) => Literal): Parts[] {
     const pairs = indexes.flatMap((a) =>
       indexes
@@ -402,7 +402,7 @@ function parts({ literals = [], atoms = [] }: Partial<Parts>): Parts {
   return { literals, atoms, choices: [] };
 }
 
-/** The atoms of each way in which an atom does not hold. */
+/** Every way in which an atom does not hold, as atoms. */
 function deny(atom: Atom): Atom[][] {
   switch (atom.kind) {
     case 'number': {
@@ -479,7 +479,7 @@ function indices(list: unknown): number[] {
   return Array.isArray(list) ? [...list.keys()] : [];
 }
 
-/** All sets of some members but the empty one. */
+/** All subsets but the empty one. */
 function subsetsOf(members: readonly number[]): number[][] {
   let sets: number[][] = [[]];
   for (const member of members) sets = sets.flatMap((set) => [set, [...set, member]]);

@@ -25,30 +25,30 @@ import { type OnUnsupported, refuseUnsupported } from './refusals.js';
 import { type Atom, type Literal, literalKey } from './terms.js';
 import { ValueCheck } from './value-check.js';
 
-/** How a schema is compiled. */
+/** Options of compiling a schema. */
 export interface SchemaOptions {
-  /** Counts what the grammar costs; shared by the grammars of one answer. */
+  /** Counts the cost of the grammar; shared by the grammars of one answer. */
   readonly budget?: GrammarBudget;
-  /** Hears of keywords that no grammar holds; by default the schema is refused. */
+  /** Called for unsupported keywords; by default the schema is refused. */
   readonly onUnsupported?: OnUnsupported;
-  /** Objects alone, whatever else the schema allows. */
+  /** Only objects, whatever else the schema allows. */
   readonly isObject?: boolean;
 }
 
 /**
- * The values of a JSON Schema in a dialect. Every text of the grammar is valid. Where a schema leaves freedom that a grammar
- * cannot spell out, a part of the valid values is left out: named properties come in the order of the schema and before
- * others, numbers with limits have at most 15 digits (whole ones 16) and no exponent.
+ * The values of a JSON Schema in a dialect. Every text of the grammar is valid, but some valid values are left out
+ * where a grammar cannot cover all of them: named properties come in the order of the schema and before others; numbers
+ * with limits have at most 15 digits (integers 16) and no exponent.
  *
- * @throws InvalidArgumentError for schemas that are malformed, for keywords that no grammar holds, with their path, and at
- *   the limits of the budget
+ * @throws InvalidArgumentError for malformed schemas, for unsupported keywords (with their path), and at the limits of
+ *   the budget
  */
 export function schemaGrammar(schema: JsonSchema, dialect: Dialect, options: SchemaOptions = {}): Expression {
   const { budget = new GrammarBudget(), onUnsupported = refuseUnsupported, isObject = false } = options;
   return new SchemaCompiler(schema, dialect, budget, onUnsupported).compile(isObject);
 }
 
-/** Any object of JSON, for answers that must be JSON but have no schema. */
+/** Any JSON object, for answers that must be JSON but have no schema. */
 export function anyObjectGrammar(dialect: Dialect): Expression {
   return schemaGrammar({ type: 'object' }, dialect);
 }
@@ -160,7 +160,7 @@ class SchemaCompiler implements Lowering {
         atoms.flatMap((atom) =>
           atom.kind === 'number' && atom.rule.kind === 'multiple' ? [atom.path] : [],
         )[0] ?? '#';
-      this.onUnsupported({ path, keyword: 'multipleOf', expected: 'a divisor of at most four digits' });
+      this.onUnsupported({ path, keyword: 'multipleOf', expected: 'a divisor with at most four digits' });
       return numbersOf(
         rules.filter(({ kind }) => kind !== 'multiple'),
         this.#budget,
@@ -203,7 +203,7 @@ class SchemaCompiler implements Lowering {
           this.onUnsupported({
             path: this.#budget.path,
             keyword: 'enum',
-            expected: 'texts that a tool call can write',
+            expected: 'strings that a tool call can spell',
           });
       }
     }
@@ -232,7 +232,7 @@ class SchemaCompiler implements Lowering {
         this.onUnsupported({
           path: this.#budget.path,
           keyword: 'enum',
-          expected: 'names that a tool call can write',
+          expected: 'names that a tool call can spell',
         });
       return sequence(key ?? choice(), this.#constant(fields[name]));
     });
@@ -240,5 +240,5 @@ class SchemaCompiler implements Lowering {
   }
 }
 
-/** Numbers spell themselves. */
+/** Numbers are spelled the same in every dialect. */
 const PLAIN = { hasEscapes: false, isPlain: () => true };

@@ -1,15 +1,15 @@
 import type { NumberRule } from '../language/numbers.js';
 import type { SchemaNode } from './document.js';
 
-/** A schema that a value must, or must not, be valid for. */
+/** A schema that a value must satisfy, or must not. */
 export interface Literal {
   readonly node: SchemaNode;
   readonly holds: boolean;
-  /** Keywords `unevaluated…` that are told what this schema evaluates. */
+  /** The `unevaluated…` keywords that take what this schema evaluates into account. */
   readonly owners: readonly string[];
 }
 
-/** Names of properties: those that are listed or match a pattern, or all others. */
+/** Property names: those that are listed or match a pattern, or all others. */
 export interface NameSet {
   readonly names: readonly string[];
   readonly patterns: readonly string[];
@@ -17,19 +17,19 @@ export interface NameSet {
   readonly path: string;
 }
 
-/** One thing that must hold for a value of a kind; nothing is left to choose. */
+/** One condition on values of a kind, without alternatives. */
 export type Atom =
-  /** For values of any kind: among these, or not among these. */
+  /** Any kind: one of these values, or none of them. */
   | { readonly kind: 'values'; readonly values: readonly unknown[]; readonly holds: boolean }
   | { readonly kind: 'number'; readonly rule: NumberRule; readonly path: string }
   | { readonly kind: 'pattern'; readonly pattern: string; readonly holds: boolean; readonly path: string }
   | { readonly kind: 'format'; readonly format: string; readonly path: string }
-  /** Characters of a string, items of an array, properties of an object. */
+  /** Number of characters of a string, items of an array, or properties of an object. */
   | { readonly kind: 'count'; readonly least: number; readonly most: number; readonly path: string }
-  /** The item at an index, where there is one; all items from an index on. */
+  /** The item at an index, if it exists; all items from an index on. */
   | { readonly kind: 'item'; readonly index: number; readonly literal: Literal }
   | { readonly kind: 'items'; readonly from: number; readonly literal: Literal }
-  /** Items from an index on of which `least` to `most` hold to a schema. */
+  /** From an index on, `least` to `most` items satisfy a schema. */
   | {
       readonly kind: 'contains';
       readonly from: number;
@@ -38,7 +38,7 @@ export type Atom =
       readonly most: number;
     }
   | { readonly kind: 'unique'; readonly path: string }
-  /** A property, where it is there; properties of some names; one at least of some names. */
+  /** A property, if it exists; all properties with certain names; at least one property with one of certain names. */
   | { readonly kind: 'property'; readonly name: string; readonly literal: Literal }
   | { readonly kind: 'properties'; readonly where: NameSet; readonly literal: Literal }
   | {
@@ -50,27 +50,27 @@ export type Atom =
   | { readonly kind: 'required'; readonly name: string; readonly path: string }
   | { readonly kind: 'absent'; readonly name: string }
   | { readonly kind: 'names'; readonly literal: Literal }
-  /** What a schema evaluates, and what holds for the rest. */
+  /** What a schema evaluates, and the condition on the rest. */
   | { readonly kind: 'evaluated-names'; readonly owner: string; readonly where: NameSet }
   | { readonly kind: 'evaluated-items'; readonly owner: string; readonly before: number }
   | { readonly kind: 'evaluated-containing'; readonly owner: string; readonly node: SchemaNode }
   | { readonly kind: 'unevaluated'; readonly owner: string; readonly literal: Literal };
 
-/** Things of which all must hold, and choices of which one option each must. */
+/** Atoms and literals that must all hold, and choices of which one option must hold. */
 export interface Parts {
   readonly literals: readonly Literal[];
   readonly atoms: readonly Atom[];
   readonly choices: readonly (readonly Parts[])[];
 }
 
-/** The same for literals that say the same. */
+/** A key that is equal for equal literals. */
 export function literalKey({ node, holds, owners }: Literal): string {
   return `${holds ? '+' : '-'}${node.id}${owners.length > 0 ? `@${owners.join('@')}` : ''}`;
 }
 
 const keys = new WeakMap<Atom, string>();
 
-/** The same for atoms that say the same. */
+/** A key that is equal for equal atoms. */
 export function atomKey(atom: Atom): string {
   let key = keys.get(atom);
   if (key === undefined) {
@@ -91,7 +91,7 @@ function isLiteral(value: unknown): value is Literal {
   return typeof value === 'object' && value !== null && 'owners' in value && 'node' in value;
 }
 
-/** The same for parts that say the same. */
+/** A key that is equal for equal parts. */
 export function partsKey({ literals, atoms, choices }: Parts): string {
   const inner = choices.map((options) => `(${options.map(partsKey).sort().join('|')})`);
   return [...literals.map(literalKey), ...atoms.map(atomKey), ...inner].sort().join('&');

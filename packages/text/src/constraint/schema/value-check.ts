@@ -7,12 +7,12 @@ import { isEqual, type Keywords, kindOf } from './json-schema.js';
 import type { Languages } from './languages.js';
 import type { OnUnsupported } from './refusals.js';
 
-/** Says whether a value is valid, for values that a schema lists. */
+/** Checks the values that a schema lists. */
 export class ValueCheck {
   readonly #document: SchemaDocument;
   readonly #languages: Languages;
   readonly #onUnsupported: OnUnsupported;
-  /** What was found out: a schema that is reached in many ways is looked at once. */
+  /** Results so far: a schema that is reached in many ways is checked once. */
   readonly #known = new Map<SchemaNode, Map<unknown, boolean>>();
   readonly #listed = new WeakMap<object, ReadonlySet<unknown>>();
 
@@ -22,7 +22,7 @@ export class ValueCheck {
     this.#onUnsupported = onUnsupported;
   }
 
-  /** @throws InvalidArgumentError for schemas that are malformed, and for keywords that cannot be checked */
+  /** @throws InvalidArgumentError for malformed schemas and for keywords that cannot be checked */
   isValid(node: SchemaNode, value: unknown): boolean {
     if (typeof node.schema === 'boolean') return node.schema;
     const schema = this.#document.keywordsOf(node);
@@ -152,18 +152,18 @@ export class ValueCheck {
   }
 
   #refuse(node: SchemaNode, keyword: string): void {
-    this.#onUnsupported({ path: node.path, keyword, expected: 'values that are listed without it' });
+    this.#onUnsupported({ path: node.path, keyword, expected: 'listed values without this keyword' });
   }
 }
 
-/** The types that a schema allows, in lower case; null where it says nothing. `nullable` adds one, as OpenAPI has it. */
+/** The types that a schema allows, in lower case; null without `type`. `nullable` adds one, as in OpenAPI. */
 export function typesOf({ type, nullable }: Keywords): string[] | null {
   if (type === undefined) return null;
   const names = (Array.isArray(type) ? type : [type]).map((name) => String(name).toLowerCase());
   return nullable === true ? [...names, 'null'] : names;
 }
 
-/** The keywords that describe the first items, and those after them: drafts spell them differently. */
+/** The keywords for the first items and for those after them, which drafts spell differently. */
 export function itemKeywords(schema: Keywords): { first: string | null; rest: string | null } {
   if (Array.isArray(schema.items))
     return { first: 'items', rest: schema.additionalItems === undefined ? null : 'additionalItems' };
