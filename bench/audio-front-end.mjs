@@ -1,8 +1,8 @@
-// Claim: what comes before the audio tower, decoding, resampling, segments and log-mel features, takes about a hundredth of
-// the length of a recording on one core, and the memory of one segment, however long it is.
-// usage: node bench/audio-front-end.mjs [FILE …] [--seconds 120] [--hour] [--json]
-//   FILE    sound files of any format; default: a stereo WAV of so many seconds at 44.1 kHz, made in memory
-//   --hour  also an hour of stereo at 48 kHz, for memory
+// Claim: the steps before the audio tower (decoding, resampling, segments, log-mel features) take about a hundredth of the
+// length of a recording on one core, and the memory of one segment, however long it is. usage: node
+// bench/audio-front-end.mjs [FILE …] [--seconds 120] [--hour] [--json]
+//   FILE    sound files of any format; default: a stereo WAV of --seconds at 44.1 kHz, generated in memory
+//   --hour  also measures the memory of an hour of stereo at 48 kHz
 
 import { parseArgs } from 'node:util';
 import { decodeAudio, logMel, readSegments } from '../packages/audio/dist/index.js';
@@ -31,7 +31,7 @@ for (const source of positionals.length > 0 ? positionals : [wav(Number(flags.se
 if (flags.hour) results.push(await measureHour());
 if (flags.json) process.stdout.write(`${JSON.stringify(results, null, 2)}\n`);
 
-/** Seconds of processor time, of all threads, for a second of sound; not of the clock, because machines are shared. */
+/** Seconds of processor time of all threads per second of sound; not wall time, because machines are shared. */
 async function measure(source) {
   let samples = 0;
   let sampleRate = 0;

@@ -1,11 +1,11 @@
 // Claim: audio becomes soft tokens in a fraction of its length: real-time factor (seconds of work for one of audio) of the
 // E2B/E4B tower shape, 12 layers of width 1,024, by length, with the shares of decoding, features and tower. `cores` is the
-// processor time of all threads over the length of the audio, which other work on the machine changes less.
+// processor time of all threads over the length of the audio, which depends less on other work on the machine.
 // usage: node bench/audio-tower.mjs [--model DIR] [--threads 2] [--seconds 1,10,30,600] [--formats bf16,8,4]
 //        [--precision fast] [--rounds 3] [--commands] [--json]
 //   --model     a checkpoint with an audio tower; default: random weights, made in a temporary folder (600 MB)
 //   --formats   bf16 = as stored; 8 and 4 = quantised while loading
-//   --commands  the time of every kind of command besides
+//   --commands  also prints the time of every kind of command
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -96,7 +96,7 @@ async function measureRun(model, path) {
   return { decode, features, whole, processor: (user + system) / 1000 };
 }
 
-/** A device whose programs are measured command by command. */
+/** A device that times every command of its programs. */
 function measured(device, programs) {
   if (!flags.commands) return device;
   return new Proxy(device, {

@@ -1,7 +1,7 @@
-// Claim: a checkpoint of bfloat16 weights becomes one of 4 bits at 150 MB of input a second and core, or faster.
-// The checkpoint is made here: matrices of 4096 columns in one file. The kernel alone is measured in this process, the
-// whole conversion (read, quantise, write, bring to the disk) in a folder; --peer runs the same formula in numpy.
-// usage: node bench/loader-convert.mjs [--megabytes 512] [--rounds 3] [--peer python3] [--folder DIR] [--json]
+// Claim: a checkpoint of bfloat16 weights is converted to 4 bits at 150 MB of input per second and core, or faster. The
+// checkpoint is generated: matrices of 4096 columns in one file. The codec alone is measured in memory, the whole
+// conversion (read, quantise, write, sync) in a folder; --peer runs the same formula in numpy. usage: node
+// bench/loader-convert.mjs [--megabytes 512] [--rounds 3] [--peer python3] [--folder DIR] [--json]
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -103,12 +103,12 @@ function report(runs) {
   );
   for (const { name, wall, core } of rows) {
     process.stdout.write(
-      `${name.padEnd(8)} MB/s by the clock ${shown(wall)}   MB/s and core ${shown(core)}\n`,
+      `${name.padEnd(8)} MB/s by the clock ${shown(wall)}   MB/s per core ${shown(core)}\n`,
     );
   }
 }
 
-/** Values like those of weights, the same in every run. */
+/** Values distributed like weights, the same in every run. */
 function randomBfloat16(count) {
   const halves = new Uint16Array(count);
   let state = 1;

@@ -1,7 +1,7 @@
-// Claim: `estimate` of @markbase/loader is within 2 % of the memory that the engine then uses.
-// Used = bytes that are mapped and allocated while a model is loaded, and the buffers of its decode and prefill programs
-// as the recorder planned them. The checkpoints have the released sizes, and a hole in place of the weights.
-// usage: node bench/loader-estimate.mjs [--variants e2b,e4b,12b,26b-a4b,31b] [--context 8192] [--json]
+// Claim: `estimate` of @markbase/loader is within 2 % of the memory that the engine then uses. Used = bytes that are mapped
+// and allocated while a model is loaded, and the buffers of its decode and prefill programs as the recorder planned them.
+// The checkpoints have the released sizes, with a hole in the file instead of weights. usage: node
+// bench/loader-estimate.mjs [--variants e2b,e4b,12b,26b-a4b,31b] [--context 8192] [--json]
 import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ const LARGE = {
   sliding_window: 1024,
   max_position_embeddings: 262_144,
 };
-/** Width, layers, F, key/value heads, and what else tells a variant from the others. */
+/** Width, layers, F, key/value heads, and whatever else distinguishes a variant. */
 const VARIANTS = {
   e2b: sizes(1536, 35, 6144, 1, { ...SMALL, use_double_wide_mlp: true, num_kv_shared_layers: 20 }),
   e4b: sizes(2560, 42, 10_240, 2, { ...SMALL, num_kv_shared_layers: 18 }),
@@ -56,7 +56,7 @@ const BITS = 4;
 const GROUP = 64;
 const PREFILL_TOKENS = 512;
 
-/** Thrown instead of running a prefill: its program is recorded by then. */
+/** Thrown instead of running a prefill, whose program has been recorded by then. */
 class Recorded extends Error {}
 
 const rows = [];
@@ -105,7 +105,7 @@ async function recordPrefill(model) {
   }
 }
 
-/** The device, and the bytes that a model asks of it. */
+/** The device, and the bytes that a model requests from it. */
 function countingDevice(device) {
   let bytes = 0;
   const replaced = {

@@ -1,6 +1,6 @@
-// Claims: the headers of a checkpoint of 4,000 tensors in 6 files are read and checked in under 30 ms; tensors are read
-// at 0.9 or more of the rate of plain reads of the same file, into new memory or into a buffer again; a million entries take linear time.
-// The files are made here, and are in the page cache when they are read.
+// Claims: the headers of a checkpoint of 4,000 tensors in 6 files are read and checked in under 30 ms; tensors are read at
+// 0.9 or more of the rate of plain reads of the same file, into new memory or into a reused buffer; a million entries take
+// linear time. The files are generated, and are in the page cache when they are read.
 // usage: node bench/loader-read.mjs [--megabytes 512] [--rounds 9] [--entries 10000,100000,1000000] [--folder DIR] [--json]
 import { closeSync, mkdtempSync, openSync, readdirSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -56,7 +56,7 @@ async function headerTimes() {
   return { fileCount: paths.length, first: times[0], ...spread(times.slice(1)) };
 }
 
-/** Rates of `TensorView.read` and of plain reads, in turn, and what the first is of the second. */
+/** Rates of `TensorView.read` and of plain reads, alternating, and their ratio. */
 async function readRates() {
   const tensorBytes = 64e6;
   const count = Math.max(1, Math.round((Number(flags.megabytes) * 1e6) / tensorBytes));
@@ -99,7 +99,7 @@ async function readRates() {
   );
 }
 
-/** Microseconds an entry for the header of one file with `count` tensors. */
+/** Microseconds per entry for the header of one file with `count` tensors. */
 async function entryTimes(count) {
   const entries = Array.from(
     { length: count },
@@ -126,11 +126,11 @@ function report(result) {
   );
   console.log(`read, into new memory: ${shown(reads.loader)} MB/s`);
   console.log(`plain reads do ${shown(reads.fresh)} MB/s; the loader reaches ${shown(reads.ratio)} of it`);
-  console.log(`readInto, into the same memory again: ${shown(reads.loaderReused)} MB/s`);
+  console.log(`readInto, reusing one buffer: ${shown(reads.loaderReused)} MB/s`);
   console.log(
     `plain reads do ${shown(reads.reused)} MB/s; the loader reaches ${shown(reads.ratioReused)} of it`,
   );
   for (const [count, times] of Object.entries(entries)) {
-    console.log(`a header of ${count} entries: ${shown(times)} µs an entry`);
+    console.log(`a header of ${count} entries: ${shown(times)} µs per entry`);
   }
 }

@@ -1,8 +1,8 @@
-// Claim: a step of 26B-A4B costs the weights of the experts that its rows chose, each read once.
-// Decode at several widths and prefill, with the time of every kind of command, the distinct experts of a layer, and the
-// bytes that they amount to. Times are medians of steps; `best` is the 10th percentile, for machines that do other work.
-// usage: node bench/moe-26b.mjs --model DIR [--threads 2] [--widths 1,2,4,8] [--prompts 128,512] [--steps 40] [--json]
-// DIR: node apps/playground/dist/cli.js synth --variant 26b-a4b --layers 6 --out DIR
+// Claim: a step of 26B-A4B reads the weights of the experts that its rows chose, each once. Measures decode at several
+// widths and prefill, with the time of every kind of command, the distinct experts per layer, and their bytes. Times are
+// medians of steps; `best` is the 10th percentile, for busy machines. usage: node bench/moe-26b.mjs --model DIR [--threads
+// 2] [--widths 1,2,4,8] [--prompts 128,512] [--steps 40] [--json] DIR: node apps/playground/dist/cli.js synth --variant
+// 26b-a4b --layers 6 --out DIR
 
 import { parseArgs } from 'node:util';
 import { openCheckpoint } from '../packages/loader/dist/index.js';
@@ -26,13 +26,13 @@ const list = (text) => text.split(',').map(Number);
 const [threads, steps] = [Number(flags.threads), Number(flags.steps)];
 const widths = list(flags.widths);
 const prompts = list(flags.prompts);
-/** Positions that a decode starts behind. */
+/** Position at which a decode starts. */
 const DEPTH = 64;
 
 const device = await openDevice({ kind: 'cpu', threads });
 const checkpoint = await openCheckpoint(flags.model);
 const programs = [];
-/** The device, with every program measured command by command. */
+/** The device, which times every command of its programs. */
 const measured = new Proxy(device, {
   get(target, key) {
     if (key !== 'record') return typeof target[key] === 'function' ? target[key].bind(target) : target[key];
@@ -65,7 +65,7 @@ const tokens = (count) =>
 const percentile = (values, part) =>
   [...values].sort((a, b) => a - b)[Math.floor(part * (values.length - 1))];
 
-/** Bytes of the tensors of layer 0 whose names begin so. */
+/** Bytes of the tensors of layer 0 whose names begin with a prefix. */
 const bytesOf = (part) =>
   checkpoint.weights
     .names()
@@ -147,7 +147,7 @@ for (const width of widths) {
   model.release(sequences);
   const program = programs.at(-1);
   const distinct = await distinctExperts(width);
-  // The plan counts the experts of one row; all other weights are read once whatever the width.
+  // The plan counts the experts of one row; all other weights are read once at any width.
   const stepBytes = program.plan.weightBytes + layers * (distinct - topK) * expertBytes;
   const { bytesPerSecond } = await measureReadBandwidth(threads);
   report.decode.push({
@@ -197,8 +197,8 @@ if (flags.json) {
       const speed = row.bytesPerStep / row.bestMs / 1e6;
       return (
         `decode x${row.width}: ${rate(row.medianMs)} tokens/s (best ${rate(row.bestMs)}), ` +
-        `${row.distinctExperts.toFixed(1)} experts a layer (independent: ${row.independent.toFixed(1)}), ` +
-        `${(row.bytesPerStep / 1e6).toFixed(0)} MB a step, ${speed.toFixed(1)} GB/s at best ` +
+        `${row.distinctExperts.toFixed(1)} experts per layer (independent: ${row.independent.toFixed(1)}), ` +
+        `${(row.bytesPerStep / 1e6).toFixed(0)} MB per step, ${speed.toFixed(1)} GB/s at best ` +
         `of ${(row.bandwidth / 1e9).toFixed(1)}; ${shown(row.shares)}`
       );
     }),

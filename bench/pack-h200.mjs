@@ -1,7 +1,7 @@
-// Packs what bench/h200.sh needs on a machine that has an NVIDIA driver and nothing else: this Node, the addon, the PTX, the CLI
-// and the checks as plain JavaScript. Everything must be built before.
-// usage: node bench/pack-h200.mjs [--out DIR]        (default: markbase-h200 in the folder for temporary files)
-// The folder has run.tar.xz, of about 25 MB, and about.json. The target needs a POSIX shell, tar, and xz or Python 3 with lzma.
+// Packs what bench/h200.sh needs on a machine with nothing but an NVIDIA driver: this Node, the addon, the PTX, the CLI and
+// the checks as plain JavaScript. Everything must be built first. usage: node bench/pack-h200.mjs [--out DIR]
+// (default: markbase-h200 in the folder for temporary files) The folder has run.tar.xz, of about 25 MB, and about.json. The
+// target needs a POSIX shell, tar, and xz or Python 3 with lzma.
 
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ try {
   execFileSync('strip', [path.join(staging, 'bin/node')]);
   const runtime = path.join(root, 'packages/metal-runtime/build');
   copyFileSync(path.join(runtime, 'markbase.node'), path.join(staging, 'build/markbase.node'));
-  // The addon looks for the kernels beside itself.
+  // The addon looks for the kernels in its own folder.
   cpSync(path.join(runtime, 'ptx'), path.join(staging, 'build/ptx'), { recursive: true });
   copyFileSync(path.join(root, 'apps/playground/package.json'), path.join(staging, 'package.json'));
   copyFileSync(path.join(root, 'bench/h200/driver.py'), path.join(staging, 'driver.py'));
@@ -40,7 +40,8 @@ try {
   writeFileSync(path.join(flags.out, 'about.json'), `${JSON.stringify(about)}\n`);
   const { size } = statSync(archive);
   console.log(`${archive}: ${(size / 1e6).toFixed(1)} MB, commit ${about.commit}`);
-  if (size > LARGEST_BYTES) console.log(`that is more than ${LARGEST_BYTES / 1e6} MB: it may not travel`);
+  if (size > LARGEST_BYTES)
+    console.log(`that is more than ${LARGEST_BYTES / 1e6} MB: it may be too large to transfer`);
 } finally {
   rmSync(staging, { recursive: true, force: true });
 }

@@ -1,8 +1,8 @@
-// Claim: how fast one CPU runs a decoder at 4 bits, beside llama.cpp on the same machine; E2B's shape, or any other file pair.
-// Both engines run in turn, each in a process of its own, so that whatever else the machine does hits both alike.
+// Claim: how fast one CPU runs a decoder at 4 bits, compared with llama.cpp on the same machine; E2B's shape, or any other
+// pair of files. The engines take turns, each in its own process, so that other work on the machine affects both alike.
 // usage: node bench/peer-cpu.mjs --model DIR --peer DIR --gguf FILE [--threads 2] [--rounds 3] [--reps 3]
 //        [--prompt 128,512] [--generate 64] [--batch 1,4] [--greedy] [--json]
-// How to make DIR and FILE is written in bench/README.md.
+// bench/README.md says how to make DIR and FILE.
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { requireOptions } from './lib/required-options.mjs';
@@ -48,7 +48,7 @@ const engines = {
 
 const runs = { markbase: [], peer: [] };
 for (let round = 0; round < Number(flags.rounds); round += 1) {
-  // Who goes first changes, as the first one may find the machine cooler.
+  // The first engine alternates, since it may find the machine cooler.
   const order = round % 2 === 0 ? ['markbase', 'peer'] : ['peer', 'markbase'];
   for (const engine of order) {
     process.stderr.write(`round ${round + 1} of ${flags.rounds}: ${engine}\n`);

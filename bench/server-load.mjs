@@ -1,7 +1,7 @@
-// Claims: 64 clients stream from the server at once, with prompts of random lengths, aborts and pictures: no request fails but
-// those that are meant to, every answer is the one that the same prompt gets alone (greedy), nothing is NaN, and memory does
-// not grow. Reports times to the first token and between tokens.
-// usage: node --expose-gc bench/server-load.mjs [--minutes 10] [--streams 64] [--model DIR] [--precision fast] [--images] [--json]
+// Claims: 64 clients stream from the server at once, with prompts of random lengths, aborts and pictures: only those
+// requests fail that are meant to, every answer equals the one that the same prompt gets alone (greedy), nothing is NaN,
+// and memory does not grow. Reports times to the first token and between tokens. usage: node --expose-gc
+// bench/server-load.mjs [--minutes 10] [--streams 64] [--model DIR] [--precision fast] [--images] [--json]
 import { parseArgs } from 'node:util';
 import { modelPath } from '../packages/demo-model/dist/index.js';
 import { openDevice } from '../packages/metal-runtime/dist/index.js';
@@ -27,7 +27,7 @@ const { values: flags } = parseArgs({
   },
 });
 const durationMs = Number(flags.minutes) * 60_000;
-/** Part of the run in which caches, pools and the heap reach their sizes. */
+/** Part of the run in which caches, pools and the heap reach their final sizes. */
 const WARM_UP = 0.3;
 const ABORTED = 0.15;
 const SUBJECTS = ['fox', 'seal', 'crow', 'lantern', 'boat', 'garden', 'storm', 'whistle', 'bear', 'river'];
@@ -62,7 +62,7 @@ async function loadVision() {
   return { vision, encoder: { encodeImage: (bytes, options) => vision.encode(bytes, options) } };
 }
 
-/** Prompts of random lengths, some with a common beginning and some with a picture, and what each gets alone. */
+/** Prompts of random lengths, some with a common prefix and some with a picture, and the answer that each gets alone. */
 async function prepareRequests(count) {
   const prepared = [];
   for (let index = 0; index < count; index += 1) {
@@ -123,7 +123,7 @@ async function runLoad() {
     memory: [],
   };
   const sample = () => {
-    // What the heap has not got round to collecting is no growth: --expose-gc leaves it out.
+    // Garbage that has not been collected yet is not growth: --expose-gc excludes it.
     globalThis.gc?.();
     if (performance.now() - begin > WARM_UP * durationMs) {
       numbers.memory.push({

@@ -1,8 +1,8 @@
-// Claims: eight clients that stream at once get at least four times the tokens of one, or the roofline of the same run says what
-// bounds them: a step reads the weights once for all of its rows, so that one stream is bound by the memory's bandwidth and
-// eight may be bound by arithmetic.
-// usage: node bench/server-throughput.mjs --model DIR [--streams 1,8] [--tokens 64] [--prompt 16] [--rounds 3] [--threads N] [--json]
-// A checkpoint: node apps/playground/dist/cli.js synth --variant e2b --layers 8 --out DIR
+// Claims: eight concurrent clients get at least four times the tokens of one, or the roofline of the same run shows what
+// limits them: a step reads the weights once for all of its rows, so that one stream is bound by the memory's bandwidth and
+// eight may be bound by arithmetic. usage: node bench/server-throughput.mjs --model DIR [--streams 1,8] [--tokens 64]
+// [--prompt 16] [--rounds 3] [--threads N] [--json] A checkpoint: node apps/playground/dist/cli.js synth --variant e2b
+// --layers 8 --out DIR
 import { parseArgs } from 'node:util';
 import { openCheckpoint } from '../packages/loader/dist/index.js';
 import { measureReadBandwidth, openDevice } from '../packages/metal-runtime/dist/index.js';
@@ -69,13 +69,13 @@ else {
     const limit = (streams * bytesPerSecond) / weightBytes;
     console.log(
       `${streams} streams: ${shown(tokensPerSecond)} tokens/s; the bandwidth allows ${limit.toFixed(1)} ` +
-        `(${(weightBytes / 1e6).toFixed(0)} MB a step), ${(100 * bandwidthShare).toFixed(0)} % of it used`,
+        `(${(weightBytes / 1e6).toFixed(0)} MB per step), ${(100 * bandwidthShare).toFixed(0)} % of it used`,
     );
   }
   console.log(`gain of ${counts.at(-1)} streams over ${counts[0]}: ${result.gain.toFixed(2)}`);
 }
 
-/** Tokens a second of so many clients that stream at once, prompts included. */
+/** Tokens per second of a number of concurrent clients, prompts included. */
 async function run(count) {
   const spans = await Promise.all(Array.from({ length: count }, () => oneStream()));
   const begin = Math.min(...spans.map((span) => span.begin));

@@ -1,7 +1,7 @@
-// Claim: a decoded picture of 12 megapixels is resized to the size for 280 soft tokens in under 150 ms on one core.
-// Also timed: other budgets, cutting into patches, decoding a JPEG of that size, and all of it together.
-// Time of the processor stands beside the time on the clock: other programs make the latter longer.
-// usage: node bench/vision-preprocess.mjs [--width 4000] [--height 3000] [--rounds 9] [--json]
+// Claim: a decoded picture of 12 megapixels is resized to the size for 280 soft tokens in under 150 ms on one core. Also
+// timed: other budgets, cutting into patches, decoding a JPEG of that size, and all of it together. Processor time is
+// printed beside wall time, which other programs lengthen. usage: node bench/vision-preprocess.mjs [--width 4000] [--height
+// 3000] [--rounds 9] [--json]
 import { parseArgs } from 'node:util';
 import {
   countTokens,
@@ -54,7 +54,7 @@ async function measure(name, work) {
   results.processor[name] = spread(processor.slice(1));
 }
 
-/** Smooth shapes and noise: neither all edges nor all flat. */
+/** Smooth shapes and noise: neither only edges nor only flat areas. */
 function noise(length) {
   const data = new Uint8Array(length);
   let state = 1;

@@ -1,9 +1,9 @@
-// Claim: the large vision tower (27 x 1152) runs at half of what the processor's matrix units do, or better.
+// Claim: the large vision tower (27 x 1152) runs at half the peak rate of the processor's matrix units, or better.
 // Milliseconds per picture by budget for the tower shapes of E2B (16 x 768) and of 26B and 31B (27 x 1152), unquantised and
-// quantised while loaded, with the operations per second beside the peak measured in the same run, and the time of every
-// kind of command. Two operations a product; norms, softmax and the like are not counted.
-// Rates are operations per second of processor time on all threads, like the peak: other programs make the clock slower.
-// usage: node bench/vision-towers.mjs [--shapes e2b,large] [--budgets 70,280,1120] [--formats bf16,8,4] [--layers N]
+// quantised while loaded, with operations per second compared with the peak measured in the same run, and the time of every
+// kind of command. Two operations per product; norms, softmax and the like are not counted. Rates are operations per second
+// of processor time on all threads, like the peak: other programs lengthen wall time. usage: node bench/vision-towers.mjs
+// [--shapes e2b,large] [--budgets 70,280,1120] [--formats bf16,8,4] [--layers N]
 //          [--threads 2] [--rounds 3] [--json]
 // --layers runs fewer layers and scales the time of the layers up.
 
@@ -57,7 +57,7 @@ async function measureFormat(folder, shape, tower, full, format) {
   });
   const loadMs = performance.now() - start;
   for (const budget of budgets) {
-    // 4:3, as photographs are; the size hardly matters for what the tower costs.
+    // 4:3, as photographs are; the size hardly affects the cost of the tower.
     const picture = photograph(800, 600);
     const { softTokens } = await encode(model, picture, budget);
     const before = model.profile();
@@ -66,7 +66,7 @@ async function measureFormat(folder, shape, tower, full, format) {
     for (let round = 0; round < rounds; round++)
       times.push((await encode(model, picture, budget)).milliseconds);
     const { user, system } = process.cpuUsage(start);
-    // What the threads ran, as a part of what they could have run meanwhile.
+    // Share of the available processor time that the threads used.
     const busy = (user + system) / 1000 / (threads * times.reduce((sum, time) => sum + time, 0));
     const peak = await measureMatmulPeak(threads);
     const commands = costs(before, model.profile(), rounds);
@@ -107,7 +107,7 @@ function operationsOf({ hidden, inner, layers, heads, headDim, textWidth }, patc
   return { linear, attention, all: linear + attention + rest };
 }
 
-/** Milliseconds of every command in a round; a program that was recorded meanwhile counts from its start. */
+/** Milliseconds of every command in a round; a program recorded during the round counts from its start. */
 function costs(before, after, rounds) {
   const offset = after.length - before.length;
   return after.map(({ label, kernel, milliseconds }, index) => {

@@ -23,10 +23,10 @@ function check(title, program, args) {
 try {
   for (const published of publishedPackages()) {
     const tarball = packPackage(published, folder);
-    // The addon of another platform is not here, so publint would miss the file that "main" names.
+    // Addons of other platforms do not exist here, so publint would miss the file that "main" names.
     if (published.isPlatform) continue;
     check(`publint ${published.name}`, 'publint', ['run', tarball, '--strict']);
-    // A package with a command only has no types to be wrong.
+    // A package with only a command has no types.
     if (published.manifest.exports?.['.'] === undefined) continue;
     check(`attw ${published.name}`, 'attw', [tarball, '--profile', 'esm-only', '--no-color']);
   }

@@ -1,4 +1,4 @@
-// Copies the addon that was built here, stripped, into the platform package of this machine:
+// Strips the addon that was built here and copies it into the platform package of this machine:
 // `node tools/pack-native.mjs`. The copy is not committed; it is what `pnpm pack` and the release job publish.
 import { chmodSync, copyFileSync, existsSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -16,7 +16,7 @@ if (!existsSync(built)) fail('packages/metal-runtime/build/markbase.node is miss
 copyFileSync(built, target);
 chmodSync(target, 0o755);
 if (findProgram('strip') !== null) {
-  // Only what the dynamic linker needs stays: Node looks the entry point up by name.
+  // Keeps only what the dynamic linker needs: Node looks up the entry point by name.
   const stripped = capture(
     'strip',
     process.platform === 'darwin' ? ['-x', target] : ['--strip-unneeded', target],

@@ -4,7 +4,7 @@ import { buildAll } from './lib/build.mjs';
 import { ensureInstalled } from './lib/install.mjs';
 import { run } from './lib/process.mjs';
 
-// "pnpm playground -- --model x" hands the dashes on.
+// "pnpm playground -- --model x" passes the dashes on.
 const given = process.argv.slice(2).filter((word, index) => index > 0 || word !== '--');
 
 const built = ensureInstalled() || buildAll();
@@ -12,6 +12,6 @@ if (built !== 0) {
   console.error('playground: the installation or the build failed; the lines above say why');
   process.exit(built);
 }
-// The page ends with Ctrl-C, which reaches both processes: this one only waits for the other.
+// Ctrl-C reaches both processes: this one only waits for the other.
 process.on('SIGINT', () => {});
 process.exitCode = run('node', ['apps/playground/dist/cli.js', 'playground', ...given]);

@@ -24,7 +24,7 @@ const packages = publishedPackages();
 const root = mkdtempSync(path.join(os.tmpdir(), 'markbase-rehearsal-'));
 const project = path.join(root, 'project');
 const DEMO_MODEL = 'node_modules/@markbase/demo-model/model';
-/** What examples use beside our packages, and the types that it needs. */
+/** Packages that examples use in addition to ours, and their types. */
 const COMPANIONS = { ai: '6.0.326', '@types/json-schema': '7.0.15' };
 const MEDIA = {
   'photo.jpg': 'scenes/01.jpg',
@@ -50,7 +50,7 @@ function check(title, program, args) {
   return isOk;
 }
 
-/** Puts all tarballs into an empty project. The platform packages are optional, as they are for a user. */
+/** Installs all tarballs into an empty project. The platform packages are optional, as they are for a user. */
 function install() {
   /** @type {Record<'dependencies' | 'optionalDependencies', Record<string, string>>} */
   const wanted = { dependencies: { ...COMPANIONS }, optionalDependencies: {} };
@@ -107,7 +107,8 @@ function writeExamples() {
 }
 
 /**
- * Examples name checkpoints that a user would have downloaded, as `models/<name>`: here each of them is the demo model.
+ * Examples name checkpoints that a user would have downloaded, as `models/<name>`: here each of them becomes the demo
+ * model.
  *
  * @param {string} example
  */
@@ -115,7 +116,7 @@ function withDemoModel(example) {
   return example.replace(/(['"])\/?models\/[\w.-]+\1/g, `'${DEMO_MODEL}'`);
 }
 
-/** Examples name pictures and sounds that a user would have: here they are some of the demo model's held-out ones. */
+/** Examples name pictures and sounds that a user would have: here they are held-out ones of the demo model. */
 function writeMedia() {
   const heldOut = path.join(project, 'node_modules/@markbase/demo-model/held-out');
   for (const [name, source] of Object.entries(MEDIA))
@@ -141,7 +142,7 @@ function checkTypes(examples) {
 }
 
 try {
-  // What is missing then shows below, where an example asks for the addon.
+  // If this fails, an example below that needs the addon shows it.
   run(process.execPath, ['tools/pack-native.mjs']);
   run(process.execPath, ['tools/pack-ptx.mjs']);
   if (install()) {

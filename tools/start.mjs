@@ -3,10 +3,10 @@
 import { buildAll } from './lib/build.mjs';
 import { ensureInstalled } from './lib/install.mjs';
 
-/** What is asked when nothing is asked. */
+/** Default prompt. */
 const DEFAULT_PROMPT = 'Tell me a story about a fox.';
 
-// "pnpm start -- text" hands the dashes on.
+// "pnpm start -- text" passes the dashes on.
 const given = process.argv.slice(2).filter((word, index) => index > 0 || word !== '--');
 const variant = given.includes('--moe') ? 'moe' : 'dense';
 const words = given.filter((word) => word !== '--moe');

@@ -1,4 +1,4 @@
-// Parts that judge results: pass or fail, whatever they take.
+// Parts that check results, regardless of time.
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { FAMILIES } from '../../packages/metal-runtime/conformance/index.ts';
@@ -58,7 +58,7 @@ export async function conformance(session, check) {
   return { passed, failures };
 }
 
-/** Runs a shard until it ends; the case to go on with when it ended early, or null. */
+/** Runs a shard until it ends; returns the case to continue with if it ended early, else null. */
 async function runShard(session, parameters, found) {
   let current = null;
   let isDone = false;
@@ -88,7 +88,7 @@ function familiesOf({ options }) {
   const known = FAMILIES.map(({ name }) => name);
   const asked = options.families?.split(',') ?? known;
   const wrong = asked.find((name) => !known.includes(name));
-  if (wrong !== undefined) throw new RangeError(`no family ${wrong}; there are ${known.join(', ')}`);
+  if (wrong !== undefined) throw new RangeError(`no family ${wrong}; expected one of ${known.join(', ')}`);
   return asked;
 }
 
@@ -132,7 +132,7 @@ function onCuda(precision) {
   return ['--device', 'cuda', '--precision', precision];
 }
 
-/** Folders with expected.safetensors, each name once, of the places in order. */
+/** Folders with expected.safetensors; the first place with a name wins. */
 function fixturesOf({ options, root }) {
   const places = [options.fixtures, process.env.MARKBASE_FIXTURES, path.join(root, 'fixtures')];
   const found = new Map();
@@ -251,7 +251,7 @@ async function runSanitized(session, program, { tool, family }, { first, of }) {
   const cases = linesOf(stdout).filter(({ ms }) => ms !== undefined);
   const text = existsSync(log) ? readFileSync(log, 'utf8') : '';
   const [, found] = /SUMMARY: (\d+) (?:error|hazard)/.exec(text) ?? [];
-  // A process that was still in its last case when the part's time was over tells nothing.
+  // A process that was still in its last case when time ran out proves nothing.
   const isLate = failure !== null && session.secondsLeft === 0;
   return {
     cases: cases.length,

@@ -1,4 +1,4 @@
-/** A device whose programs are measured command by command; each is put into `programs`. */
+/** A device that times every command of its programs, which it adds to `programs`. */
 export function measured(device, programs) {
   return new Proxy(device, {
     get(target, key) {

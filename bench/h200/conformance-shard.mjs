@@ -4,11 +4,11 @@ import { FAMILIES } from '../../packages/metal-runtime/conformance/index.ts';
 import { openDevice } from '../../packages/metal-runtime/src/index.ts';
 
 /**
- * Runs every `of`-th case from number `first` on, and prints `{ index, family, name }` before and `{ index, error, ms }` after it.
- * After the loss of the GPU nothing more would run: the process ends, and its caller goes on behind the case.
+ * Runs every `of`-th case from number `first` on, and prints `{ index, family, name }` before and `{ index, error, ms }`
+ * after it. After the loss of the GPU nothing more would run: the process ends, and its caller continues after that case.
  *
  * @param {{ first: number, of: number, families: string[] | null, isBrief: boolean, mostRows: number | null, seconds: number }} shard
- *   seconds: it starts no case after so many
+ *   seconds: starts no further case after this time
  */
 export async function conformance(shard, print) {
   const end = Date.now() + 1000 * shard.seconds;
@@ -20,7 +20,7 @@ export async function conformance(shard, print) {
         .filter(({ rows }) => rows.count <= (shard.mostRows ?? Number.POSITIVE_INFINITY))
         .map((test, place) => ({ family: name, test, place })),
   );
-  // All families have had their turn when the time is over.
+  // Interleaved, so that all families have been covered when time runs out.
   const cases = all.sort((a, b) => a.place - b.place);
   print({ cases: cases.length, device: device.info.name });
   for (let index = shard.first; index < cases.length && Date.now() < end; index += shard.of) {

@@ -1,4 +1,4 @@
-// Parts about the machine: what it is, whether the engine finds it, and what the driver makes of the PTX.
+// Parts about the machine: what it is, whether the engine finds it, and how the driver compiles the PTX.
 import { readdirSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import path from 'node:path';
@@ -7,11 +7,11 @@ import { giga } from './session.mjs';
 
 const QUERY =
   'name,driver_version,compute_cap,memory.total,memory.free,clocks.sm,clocks.max.sm,clocks.mem,power.limit,ecc.mode.current';
-/** A rehearsal loads the texts that its stand-in compiles soon. */
+/** A rehearsal loads texts that its stand-in compiles quickly. */
 const TINY_PTX_BYTES = 8000;
 const SHOWN_TEXTS = 20;
 
-/** The GPU as nvidia-smi sees it, the processor, and what copies reach. */
+/** The GPU according to nvidia-smi, the processor, and copy rates. */
 export async function env(session, check) {
   const { bavail, bsize } = statfsSync(session.work);
   const host = {
@@ -27,20 +27,20 @@ export async function env(session, check) {
   check('nvidia-smi answers', smi.failure === null, smi.failure ?? '');
   if (smi.failure === null) session.say(`${QUERY}\n${smi.stdout.trim()}`);
   const copies = await session.execute('python3', [path.join(session.run, 'driver.py'), 'bandwidth']);
-  // Neither Python nor the large buffers are the engine's: without them it works all the same.
+  // The engine needs neither Python nor the large buffers.
   check('copies are measured', copies.failure === null ? true : null, copies.failure ?? '');
   const rates = copies.failure === null ? JSON.parse(copies.stdout) : null;
   if (rates) {
     const share = ((100 * rates.copy) / COPY_RATE).toFixed(0);
     session.say(
-      `copy on the GPU ${giga(rates.copy)}/s (${share}% of what the table takes for it), ` +
+      `copy on the GPU ${giga(rates.copy)}/s (${share}% of the rate in the table), ` +
         `to it ${giga(rates.toDevice)}/s, from it ${giga(rates.toHost)}/s`,
     );
   }
   return { host, smi: smi.stdout.trim(), rates };
 }
 
-/** What the engine says about the machine. */
+/** The engine's report about the machine. */
 export async function doctor(session, check) {
   const { value, failure } = await session.json(['doctor']);
   if (!value) {
@@ -64,7 +64,7 @@ export async function jit(session, check) {
   const bytesOf = (name) => statSync(path.join(folder, name)).size;
   const sources = readdirSync(folder)
     .filter((name) => (!session.isTiny || bytesOf(name) < TINY_PTX_BYTES) && !isOther(name))
-    // The largest first, that they do not end alone.
+    // The largest first, so that they do not finish last on their own.
     .sort((a, b) => bytesOf(b) - bytesOf(a));
   rmSync(session.env.CUDA_CACHE_PATH, { recursive: true, force: true });
   const texts = Object.fromEntries(sources.map((name) => [name, { bytes: bytesOf(name) }]));
@@ -101,7 +101,7 @@ export async function jit(session, check) {
   return { coldSeconds, texts };
 }
 
-/** What nvidia-smi says of the GPU, such as 9 or 8.6; 9 without one. */
+/** Compute capability according to nvidia-smi, such as 9 or 8.6; 9 without a GPU. */
 async function computeCapability(session) {
   const { stdout, failure } = await session.execute('nvidia-smi', [
     ...['--query-gpu=compute_cap', '--format=csv,noheader'],
@@ -109,7 +109,7 @@ async function computeCapability(session) {
   return failure === null ? Number.parseFloat(stdout) : 9;
 }
 
-/** What was packed. */
+/** Description of the bundle. */
 export function readAbout(bundle) {
   return JSON.parse(readFileSync(path.join(bundle, 'about.json'), 'utf8'));
 }

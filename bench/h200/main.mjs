@@ -77,7 +77,7 @@ if (runs.length === 0) {
   process.exitCode = hasFailed ? 1 : 0;
 }
 
-/** What to run, in order: `{ name, variant }`; nothing when a word is unknown. */
+/** What to run, in order: `{ name, variant }`; undefined if a word is unknown. */
 function plan(words) {
   const runs = [];
   const asked = [];
@@ -97,7 +97,7 @@ function plan(words) {
 /** True when no check failed. A part that breaks is a failed check, and the others go on. */
 async function runPart({ name, variant }) {
   if (name === 'summary') return true;
-  // A rehearsal's figures stand beside nobody's.
+  // A rehearsal's figures are not compared with the peer's.
   const title = `${variant ? `${name} ${variant}` : name}${session.isTiny ? ' (tiny)' : ''}`;
   session.say(`== ${title}`);
   session.startPart();

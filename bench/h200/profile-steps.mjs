@@ -7,8 +7,9 @@ import { TextModel } from '../../packages/text/dist/index.js';
 import { kindsOf, measured } from './command-times.mjs';
 
 /**
- * Prints one line for every batch of a decode, and for every length of a prompt (one step): milliseconds of a step as it runs, and by
- * kind of command. Commands are timed one by one, so their sum has the gaps between launches in it, which a graph has not.
+ * Prints one line for every batch of a decode, and for every length of a prompt (one step): milliseconds of a step as it
+ * runs, and by kind of command. Commands are timed one by one, so their sum includes the gaps between launches, which a
+ * graph does not have.
  *
  * @param {{ model: string, batches: number[], prompts: number[], depth: number, steps: number }} parameters
  */
@@ -28,7 +29,7 @@ export async function profile({ model: folder, batches, prompts, depth, steps },
   }
 }
 
-/** Milliseconds of a step, warm; what `programs` measured before and behind is kept with them. */
+/** Milliseconds of a step, warm; the profiles of `programs` before and after are kept with it. */
 async function timeSteps(checkpoint, device, { step, rows, depth, steps, tokens }, programs = []) {
   const isDecode = step === 'decode';
   using model = await TextModel.load(checkpoint, device, {
@@ -67,7 +68,7 @@ async function timeSteps(checkpoint, device, { step, rows, depth, steps, tokens 
   return milliseconds;
 }
 
-/** Commands of the step by what they launch, dearest first: milliseconds, bytes of weights, keys and values, and their rate. */
+/** Commands of the step by what they launch, most expensive first: milliseconds, bytes of weights, keys and values, and their rate. */
 function costs(programs, checkpoint, shape) {
   // The last one is that of the step: a decode was prefilled before.
   const step = programs.filter(({ program }) => program.label.startsWith(shape.step)).at(-1);
@@ -81,7 +82,7 @@ function costs(programs, checkpoint, shape) {
 
 function bytesOf({ label, kernel, weightBytes }, { experts, layers, slidingWindow }, { rows, depth, step }) {
   if (experts && kernel.startsWith('moe_linear')) {
-    // The plan counts the experts of one row; so many do independent rows choose.
+    // The plan counts the experts of one row; this is the number that independent rows choose.
     const distinct = experts.count * (1 - (1 - experts.topK / experts.count) ** rows);
     return (weightBytes * distinct) / experts.topK;
   }

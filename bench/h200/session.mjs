@@ -1,4 +1,4 @@
-// What the parts have in common: child processes that end in time, and the file of results.
+// Shared by the parts: child processes with a time limit, and the file of results.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url';
 const dist = path.dirname(fileURLToPath(import.meta.url));
 const KEPT_CHARACTERS = 2000;
 
-/** Bytes and rates for people. */
+/** Formats bytes and rates. */
 export const giga = (value) => `${(value / 1e9).toFixed(value < 1e11 ? 1 : 0)} GB`;
 
-/** What a program and all that it starts have in their environment: a sanitizer starts its own in groups of their own. */
+/** A mark in the environment of a program and its children, since a sanitizer starts its children in their own groups. */
 const MARK = 'MARKBASE_H200_TASK';
 let tasks = 0;
 
@@ -33,7 +33,7 @@ function endAll({ pid, task }) {
     try {
       environment = readFileSync(`/proc/${name}/environ`, 'latin1');
     } catch {
-      // It has ended, or is another user's.
+      // It has ended, or belongs to another user.
     }
     if (environment.split('\0').includes(`${MARK}=${task}`)) kill(Number(name));
   }
@@ -55,7 +55,7 @@ export class Session {
       ...process.env,
       CUDA_CACHE_PATH: path.join(work, 'cuda-cache'),
       CUDA_CACHE_MAXSIZE: String(4 * 2 ** 30),
-      // A file of the user's must not change what is measured.
+      // A config file of the user must not affect the measurements.
       MARKBASE_CONFIG: path.join(work, 'config.json'),
     };
     mkdirSync(work, { recursive: true });
@@ -88,7 +88,7 @@ export class Session {
   }
 
   /**
-   * Runs a program until it ends, or is ended: at the part's limit, or after so many seconds without a line. Never rejects.
+   * Runs a program until it ends or is killed: at the part's limit, or after `idleSeconds` without output. Never rejects.
    * `onLine` gets the lines that are JSON objects.
    *
    * @returns {Promise<{ status: number | string, stdout: string, stderr: string, failure: string | null }>}
@@ -111,7 +111,7 @@ export class Session {
       clearTimeout(timer);
       const limit = Math.min(idleSeconds, this.secondsLeft);
       const give = () => {
-        late = limit < idleSeconds ? 'the time of the part was over' : `it said nothing for ${idleSeconds} s`;
+        late = limit < idleSeconds ? 'the part's time limit was reached' : `it printed nothing for ${idleSeconds} s`;
         endAll(child);
       };
       timer = setTimeout(give, 1000 * limit);
@@ -192,5 +192,5 @@ export class Session {
 }
 
 function lastLine(text) {
-  return text.trim().split('\n').at(-1) || 'it said nothing';
+  return text.trim().split('\n').at(-1) || 'it printed nothing';
 }

@@ -1,4 +1,4 @@
-// Parts about time. What they check is written in figures.mjs.
+// Parts about time. The figures that they check are in figures.mjs.
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { ANONYMOUS_LIMIT_BYTES, COPY_RATE, LOAD_LIMITS_MS, LONG_SHARE, PEER, REQUIRED } from './figures.mjs';
@@ -7,18 +7,18 @@ import { giga } from './session.mjs';
 const BATCHES = [1, 4, 16];
 const PROMPTS = [128, 512, 2048];
 const SHOWN_KINDS = 24;
-/** What a rehearsal's towers have instead of the released sizes. */
+/** Sizes of a rehearsal's towers, instead of the released ones. */
 const TINY_TOWER = { hidden: 64, inner: 128, layers: 1, heads: 2, headDim: 64, textWidth: 64 };
 const TINY_SOUND_TOWER = { layers: 1, width: 256, textWidth: 64 };
 const WARM_UP = ['--prompt', '128', '--batch', '1', '--generate', '1', '--reps', '1'];
 
-/** Rates of decode and prefill beside the peer's, time to the first token, memory. */
+/** Rates of decode and prefill compared with the peer's, time to the first token, memory. */
 export async function speed(session, check, variant) {
   const folder = await modelOf(session, check, variant);
   if (!folder) return null;
   const bench = (args) => session.json(['bench', '--model', folder, '--device', 'cuda', ...args]);
   const [reps, steps] = session.isTiny ? ['1', '2'] : ['5', '64'];
-  // The file comes into the page cache, and the kernels into the driver's.
+  // Warms the page cache, and the driver's cache of kernels.
   const first = await bench(WARM_UP);
   check(`${variant} runs`, first.failure === null, first.failure ?? '');
   if (first.failure !== null) return null;
@@ -65,7 +65,7 @@ export async function speed(session, check, variant) {
   return { rates, loadMs, firstTokenMs, anonymousBytes, peakRssBytes, bytesPerToken };
 }
 
-/** Time of every kind of command, with what it reads: what to work on. */
+/** Time of every kind of command, with what it reads. */
 export async function profile(session, check, variant) {
   const model = await modelOf(session, check, variant);
   if (!model) return null;
@@ -89,7 +89,7 @@ function profileLines({ step, rows, depth, msPerStep, commands }) {
   const [ms, bytes] = [sum('ms'), sum('bytes')];
   const floor = (1000 * bytes) / COPY_RATE;
   return [
-    `${step} of ${rows} behind ${depth}: a step ${msPerStep.toFixed(3)} ms; command by command ${ms.toFixed(3)} ms, ` +
+    `${step} of ${rows} after ${depth}: ${msPerStep.toFixed(3)} ms per step; command by command ${ms.toFixed(3)} ms, ` +
       `${giga(bytes)}, at least ${floor.toFixed(3)} ms (${((100 * floor) / msPerStep).toFixed(0)}%)`,
     '      ms  share  count       MB     GB/s  command',
     ...commands
@@ -107,7 +107,7 @@ function profileLines({ step, rows, depth, msPerStep, commands }) {
   ];
 }
 
-/** Decode behind many tokens, as a share of what the copy rate allows, and a long prompt. */
+/** Decode after many tokens, as a share of what the copy rate allows, and a long prompt. */
 export async function long(session, check, variant) {
   const folder = await modelOf(session, check, variant);
   if (!folder) return null;
@@ -123,7 +123,7 @@ export async function long(session, check, variant) {
     const bytes = bytesPerToken + cacheBytesPerToken;
     const share = (tokensPerSecond.median * bytes) / COPY_RATE;
     session.say(
-      `decode behind ${depthTokens}: ${tokensPerSecond.median.toFixed(1)} tokens/s, ${giga(bytes)} a token, ` +
+      `decode after ${depthTokens}: ${tokensPerSecond.median.toFixed(1)} tokens/s, ${giga(bytes)} per token, ` +
         `${(100 * share).toFixed(1)}% of the copy rate`,
     );
     return { depthTokens, tokensPerSecond, bytes, share };
@@ -131,7 +131,7 @@ export async function long(session, check, variant) {
   for (const { depthTokens, share } of session.isTiny ? [] : rows.slice(1)) {
     const kept = share / rows[0].share;
     check(
-      `decode of ${variant} behind ${depthTokens}`,
+      `decode of ${variant} after ${depthTokens}`,
       kept >= LONG_SHARE,
       `${kept.toFixed(2)} of the share at ${depths[0]}`,
     );
@@ -218,7 +218,7 @@ function checkSection(session, check, { name, precision, pass, relRms, tolerance
   check(`soft tokens: ${name} in ${precision}`, pass, detail);
 }
 
-/** The folder of a random checkpoint of a variant, written when it is not there; null when that failed. */
+/** The folder of a random checkpoint of a variant, written if it does not exist; null if that failed. */
 async function modelOf(session, check, variant) {
   const { models } = session.options;
   const folder = path.join(models, `${variant}${session.isTiny ? '-tiny' : ''}`);

@@ -80,7 +80,7 @@ export async function audio({ folder, tower, seconds, rounds }, print) {
   await rm(folder, { recursive: true });
 }
 
-/** Time of every kind of command, one by one: the gaps between launches are in it. */
+/** Time of every kind of command, timed one by one, including the gaps between launches. */
 async function profileOf(Model, folder, rounds, encode) {
   using device = await openDevice({ kind: 'cuda' });
   const programs = [];
@@ -109,7 +109,7 @@ async function profileOf(Model, folder, rounds, encode) {
   }
 }
 
-/** Programs that a model needs while it is loaded are gone. */
+/** Programs that a model only needs while loading are gone. */
 function isThere(program) {
   try {
     program.profile();
@@ -138,7 +138,7 @@ async function onDevice(kind, Model, folder, precision, work) {
   }
 }
 
-/** An earlier run may have left a part of it. */
+/** An earlier run may have left parts of it. */
 async function writeFolder(folder, write) {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });

@@ -1,4 +1,4 @@
-// Tasks that h200.sh runs in processes of their own, so that one that fails or hangs does not take others along.
+// Tasks that h200.sh runs in separate processes, so that one that fails or hangs does not affect the others.
 // usage: node worker.mjs TASK JSON     (prints lines of JSON)
 const TASKS = {
   device: () => import('./device-checks.mjs'),

@@ -33,9 +33,9 @@ const list = (text) => text.split(',').map(Number);
 const [threads, generated, reps] = [flags.threads, flags.generate, flags.reps].map(Number);
 const prompts = list(flags.prompt);
 const batches = list(flags.batch);
-/** Positions that a decode run starts behind. */
+/** Position at which a decode run starts. */
 const DECODE_DEPTH = 128;
-/** Ordinary tokens lie between the byte tokens and the special tokens at the end of the vocabulary. */
+/** Ordinary tokens are between the byte tokens and the special tokens at the end of the vocabulary. */
 const TOKENS = { first: 300, count: Number(flags.vocabulary) - 300 };
 /** llama.cpp sizes its caches in blocks of this many cells. */
 const CONTEXT_STEP = 256;
@@ -90,7 +90,7 @@ process.stdout.write(
     peakRssBytes: peakRssBytes(),
   })}\n`,
 );
-// The addon keeps threads that would hold the process.
+// The addon keeps threads that would prevent the process from exiting.
 process.exit(0);
 
 async function openContext(sequences) {
@@ -106,14 +106,14 @@ async function openContext(sequences) {
   return context;
 }
 
-/** The first step of a context; gives its time in milliseconds. */
+/** The first step of a context; returns its time in milliseconds. */
 async function warmUp(context) {
   const { seconds } = await evaluate(context, [{ sequence: 0, position: 0, tokens: tokens(16) }]);
   context.disposeSequence(0);
   return seconds * 1000;
 }
 
-/** One batch; gives its time and where the logits of every part's last token are. */
+/** One batch; returns its time and the indices of the logits of every part's last token. */
 async function evaluate(context, parts) {
   context.initBatch(parts.reduce((sum, part) => sum + part.tokens.length, 0));
   const outputs = parts.flatMap((part) => [

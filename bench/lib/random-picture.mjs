@@ -1,6 +1,6 @@
 import { deflateSync } from 'node:zlib';
 
-/** A small PNG of stripes in random colours; every picture is another one. */
+/** A small PNG of stripes in random colours; every picture is different. */
 export async function randomPicture(random) {
   const [width, height] = [random.integer(16, 160), random.integer(16, 160)];
   const colours = Array.from({ length: 8 }, () => [

@@ -12,7 +12,7 @@ export const TOWERS = {
 const POSITIONS = 10_240;
 const PATCH = 768;
 
-/** Writes a checkpoint that holds a vision tower alone, bfloat16 with random weights, into a folder. */
+/** Writes a checkpoint with only a vision tower, of random bfloat16 weights, into a folder. */
 export async function writeVisionCheckpoint(folder, tower) {
   await writeFile(join(folder, 'config.json'), JSON.stringify(configOf(tower)));
   await writeSafetensors(join(folder, 'model.safetensors'), tensorsOf(tower));
@@ -74,7 +74,7 @@ function tensorsOf({ hidden, inner, layers, heads, headDim, clips, textWidth }) 
     linear('mlp.gate_proj', inner, hidden);
     linear('mlp.up_proj', inner, hidden);
     linear('mlp.down_proj', hidden, inner);
-    // Scores of a trained tower are of the size of some units.
+    // Scores of a trained tower have magnitudes of a few units.
     for (const part of ['q', 'k']) add(`${at}.self_attn.${part}_norm.weight`, [headDim], 0.02, 0.4);
     for (const norm of ['input', 'post_attention', 'pre_feedforward', 'post_feedforward']) {
       add(`${at}.${norm}_layernorm.weight`, [hidden], 0.1, 1);

@@ -3,7 +3,7 @@ import { isTest, isTypeScript } from './repository.mjs';
 const EXPORT =
   /^export (?:default )?(?:abstract )?(?:async )?(?:function\*?|class|interface|type|const|enum) ([A-Za-z_$][\w$]*)/;
 
-/** Every export of a package says what it is, in a comment right above it. @type {import('./repository.mjs').Rule} */
+/** Every export of a package has a doc comment directly above it. @type {import('./repository.mjs').Rule} */
 export const docComments = {
   name: 'doc-comments',
   check(repository) {

@@ -3,10 +3,10 @@ import { isTypeScript } from './repository.mjs';
 /** Lines, blank ones and comments included. */
 const TYPESCRIPT_LINES = 400;
 const NATIVE_LINES = 500;
-/** How far down the reason may stand. */
+/** Number of lines in which the reason must be. */
 const REASON_WITHIN_LINES = 12;
 
-/** A long file says why on its first lines: `// Long because …`. @type {import('./repository.mjs').Rule} */
+/** A long file gives its reason in the first lines: `// Long because …`. @type {import('./repository.mjs').Rule} */
 export const fileLength = {
   name: 'file-length',
   check(repository) {

@@ -1,6 +1,6 @@
 import { runChecker } from './run-checker.mjs';
 
-/** Biome follows the imports of the checkout that its configuration lies in. */
+/** Biome follows the imports of the checkout that contains its configuration. */
 const CONFIG = 'tools/conventions/circles.biome.json';
 
 /**
@@ -21,7 +21,7 @@ export const importCircles = {
       .filter((/** @type {any} */ { category }) => category === 'lint/suspicious/noImportCycles')
       .map(
         (/** @type {any} */ { location }) =>
-          `${location.path}:${location.start.line}: ends in a circle of imports`,
+          `${location.path}:${location.start.line}: this import is part of a circle`,
       )
       .filter((/** @type {string} */ finding) => !EXEMPT.some((part) => finding.startsWith(part)));
   },

@@ -45,11 +45,11 @@ export const kernelFamilies = {
       if (!file.startsWith(FAMILIES)) continue;
       const [family = '', name, ...deeper] = file.slice(FAMILIES.length).split('/');
       if (name === undefined || deeper.length > 0) {
-        findings.push(`${file}: families/ has one folder for each family, and nothing else`);
+        findings.push(`${file}: families/ holds only folders of families`);
         continue;
       }
       const isMember = MEMBERS.some((member) => member(family) === name);
-      if (!isMember && !OTHERS.test(name)) findings.push(`${file}: no part of a family is called so`);
+      if (!isMember && !OTHERS.test(name)) findings.push(`${file}: no part of a family has this name`);
       if (name.endsWith('.ts')) findings.push(...strayImports(repository, file, name));
     }
     return findings;

@@ -1,6 +1,6 @@
 import { eachLine } from './repository.mjs';
 
-/** What only exists on one machine. */
+/** Paths that exist on one machine only. */
 const MACHINE_PATH =
   /(?<![\w.-])\/(?:home|Users)\/[A-Za-z0-9._-]+|(?<![\w./~-])\/(?:root|work)\/[A-Za-z0-9._-]+|\b[A-Z]:\\{1,2}Users\\/;
 /** A folder beside the checkout. `.ci/run` alone may look for one, with the complete fixtures. */

@@ -28,7 +28,7 @@ const MAY_INCLUDE = {
   binding: ['device', 'ops', 'kernels', 'backends'],
 };
 
-/** Each layer of the addon includes only what lies below it. @type {import('./repository.mjs').Rule} */
+/** Each layer of the addon includes only layers below it. @type {import('./repository.mjs').Rule} */
 export const nativeLayers = {
   name: 'native-layers',
   check(repository) {
@@ -43,7 +43,7 @@ export const nativeLayers = {
       const layer = layerOf(file);
       if (layer === null) continue;
       if (file.endsWith('.mm') && layer !== 'backends/metal') {
-        findings.push(`${file}: Objective-C++ belongs into native/backends/metal`);
+        findings.push(`${file}: Objective-C++ belongs in native/backends/metal`);
       }
       eachLine(repository.text(file), (line, number) => {
         const include = /^\s*#\s*(?:include|import)\s*[<"]([^>"]+)[>"]/.exec(line)?.[1];
@@ -64,7 +64,7 @@ export const nativeLayers = {
  */
 function problemWith(include, file, layer, sources) {
   if (KERNEL_LAYERS.includes(layer) && file.endsWith('.h') && include !== 'stdint.h') {
-    return `<${include}>: a parameter header includes only <stdint.h>, for it is compiled for GPUs too`;
+    return `<${include}>: a parameter header includes only <stdint.h>, because it is also compiled for GPUs`;
   }
   if (NODE_API.test(include) && layer !== 'binding') return `<${include}>: only binding/ knows Node`;
   if (APPLE.test(include) && layer !== 'backends/metal')

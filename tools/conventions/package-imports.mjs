@@ -18,10 +18,10 @@ const ALLOWED = {
   'demo-model': [],
   playground: [...BELOW_MODELS, 'text', 'vision', 'audio', 'moe', 'server', 'ai-provider', 'demo-model'],
 };
-/** Tests may also run on the packaged checkpoint, which depends on nothing. */
+/** Tests may also use the packaged checkpoint, which has no dependencies. */
 const TESTS_MAY_ADD = ['demo-model'];
 
-/** What is built or tested, below the folder of a package. */
+/** Folders of a package that are built or tested. */
 const SOURCES = /^(?:src|families|test)\/.*\.(?:ts|tsx)$/;
 
 const IMPORT = /(?:\bfrom\s*|\bimport\s*\(\s*|^\s*import\s+)(['"])([\w@./:#-]+)\1/gm;
@@ -99,7 +99,7 @@ function checkSource(repository, file, folder) {
 }
 
 /**
- * Module names that a source file imports, comments left out.
+ * Module names that a source file imports, ignoring comments.
  *
  * @param {string} source
  */

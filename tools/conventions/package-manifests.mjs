@@ -3,7 +3,7 @@ import path from 'node:path';
 const RUNTIME = '@markbase/metal-runtime';
 const EXACT = /^(?:\d+\.\d+\.\d+(?:-[\w.]+)?|workspace:\*)$/;
 
-/** Every package says the same things about itself, and what is published is complete. @type {import('./repository.mjs').Rule} */
+/** Package manifests are uniform, and published packages are complete. @type {import('./repository.mjs').Rule} */
 export const packageManifests = {
   name: 'package-manifests',
   check(repository) {
@@ -74,7 +74,7 @@ function published(file, manifest, files) {
 }
 
 /**
- * True when types come first, behind conditions such as "browser" that have types of their own.
+ * True if types come first, after conditions such as "browser" that have their own types.
  *
  * @param {unknown} conditions
  * @returns {boolean}

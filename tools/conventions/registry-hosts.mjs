@@ -5,7 +5,7 @@ const CONFIG =
 const HOST =
   /\bregistry\.[a-z0-9-]+\.[a-z]{2,}|\bregistry\s*=|--registry\b|\bregistry-url\b|--index-url\b|\b(?:files\.pythonhosted|deb\.debian|pypi)\.org\b/;
 
-/** The user's own configuration says where packages come from: no registry in lock file, manifests or scripts. @type {import('./repository.mjs').Rule} */
+/** The user's configuration chooses the registry: no registry in lock file, manifests or scripts. @type {import('./repository.mjs').Rule} */
 export const registryHosts = {
   name: 'registry-hosts',
   check(repository) {
@@ -17,7 +17,7 @@ export const registryHosts = {
       const pattern = isLock ? /\bhttps?:\/\/\S+/ : HOST;
       eachLine(repository.text(file), (line, number) => {
         const found = pattern.exec(line);
-        if (found) findings.push(`${file}:${number}: "${found[0]}" fixes where packages come from`);
+        if (found) findings.push(`${file}:${number}: "${found[0]}" hard-codes a registry`);
       });
     }
     return findings;

@@ -14,7 +14,7 @@ import path from 'node:path';
  */
 
 /**
- * One convention. `check` returns a line per finding, which starts with the path that it is about.
+ * One convention. `check` returns a line per finding, which starts with the path concerned.
  *
  * @typedef {object} Rule
  * @property {string} name Kebab-case, as its file.
@@ -30,7 +30,7 @@ const PROBE_BYTES = 8192;
  * @returns {Repository}
  */
 export function openRepository(root) {
-  // A checkout that belongs to another user is read all the same: listing runs nothing of it.
+  // Also reads a checkout that belongs to another user: listing runs none of its code.
   const trust = ['-c', `safe.directory=${root}`];
   const list = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
   const listed = execFileSync('git', [...trust, ...list], {

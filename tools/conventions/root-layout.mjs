@@ -37,7 +37,7 @@ export const rootLayout = {
     for (const file of repository.files) {
       const [top, second, ...rest] = file.split('/');
       if (second === undefined ? !FILES.has(file) : !FOLDERS.has(/** @type {string} */ (top))) {
-        findings.add(`${top}: does not belong into the root of the repository`);
+        findings.add(`${top}: does not belong in the root of the repository`);
       } else if (top === 'apps' && rest.length > 0 && !APPS.has(/** @type {string} */ (second))) {
         findings.add(`apps/${second}: the only application is the playground`);
       }

@@ -1,7 +1,7 @@
 import { capture } from '../lib/process.mjs';
 
 /**
- * Runs a checker of node_modules over a checkout and reads the JSON that it prints. Its exit status tells nothing: it is a
+ * Runs a checker of node_modules over a checkout and reads the JSON that it prints. Its exit status is ignored: it is a
  * failure whenever something was found.
  *
  * @param {string} program

@@ -1,6 +1,6 @@
 const MB = 1e6;
 
-/** Most bytes below a folder; '' is the whole tree. @type {readonly [folder: string, limitBytes: number][]} */
+/** Limits in bytes of folders; '' is the whole tree. @type {readonly [folder: string, limitBytes: number][]} */
 const FOLDERS = [
   ['', 36 * MB],
   ['fixtures/', 12 * MB],
@@ -10,7 +10,7 @@ const FOLDERS = [
   ['docs/images/', 2 * MB],
 ];
 const SHARD_BYTES = 8 * MB;
-/** Where bytes that nobody can read are expected. */
+/** Folders for binary files. */
 const BINARY_FOLDERS = [
   'fixtures/',
   'packages/demo-model/model/',
@@ -37,7 +37,7 @@ export const treeSize = {
         findings.push(`${file}: ${megabytes(bytes)}, expected shards below ${megabytes(SHARD_BYTES)}`);
       }
       if (!BINARY_FOLDERS.some((folder) => file.startsWith(folder)) && repository.isBinary(file)) {
-        findings.push(`${file}: a binary file outside of ${BINARY_FOLDERS.join(' and ')}`);
+        findings.push(`${file}: a binary file outside ${BINARY_FOLDERS.join(' and ')}`);
       }
     }
     return findings;

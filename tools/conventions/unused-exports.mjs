@@ -13,7 +13,7 @@ const EXEMPT = [
 ];
 
 /**
- * Nothing is exported, and no file is kept, that nobody imports. What is loaded by name at run time is marked `@public`;
+ * Every export and every file is imported somewhere. Exports that are loaded by name at run time are marked `@public`;
  * types that other exports of their file mention may be exported for readers.
  *
  * @type {import('./repository.mjs').Rule}

@@ -1,8 +1,7 @@
 import { capture } from './process.mjs';
 
 /**
- * Builds every package and the native addon; what has not changed since the last build comes from turbo's cache. Its
- * output is shown only when something failed.
+ * Builds every package and the native addon; unchanged parts come from turbo's cache. Output is shown only on failure.
  *
  * @param {readonly string[]} more Further tasks of turbo.json.
  * @returns {number} Exit status.

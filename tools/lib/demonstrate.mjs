@@ -16,8 +16,7 @@ const NEXT = `Next:
   pnpm markbase completion   a script that lets a shell complete commands and options`;
 
 /**
- * Answers a prompt with the packaged demo model and shows what a user wants to know: device, load time, the answer as it
- * is made, speed.
+ * Answers a prompt with the packaged demo model, and shows device, load time, the answer as it is generated, and speed.
  *
  * @param {string} prompt
  * @param {'dense' | 'moe'} variant

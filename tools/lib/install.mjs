@@ -3,7 +3,7 @@ import path from 'node:path';
 import { findProgram, repositoryRoot, run } from './process.mjs';
 
 /**
- * Installs the dependencies unless they are those of the lock file already. Imports nothing from node_modules, so that
+ * Installs the dependencies unless they already match the lock file. Imports nothing from node_modules, so that
  * it works in a fresh clone.
  *
  * @returns {number} Exit status.
@@ -17,7 +17,7 @@ export function ensureInstalled() {
   return run('npx', ['-y', `${packageManager()}`, ...args]);
 }
 
-/** True when the last installation was made from the lock file as it is now. */
+/** True if the last installation used the current lock file. */
 function isInstalled() {
   // pnpm keeps a copy of the lock file that it installed from.
   const installed = path.join(repositoryRoot, 'node_modules/.pnpm/lock.yaml');

@@ -13,7 +13,7 @@ const quietEnvironment = {
   TURBO_NO_UPDATE_NOTIFIER: '1',
   DO_NOT_TRACK: '1',
   NO_UPDATE_NOTIFIER: '1',
-  // pnpm would warn at every task that the platform packages of other machines do not fit this one.
+  // Otherwise pnpm would warn in every task that the platform packages of other machines do not match this one.
   npm_config_loglevel: 'error',
   npm_config_update_notifier: 'false',
   npm_config_fund: 'false',
@@ -22,7 +22,7 @@ const quietEnvironment = {
 };
 
 /**
- * Runs a program and waits for it; its output is ours.
+ * Runs a program and waits for it, passing its output through.
  *
  * @param {string} program Name or path; no shell is involved.
  * @param {readonly string[]} args
@@ -43,7 +43,7 @@ export function run(program, args, options = {}) {
 }
 
 /**
- * Runs a program and hands back what it wrote.
+ * Runs a program and returns its output.
  *
  * @param {string} program
  * @param {readonly string[]} args
@@ -78,7 +78,7 @@ export function findProgram(name) {
       accessSync(candidate, constants.X_OK);
       return candidate;
     } catch {
-      // Not here: the next folder may have it.
+      // Not in this folder.
     }
   }
   return null;

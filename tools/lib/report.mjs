@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * What a run of checks came to.
+ * The result of a run of checks.
  *
  * @typedef {object} Counts
  * @property {number} passed
@@ -14,7 +14,7 @@ import path from 'node:path';
 const REPORT_FOLDER = process.env.MARKBASE_REPORT_DIR;
 
 /**
- * Prints the counts of a run and, when `MARKBASE_REPORT_DIR` is set, leaves them there.
+ * Prints the counts of a run and, when `MARKBASE_REPORT_DIR` is set, writes them there.
  *
  * @param {string} name Kebab-case; a second report of the same name replaces the first.
  * @param {Counts} counts

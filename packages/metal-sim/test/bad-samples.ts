@@ -141,7 +141,7 @@ export const badSamples: BadSample[] = [
   {
     name: 'threadgroup variable outside of a kernel',
     source: `float f() { threadgroup float x[4]; return x[0]; }\n${body('')}`,
-    reason: /belongs into a kernel/,
+    reason: /belongs in a kernel/,
   },
   { name: 'variable at program scope', source: `int counter = 0;\n${body('')}`, reason: /constant memory/ },
   {

@@ -26,7 +26,7 @@ describe.skipIf(missingTools() !== null)('docs/metal-on-linux.md', { timeout: 30
 
   it('shows the fault that a missing test of the index gives', () => {
     expect(run(script!.replace('if (i < n) ', ''))).toContain(
-      'error: scale: read of 4 bytes, 4 bytes behind the end of in at index 0 (32 bytes) (program_source:5, thread 8,0,0 of threadgroup 0,0,0)',
+      'error: scale: read of 4 bytes, 4 bytes after the end of in at index 0 (32 bytes) (program_source:5, thread 8,0,0 of threadgroup 0,0,0)',
     );
   });
 });

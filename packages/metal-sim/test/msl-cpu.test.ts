@@ -225,7 +225,7 @@ const faults: {
     name: 'read behind the end of a buffer, exactly',
     statements: 'out[i] = in[i + 1];',
     env: { METAL_SIM_CHECK: '1' },
-    message: /k: read of 4 bytes, 4 bytes behind the end of in at index 0 \(256 bytes\) .*:5, thread 63,0,0/,
+    message: /k: read of 4 bytes, 4 bytes after the end of in at index 0 \(256 bytes\) .*:5, thread 63,0,0/,
   },
   {
     name: 'write of an input',

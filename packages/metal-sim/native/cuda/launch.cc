@@ -55,7 +55,7 @@ Result run_launch(const Launch& launch) {
     uint64_t address = 0;
     std::memcpy(&address, values[i].data(), sizeof address);
     const Span memory = device_memory(address);
-    if (!memory.begin) return misuse(kIllegalAddress, std::string(function.kernel->name) + ": an address that is no memory");
+    if (!memory.begin) return misuse(kIllegalAddress, std::string(function.kernel->name) + ": an address outside of any memory");
     dispatch.buffers[parameter.index] = {memory.begin, memory.size};
   }
   if (function.library->has_checks()) {

@@ -136,7 +136,7 @@ void AccessChecker::check_bounds(GroupRunner& runner, const char* address, size_
     const ptrdiff_t away = std::max(behind, before);
     if (away >= distance) continue;
     distance = away;
-    nearest = std::to_string(away) + " bytes " + (behind > before ? "behind the end" : "before the begin") + " of " +
+    nearest = std::to_string(away) + " bytes " + (behind > before ? "after the end" : "before the start") + " of " +
               region.name + " (" + std::to_string(region.end - region.begin) + " bytes)";
   }
   runner.fail_at(FaultKind::kAddress, what + ", " + nearest, from);

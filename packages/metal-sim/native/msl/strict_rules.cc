@@ -201,7 +201,7 @@ class Rules {
         refuse(i, "a variable in a function cannot lie in device memory");
       }
       if (at(i).is("threadgroup") && is_statement && !function.is_kernel && !has_declarator(i, function.end)) {
-        refuse(i, "a threadgroup variable belongs into a kernel");
+        refuse(i, "a threadgroup variable belongs in a kernel");
       }
     }
   }
