@@ -111,7 +111,10 @@ export class Session {
       clearTimeout(timer);
       const limit = Math.min(idleSeconds, this.secondsLeft);
       const give = () => {
-        late = limit < idleSeconds ? 'the part's time limit was reached' : `it printed nothing for ${idleSeconds} s`;
+        late =
+          limit < idleSeconds
+            ? 'the time limit of the part was reached'
+            : `it printed nothing for ${idleSeconds} s`;
         endAll(child);
       };
       timer = setTimeout(give, 1000 * limit);

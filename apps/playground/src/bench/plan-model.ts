@@ -77,7 +77,7 @@ export async function planModel(device: Device, options: PlanOptions) {
 }
 
 /** Counts of a plan: in total, by kernel, and by the scope in which a command was recorded. */
-export function countCommands({ commands, arenaBytes, weightBytes }: ProgramPlan) {
+function countCommands({ commands, arenaBytes, weightBytes }: ProgramPlan) {
   const byKernel = new Map<string, number>();
   const byScope = new Map<string, number>();
   for (const { kernel, label } of commands) {

@@ -41,7 +41,7 @@ export async function readConfigFile(env: NodeJS.ProcessEnv = process.env): Prom
 }
 
 /** @throws InvalidConfigError */
-export function parseConfigFile(text: string, path: string): ConfigFile {
+function parseConfigFile(text: string, path: string): ConfigFile {
   const fail = (key: string, expected: string, received: unknown): never => {
     throw new InvalidConfigError({ path, key, expected, received });
   };

@@ -6,7 +6,7 @@ import type { LoadProgress, LoadRequest } from './playground-types.js';
 import { type RunningModel, startModel } from './running-model.js';
 
 /** Another model is already being loaded. */
-export class LoadInProgressError extends MarkBaseError {
+class LoadInProgressError extends MarkBaseError {
   readonly code = 'LOAD_IN_PROGRESS';
 
   constructor() {

@@ -5,7 +5,7 @@ import { Hono } from 'hono';
 /**
  * Restricts the page to its own files. Attached media are data: and blob: URLs, which do not cause requests.
  */
-export const CONTENT_SECURITY_POLICY = [
+const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",

@@ -53,10 +53,7 @@ export async function startPlayground(
 }
 
 /** The app without a listener. */
-export function playgroundApp(
-  host: ModelHost,
-  options: HostOptions,
-): Hono<{ Bindings: Partial<HttpBindings> }> {
+function playgroundApp(host: ModelHost, options: HostOptions): Hono<{ Bindings: Partial<HttpBindings> }> {
   const app = new Hono<{ Bindings: Partial<HttpBindings> }>();
   const guard = { allowedHosts: options.allowedHosts ?? [], allowedOrigins: [] };
   app.onError((error, context) => {

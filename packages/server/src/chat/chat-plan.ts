@@ -170,7 +170,7 @@ export function plainText(content: string | readonly { readonly text: string }[]
 }
 
 /** The result of a tool. JSON text of an object is parsed, because models read objects best. */
-export function toolResult(text: string): string | Record<string, unknown> {
+function toolResult(text: string): string | Record<string, unknown> {
   if (!/^\s*\{/.test(text)) return text;
   try {
     return parseExactJson(text) as Record<string, unknown>;

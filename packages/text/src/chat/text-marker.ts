@@ -42,7 +42,7 @@ export class TextMarker {
 }
 
 /** Applies `change` to all strings and keys in a JSON value. Undefined fields are dropped. */
-export function mapTexts(value: unknown, change: (text: string) => string, depth = 0): unknown {
+function mapTexts(value: unknown, change: (text: string) => string, depth = 0): unknown {
   if (typeof value === 'string') return change(value);
   if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value;
   if (depth > MAX_DEPTH) {

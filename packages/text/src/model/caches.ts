@@ -28,7 +28,7 @@ export interface Caches {
  * Number of positions that a layer's cache must hold. A sliding layer needs the W - 1 past keys of the window in
  * addition to all rows of a step, because the first row of the step still sees them (docs/gemma4.md section 2.10).
  */
-export function capacityTokens(layer: LayerConfig, windowTokens: number, sizes: CacheSizes): number {
+function capacityTokens(layer: LayerConfig, windowTokens: number, sizes: CacheSizes): number {
   if (layer.kind === 'full') return sizes.contextTokens;
   return Math.min(sizes.contextTokens, windowTokens - 1 + sizes.maxStepTokens);
 }

@@ -63,7 +63,7 @@ export function perLayerEmbeddings(
 }
 
 /** [N, V]: logits = c · tanh(norm(h) Eᵀ / c). */
-export function head(ops: Ops, decoder: Decoder, h: Value<'N', 'D'>): Value<'N', 'V'> {
+function head(ops: Ops, decoder: Decoder, h: Value<'N', 'D'>): Value<'N', 'V'> {
   const logits = ops.linear(ops.rmsNorm(h, decoder.finalNorm, { eps: decoder.normEps }), decoder.embedding);
   return decoder.logitCap === null ? logits : ops.softcap(logits, decoder.logitCap);
 }

@@ -43,7 +43,7 @@ export function chatRequest(
 }
 
 /** A conversation up to `lastId` in the format of the API. */
-export function apiMessages(conversation: Conversation, lastId: string): ApiMessage[] {
+function apiMessages(conversation: Conversation, lastId: string): ApiMessage[] {
   const { systemPrompt } = conversation;
   const system: ApiMessage[] = systemPrompt.trim() === '' ? [] : [{ role: 'system', content: systemPrompt }];
   return [...system, ...pathOf(conversation, lastId).flatMap(messageParts)];

@@ -17,7 +17,7 @@ theme.subscribe((value) => {
 });
 
 /** True if the page is currently dark. */
-export function isDark(): boolean {
+function isDark(): boolean {
   return (
     theme.value === 'dark' || (theme.value === 'auto' && matchMedia('(prefers-color-scheme: dark)').matches)
   );

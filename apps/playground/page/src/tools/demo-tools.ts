@@ -11,7 +11,7 @@ export interface PageTool {
 }
 
 /** The demo tools by name, worded as in the demo model's training data. */
-export const DEMO_TOOLS: Readonly<Record<string, PageTool>> = {
+const DEMO_TOOLS: Readonly<Record<string, PageTool>> = {
   get_weather: {
     description: 'Get the weather in a city.',
     parameters: oneString('city', 'Name of the city.'),
