@@ -1,6 +1,6 @@
 // Claim: the steps before the audio tower (decoding, resampling, segments, log-mel features) take about a hundredth of the
-// length of a recording on one core, and the memory of one segment, however long it is. usage: node
-// bench/audio-front-end.mjs [FILE …] [--seconds 120] [--hour] [--json]
+// length of a recording on one core, and the memory of one segment, however long it is.
+// usage: node bench/audio-front-end.mjs [FILE …] [--seconds 120] [--hour] [--json]
 //   FILE    sound files of any format; default: a stereo WAV of --seconds at 44.1 kHz, generated in memory
 //   --hour  also measures the memory of an hour of stereo at 48 kHz
 

@@ -1,7 +1,7 @@
 // Claim: a checkpoint of bfloat16 weights is converted to 4 bits at 150 MB of input per second and core, or faster. The
 // checkpoint is generated: matrices of 4096 columns in one file. The codec alone is measured in memory, the whole
-// conversion (read, quantise, write, sync) in a folder; --peer runs the same formula in numpy. usage: node
-// bench/loader-convert.mjs [--megabytes 512] [--rounds 3] [--peer python3] [--folder DIR] [--json]
+// conversion (read, quantise, write, sync) in a folder; --peer runs the same formula in numpy.
+// usage: node bench/loader-convert.mjs [--megabytes 512] [--rounds 3] [--peer python3] [--folder DIR] [--json]
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

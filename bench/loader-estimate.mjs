@@ -1,7 +1,7 @@
 // Claim: `estimate` of @markbase/loader is within 2 % of the memory that the engine then uses. Used = bytes that are mapped
 // and allocated while a model is loaded, and the buffers of its decode and prefill programs as the recorder planned them.
-// The checkpoints have the released sizes, with a hole in the file instead of weights. usage: node
-// bench/loader-estimate.mjs [--variants e2b,e4b,12b,26b-a4b,31b] [--context 8192] [--json]
+// The checkpoints have the released sizes, with a hole in the file instead of weights.
+// usage: node bench/loader-estimate.mjs [--variants e2b,e4b,12b,26b-a4b,31b] [--context 8192] [--json]
 import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 // Claims: 64 clients stream from the server at once, with prompts of random lengths, aborts and pictures: only those
 // requests fail that are meant to, every answer equals the one that the same prompt gets alone (greedy), nothing is NaN,
-// and memory does not grow. Reports times to the first token and between tokens. usage: node --expose-gc
-// bench/server-load.mjs [--minutes 10] [--streams 64] [--model DIR] [--precision fast] [--images] [--json]
+// and memory does not grow. Reports times to the first token and between tokens.
+// usage: node --expose-gc bench/server-load.mjs [--minutes 10] [--streams 64] [--model DIR] [--precision fast] [--images] [--json]
 import { parseArgs } from 'node:util';
 import { modelPath } from '../packages/demo-model/dist/index.js';
 import { openDevice } from '../packages/metal-runtime/dist/index.js';

@@ -1,7 +1,7 @@
 // Claim: a decoded picture of 12 megapixels is resized to the size for 280 soft tokens in under 150 ms on one core. Also
 // timed: other budgets, cutting into patches, decoding a JPEG of that size, and all of it together. Processor time is
-// printed beside wall time, which other programs lengthen. usage: node bench/vision-preprocess.mjs [--width 4000] [--height
-// 3000] [--rounds 9] [--json]
+// printed beside wall time, which other programs lengthen.
+// usage: node bench/vision-preprocess.mjs [--width 4000] [--height 3000] [--rounds 9] [--json]
 import { parseArgs } from 'node:util';
 import {
   countTokens,

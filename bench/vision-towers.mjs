@@ -2,8 +2,8 @@
 // Milliseconds per picture by budget for the tower shapes of E2B (16 x 768) and of 26B and 31B (27 x 1152), unquantised and
 // quantised while loaded, with operations per second compared with the peak measured in the same run, and the time of every
 // kind of command. Two operations per product; norms, softmax and the like are not counted. Rates are operations per second
-// of processor time on all threads, like the peak: other programs lengthen wall time. usage: node bench/vision-towers.mjs
-// [--shapes e2b,large] [--budgets 70,280,1120] [--formats bf16,8,4] [--layers N]
+// of processor time on all threads, like the peak: other programs lengthen wall time.
+// usage: node bench/vision-towers.mjs [--shapes e2b,large] [--budgets 70,280,1120] [--formats bf16,8,4] [--layers N]
 //          [--threads 2] [--rounds 3] [--json]
 // --layers runs fewer layers and scales the time of the layers up.
 
