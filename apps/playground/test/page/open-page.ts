@@ -3,7 +3,7 @@ import { type Browser, chromium, type Locator, type Page } from 'playwright-core
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { type RunningPlayground, startPlayground } from '../start-playground.js';
 
-const CHROMIUM = process.env.MARKBASE_CHROMIUM ?? '/usr/bin/chromium';
+export const CHROMIUM = process.env.MARKBASE_CHROMIUM ?? '/usr/bin/chromium';
 
 /** True if the page can be tested. */
 export const hasBrowser = existsSync(CHROMIUM);
