@@ -33,7 +33,12 @@ const page = start(path.join(bin, 'vite'), ['apps/playground/page', '--open']);
 let playground = startPlayground();
 
 function startPlayground() {
-  return start(process.execPath, ['apps/playground/dist/cli.js', 'playground', '--no-open', ...given]);
+  const child = start(process.execPath, ['apps/playground/dist/cli.js', 'playground', '--no-open', ...given]);
+  // One that fails, for its code is broken, waits for the next build.
+  child.once('exit', () => {
+    if (child.killed) playground = startPlayground();
+  });
+  return child;
 }
 
 /** @type {NodeJS.Timeout | undefined} */
@@ -45,13 +50,11 @@ for (const folder of builtFolders()) {
   });
 }
 
+/** Ends the playground, whose end starts the next one. */
 function restart() {
   console.log('dev: built anew; the playground starts again');
-  playground.once('exit', () => {
-    playground = startPlayground();
-  });
-  // A playground that has ended already, for its code was broken, has no exit to wait for.
-  if (playground.exitCode !== null || playground.signalCode !== null) playground.emit('exit');
+  const hasEnded = playground.exitCode !== null || playground.signalCode !== null;
+  if (hasEnded) playground = startPlayground();
   else playground.kill('SIGTERM');
 }
 
