@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { writeLists } from './packages/metal-runtime/scripts/list-families.mjs';
 import { LongestFirst } from './tools/lib/longest-first.js';
 
 /** The conformance cases of every kernel family on one kind of backend. Workers keep what they import, and open devices anew. */
@@ -14,6 +15,9 @@ function conformanceOn(backend: 'cpu' | 'metal' | 'cuda') {
     },
   };
 }
+
+// Tests read sources, which import the lists of families.
+writeLists();
 
 export default defineConfig({
   test: {

@@ -3,13 +3,6 @@ import { runChecker } from './run-checker.mjs';
 /** Biome follows the imports of the checkout that contains its configuration. */
 const CONFIG = 'tools/conventions/circles.biome.json';
 
-/**
- * Parts that still have circles. The list shrinks to nothing.
- *
- * @type {readonly string[]}
- */
-const EXEMPT = ['packages/metal-runtime/'];
-
 /** No file imports itself through others, imports of types included. @type {import('./repository.mjs').Rule} */
 export const importCircles = {
   name: 'import-circles',
@@ -22,7 +15,6 @@ export const importCircles = {
       .map(
         (/** @type {any} */ { location }) =>
           `${location.path}:${location.start.line}: this import is part of a circle`,
-      )
-      .filter((/** @type {string} */ finding) => !EXEMPT.some((part) => finding.startsWith(part)));
+      );
   },
 };

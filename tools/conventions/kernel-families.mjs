@@ -1,22 +1,12 @@
 import path from 'node:path';
+import { FAMILY_MEMBERS } from '../../packages/metal-runtime/scripts/family-members.mjs';
 import { importsOf } from './package-imports.mjs';
 
 const RUNTIME = 'packages/metal-runtime/';
 const FAMILIES = `${RUNTIME}families/`;
 
-/** What every family has, by its name. @type {readonly ((family: string) => string)[]} */
-const MEMBERS = [
-  (family) => `${family}_params.h`,
-  (family) => `${family}.metal`,
-  () => 'node.ts',
-  () => 'oracle.ts',
-  () => 'oracle.test.ts',
-  () => 'cpu.cc',
-  () => 'plan.cc',
-];
-
 /** What else it may have; a name says which layer reads the file. */
-const OTHERS = /^(?:\w+\.(?:metal|h)|(?:cpu|plan)_\w+\.cc|oracle-[a-z0-9-]+\.ts)$/;
+const OTHERS = /^(?:\w+\.(?:metal|h)|(?:cpu|plan)_\w+\.cc|check\.cc|oracle-[a-z0-9-]+\.ts)$/;
 
 /** What the TypeScript of a family may import, besides its own folder. @type {readonly [file: RegExp, targets: RegExp][]} */
 const MAY_IMPORT = [
@@ -36,7 +26,7 @@ export const kernelFamilies = {
     const files = new Set(repository.files);
     const findings = [];
     for (const family of familiesOf(repository)) {
-      for (const member of MEMBERS) {
+      for (const member of FAMILY_MEMBERS) {
         const file = `${FAMILIES}${family}/${member(family)}`;
         if (!files.has(file)) findings.push(`${file}: every family has one`);
       }
@@ -48,7 +38,7 @@ export const kernelFamilies = {
         findings.push(`${file}: families/ holds only folders of families`);
         continue;
       }
-      const isMember = MEMBERS.some((member) => member(family) === name);
+      const isMember = FAMILY_MEMBERS.some((member) => member(family) === name);
       if (!isMember && !OTHERS.test(name)) findings.push(`${file}: no part of a family has this name`);
       if (name.endsWith('.ts')) findings.push(...strayImports(repository, file, name));
     }

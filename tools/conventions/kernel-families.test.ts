@@ -16,7 +16,7 @@ const complete: Record<string, string> = {
 
 describe('kernel-families', () => {
   it('accepts a complete family, and more kernels, plans and cases', () => {
-    const more = ['rms_norm_pair_nvidia.metal', 'cpu_rows.h', 'plan_wide.cc', 'oracle-case.ts'];
+    const more = ['check.cc', 'rms_norm_pair_nvidia.metal', 'cpu_rows.h', 'plan_wide.cc', 'oracle-case.ts'];
     const repository = sampleRepository({
       ...complete,
       ...Object.fromEntries(more.map((name) => [`${FAMILY}/${name}`, ''])),

@@ -12,8 +12,9 @@ const KERNEL_LAYERS = ['kernels', 'families'];
 /** What a layer may include besides itself and the standard library. @type {Record<string, readonly string[]>} */
 const MAY_INCLUDE = {
   kernels: [],
-  // By the role of a file: `cpu*` for the CPU, `plan*` for every kind of GPU, all others are kernels and their headers.
+  // By the role of a file: `check.cc` for the border, `cpu*` for the CPU, `plan*` for every kind of GPU; all others are kernels.
   families: ['kernels'],
+  'families (check)': ['device', 'ops', ...KERNEL_LAYERS],
   'families (cpu)': ['device', ...KERNEL_LAYERS, 'backends/cpu'],
   'families (plan)': ['device', ...KERNEL_LAYERS, 'backends/gpu'],
   device: [],
@@ -87,7 +88,7 @@ function problemWith(include, file, layer, sources) {
 function layerOf(file) {
   if (file.startsWith(KERNELS)) return 'kernels';
   if (file.startsWith(FAMILIES)) {
-    const role = /\/(cpu|plan)(?:_\w+)?\.(?:cc|h)$/.exec(file)?.[1];
+    const role = /\/(check|cpu|plan)(?:_\w+)?\.(?:cc|h)$/.exec(file)?.[1];
     return role === undefined ? 'families' : `families (${role})`;
   }
   const match = /^(device|ops|binding|backends(?:\/(?:cpu|gpu|metal|cuda)(?=\/))?)\//.exec(

@@ -27,6 +27,7 @@ describe('native-layers', () => {
     ['binding/addon.cc', '#include <napi.h>\n#include "open_device.h"\n#include "lower.h"\n'],
     ['backends/metal/metal_device.mm', '#import <Metal/Metal.h>\n#include "device.h"\n'],
     ['../families/linear/cpu.cc', '#include "cpu_device.h"\n#include "linear_params.h"\n'],
+    ['../families/linear/check.cc', '#include "lower.h"\n#include "linear_params.h"\n'],
     ['../families/linear/plan.cc', '#include "step_planner.h"\n#include "linear_params.h"\n'],
     ['../families/linear/linear.metal', '#include "launch.h"\n#include "linear_params.h"\n'],
     ['../families/moe/moe.metal', '#include "linear/linear_params.h"\n'],
@@ -51,6 +52,7 @@ describe('native-layers', () => {
     ['../families/rope/cpu.cc', '#include "step_planner.h"', 'part of backends/gpu/'],
     ['../families/rope/plan.cc', '#include "cpu_device.h"', 'part of backends/cpu/'],
     ['../families/rope/plan.cc', '#include "linear/cpu_rows.h"', 'part of families (cpu)/'],
+    ['../families/rope/check.cc', '#include "step_planner.h"', 'part of backends/gpu/'],
     ['../families/rope/rope.metal', '#include "device.h"', 'part of device/'],
   ])('rejects in %s: %s', (file, source, message) => {
     expect(check(path.posix.join(NATIVE, file), source)).toEqual([expect.stringContaining(message)]);

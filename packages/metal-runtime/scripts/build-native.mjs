@@ -6,6 +6,8 @@ import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { writeLists } from './list-families.mjs';
+import { FamilyError } from './read-params.mjs';
 
 const packageRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const cmakeFolder = path.join(packageRoot, 'build/cmake');
@@ -114,11 +116,12 @@ function buildAddon() {
 
 const started = Date.now();
 try {
+  writeLists();
   buildAddon();
   const seconds = ((Date.now() - started) / 1000).toFixed(1);
   console.log(`build/markbase.node (${buildType}, ${seconds} s)`);
 } catch (error) {
-  if (!(error instanceof NativeBuildError)) throw error;
+  if (!(error instanceof NativeBuildError || error instanceof FamilyError)) throw error;
   console.error(`${error.name}: ${error.message}`);
   process.exitCode = 1;
 }

@@ -33,6 +33,11 @@ function writeWhole(file, text) {
   renameSync(`${file}.${process.pid}.tmp`, file);
 }
 
+/** A source without the lines that say where its own come from: it becomes the same PTX in any checkout. @param {string} source */
+function withoutPlaces(source) {
+  return source.replace(/^# \d+ .*$/gm, '').replace(/\n\s*\n/g, '\n');
+}
+
 /** @param {string} architecture @param {string} kernel */
 const fileOf = (architecture, kernel) => path.join(output, architecture, `${kernel}.ptx`);
 
@@ -50,7 +55,7 @@ async function compile(name, { source, entries }, architecture, compiler) {
     .update(TEXT)
     .update(compiler)
     .update(architecture)
-    .update(source)
+    .update(withoutPlaces(source))
     .digest('hex')
     .slice(0, 32);
   const files = Object.keys(entries).map((kernel) => ({

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { FamilyError } from './read-params.mjs';
 
 const packageRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const families = path.join(packageRoot, 'families');
@@ -52,6 +53,6 @@ export function sourceName(file) {
 export function includedFile(from, name) {
   const folders = [path.dirname(from), ...INCLUDE_FOLDERS];
   const found = folders.map((folder) => path.join(folder, name)).find((file) => existsSync(file));
-  if (found === undefined) throw new Error(`${from}: there is no "${name}" in ${folders.join(', ')}`);
+  if (found === undefined) throw new FamilyError(`${from}: there is no "${name}" in ${folders.join(', ')}`);
   return found;
 }

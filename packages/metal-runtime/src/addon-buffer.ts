@@ -1,5 +1,5 @@
 import { DisposedError } from '@markbase/core';
-import type { DeviceBuffer } from './device.js';
+import type { DeviceBuffer } from './device-buffer.js';
 import type { NativeBuffer, NativeDevice } from './native.js';
 
 /** A buffer of the addon. */

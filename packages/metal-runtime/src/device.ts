@@ -1,20 +1,13 @@
 import { types } from 'node:util';
 import { type ByteRange, DisposedError, InvalidArgumentError } from '@markbase/core';
 import { AddonBuffer } from './addon-buffer.js';
+import type { DeviceBuffer } from './device-buffer.js';
 import { callNative, type NativeAddon, type NativeDevice, nativeAddon, simulationAddon } from './native.js';
 import { fromNativeError } from './native-error.js';
-import type { Ops } from './ops/ops.js';
+import type { Ops } from './ops.js';
 import type { Program, RecordOptions } from './program.js';
 import { RecordedProgram } from './recorded-program.js';
-import { Recorder } from './recorder/recorder.js';
-
-/** Memory that a device can read or write. */
-export interface DeviceBuffer {
-  readonly sizeBytes: number;
-  /** Frees the memory once no program uses it any more. */
-  dispose(): void;
-  [Symbol.dispose](): void;
-}
+import { createRecorder } from './recorder/recorder.js';
 
 /** Backends. `metal-sim` is the Metal backend on a simulated device. */
 export type DeviceKind = 'cpu' | 'metal' | 'cuda' | 'metal-sim';
@@ -216,7 +209,7 @@ class AddonDevice implements Device {
         });
       }
     }
-    const recorder = new Recorder({
+    const recorder = createRecorder({
       maxRows: options.maxRows,
       maxOutputs: options.maxOutputs,
       upload: (bytes, label) => this.upload(bytes, label),

@@ -1,7 +1,7 @@
 import type { RowAxis } from './axes.js';
 import type { Device } from './device.js';
-import type { Ops } from './ops/ops.js';
-import type { Value } from './ops/value.js';
+import type { Ops } from './ops.js';
+import type { Value } from './value.js';
 
 /** The feed-forward branch of a decoder layer as a block, which records its operations and owns its weights. */
 export interface FeedForward {

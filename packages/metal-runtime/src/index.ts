@@ -3,7 +3,6 @@ export { MAX_TOP_LOGPROBS } from '../families/sample/node.js';
 export type { Axes, Axis, RowAxis } from './axes.js';
 export {
   type Device,
-  type DeviceBuffer,
   type DeviceInfo,
   type DeviceKind,
   listIsas,
@@ -15,10 +14,10 @@ export {
   openPlanDevice,
   type UploadCounts,
 } from './device.js';
+export type { DeviceBuffer } from './device-buffer.js';
 export { checkSampling } from './encode-sampling.js';
 export type { FeedForward, FeedForwardFactory, FeedForwardRequest } from './feed-forward.js';
-export type { Ops } from './ops/ops.js';
-export type { Value } from './ops/value.js';
+export type { Ops } from './ops.js';
 export type { PlannedDispatch, Program, ProgramPlan, RecordOptions } from './program.js';
 export { FUSION_NAMES } from './recorder/fusions/index.js';
 export { SoftTokenCache } from './soft-token-cache.js';
@@ -32,6 +31,7 @@ export type {
   TokenStep,
 } from './step.js';
 export { type UploadProgress, type UploadProgressOptions, UploadWatch } from './upload-watch.js';
+export type { Value } from './value.js';
 export {
   type QuantizeOnLoad,
   type SourceMatrix,

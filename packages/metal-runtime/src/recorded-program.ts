@@ -1,6 +1,6 @@
 import { DisposedError, InvalidArgumentError } from '@markbase/core';
 import { AddonBuffer } from './addon-buffer.js';
-import type { DeviceBuffer } from './device.js';
+import type { DeviceBuffer } from './device-buffer.js';
 import {
   callNative,
   type NativeCommand,
@@ -9,12 +9,13 @@ import {
   type NativeProgram,
 } from './native.js';
 import { fromNativeError } from './native-error.js';
-import { encodeNode, needsOf } from './ops/families.js';
-import type { Operand } from './ops/node.js';
 import type { Program, ProgramPlan, RecordOptions } from './program.js';
+import { encodeNode, needsOf } from './recorder/families.js';
+import type { Operand } from './recorder/family.js';
 import { fuse } from './recorder/fusions/index.js';
-import { type Graph, strideOf } from './recorder/graph.js';
+import type { Graph } from './recorder/graph.js';
 import { type MemoryPlan, planMemory } from './recorder/plan.js';
+import { strideOf } from './recorder/values.js';
 import type { StepInput, StepResult } from './step.js';
 import { type SlidingLimit, StepEncoder } from './step-encoder.js';
 

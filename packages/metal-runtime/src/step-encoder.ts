@@ -4,7 +4,7 @@ import { MAX_TOP_LOGPROBS } from '../families/sample/node.js';
 import { check } from './check.js';
 import { encodeSampling } from './encode-sampling.js';
 import type { NativePort, NativeStep } from './native.js';
-import type { StepArray } from './ops/node.js';
+import type { StepArray } from './recorder/family.js';
 import type { ByteValues, InputValues, StepInput, StepResult } from './step.js';
 
 const ROW_ARRAYS = [

@@ -1,6 +1,7 @@
 import { type ByteRange, type DType, WeightMapError } from '@markbase/core';
 import type { Axis } from './axes.js';
-import type { Device, DeviceBuffer } from './device.js';
+import type { Device } from './device.js';
+import type { DeviceBuffer } from './device-buffer.js';
 import type { FloatType, Matrix, Vector } from './weights.js';
 
 /** A tensor of a checkpoint; compatible with the loader's `TensorView`. */

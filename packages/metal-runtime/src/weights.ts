@@ -1,5 +1,5 @@
 import type { Axes, Axis } from './axes.js';
-import type { DeviceBuffer } from './device.js';
+import type { DeviceBuffer } from './device-buffer.js';
 
 /** Element type of a stored vector or of the scales of a quantised matrix. */
 export type FloatType = 'F32' | 'BF16' | 'F16';

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } 
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { writeLists } from '../../metal-runtime/scripts/list-families.mjs';
 
 export const packageRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 export const runtimeRoot = path.resolve(packageRoot, '../metal-runtime');
@@ -242,14 +243,25 @@ function embedKernels(kind = 'metal') {
 
 /** Where the sources of a GPU's backend find headers. @param {'metal' | 'cuda'} backend */
 function gpuIncludes(backend) {
-  const folders = ['kernels', 'families', 'native/device', 'native/ops', 'native/backends/gpu'];
+  const folders = [
+    'kernels',
+    'families',
+    'build/lists',
+    'native/device',
+    'native/ops',
+    'native/backends/gpu',
+  ];
   return [...folders, `native/backends/${backend}`].map((folder) => `-I${path.join(runtimeRoot, folder)}`);
 }
 
-/** How a GPU cuts the commands of each family into launches. */
-function planSources() {
+/** What every GPU's backend has of the families, and the list of them. */
+function familySources() {
+  writeLists(runtimeRoot);
   const families = path.join(runtimeRoot, 'families');
-  return filesIn(families, /^\w+$/).flatMap((folder) => filesIn(folder, /^plan(?:_\w+)?\.cc$/));
+  const own = filesIn(families, /^\w+$/).flatMap((folder) =>
+    filesIn(folder, /^(?:check|plan(?:_\w+)?)\.cc$/),
+  );
+  return [...own, path.join(runtimeRoot, 'build/lists/family_schemas.cc')];
 }
 
 /**
@@ -281,7 +293,7 @@ export function addonTarget(mode) {
   const metal = ['backends/metal', 'backends/gpu'].flatMap((folder) =>
     filesIn(path.join(native, folder), /\.(?:mm|cc)$/),
   );
-  metal.push(...planSources(), embedKernels());
+  metal.push(...familySources(), embedKernels());
   const counters = mode === 'coverage' ? COUNTERS : [];
   const suffix = mode === 'plain' ? '' : `-${mode}`;
   return {
@@ -314,7 +326,7 @@ export function cudaHostTarget(source) {
   const native = path.join(runtimeRoot, 'native');
   const addon = addonTarget('plain');
   const shared = addon.units.filter((unit) =>
-    /\/native\/(?:device|ops|backends\/gpu)\/|\/families\//.test(unit.source),
+    /\/native\/(?:device|ops|backends\/gpu)\/|\/families\/|\/lists\//.test(unit.source),
   );
   const flags = [
     ...commonFlags('plain'),

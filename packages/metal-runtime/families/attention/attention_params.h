@@ -32,3 +32,5 @@ struct AttentionParams {
   uint32_t has_few_rows; ///< 1: kernels for a few rows; all rows of a program use the same kernels
 };
 static_assert(sizeof(AttentionParams) == 68, "host and kernel disagree on AttentionParams");
+
+#define MARKBASE_ATTENTION_OPERANDS 9

@@ -1,12 +1,14 @@
+import { ShapeMismatchError } from '@markbase/core';
+import type { RowAxis } from '../../src/axes.js';
 import {
   type AnyVector,
   cacheOperands,
   type Family,
-  rowSetCode,
   scalarCode,
   vectorOperand,
-} from '../../src/ops/node.js';
-import { strideOf } from '../../src/recorder/graph.js';
+} from '../../src/recorder/family.js';
+import { rowSetCode, strideOf } from '../../src/recorder/values.js';
+import type { Value } from '../../src/value.js';
 import type { KvCache } from '../../src/weights.js';
 
 /** Head norms, rotation and cache append that the attention command does first, on raw projections. */
@@ -29,8 +31,17 @@ export interface AttentionNode {
   readonly y: number;
 }
 
+/** What records `attention` nodes. */
+export interface AttentionOps {
+  /**
+   * `[R, HK]`: softmax(q kᵀ) v per head, scale 1, over the positions that the row sees: the last `cache.windowTokens` up to
+   * `visibleEnd` in a sliding layer, all up to itself in a full one. Query head h reads kv head h / (H/G).
+   */
+  attention<R extends RowAxis>(q: Value<R, 'HK'>, cache: KvCache, options: { heads: number }): Value<R, 'HK'>;
+}
+
 /** What the recorder knows of `attention` nodes, and their `attention` command. */
-export const attention: Family<AttentionNode> = {
+export const attention: Family<AttentionNode, AttentionOps> = {
   needs: ['positions'],
   reads: (node) => [
     node.q,
@@ -75,4 +86,20 @@ export const attention: Family<AttentionNode> = {
       weightBytes: 0,
     };
   },
+  operations: (recording) => ({
+    attention(q, cache, { heads }) {
+      recording.expectWidth('attention', 'q', q, heads * cache.headWidth);
+      if (heads % cache.kvHeadCount !== 0) {
+        throw new ShapeMismatchError({
+          operation: 'attention',
+          argument: 'heads',
+          expected: `a multiple of ${cache.kvHeadCount} key/value heads`,
+          received: String(heads),
+        });
+      }
+      return recording.result(q.rows, q.width, 'attention', (y, label): AttentionNode => {
+        return { kind: 'attention', label, q: q.id, cache, heads, prepare: null, y };
+      });
+    },
+  }),
 };

@@ -13,3 +13,6 @@ struct CausalConvParams {
   uint32_t y_stride;
 };
 static_assert(sizeof(CausalConvParams) == 16, "host and kernel disagree on CausalConvParams");
+
+#define MARKBASE_CAUSAL_CONV_OPERANDS 3
+#define MARKBASE_CAUSAL_CONV_ROW_SET 0  // kAllRows

@@ -1,6 +1,7 @@
 import type { Axis } from '../../src/axes.js';
-import { type Family, floatsOperand } from '../../src/ops/node.js';
-import { strideOf } from '../../src/recorder/graph.js';
+import { type Family, floatsOperand } from '../../src/recorder/family.js';
+import { strideOf } from '../../src/recorder/values.js';
+import type { Value } from '../../src/value.js';
 import type { DepthwiseKernel } from '../../src/weights.js';
 
 /** y_t = Σ_j kernel_j ⊙ x_{t - taps + 1 + j} over rows of the same slot. */
@@ -12,8 +13,17 @@ export interface CausalConvNode {
   readonly y: number;
 }
 
+/** What records `causalConv` nodes. */
+export interface CausalConvOps {
+  /**
+   * `[T, A]`: y_t = Σ_j kernel_j ⊙ x_{t - taps + 1 + j}, each channel by itself, over rows of the same slot; rows before
+   * position 0 count as zeros.
+   */
+  causalConv<A extends Axis>(x: Value<'T', A>, kernel: DepthwiseKernel<NoInfer<A>>): Value<'T', A>;
+}
+
 /** What the recorder knows of `causalConv` nodes, and their `causal_conv` command. */
-export const causalConv: Family<CausalConvNode> = {
+export const causalConv: Family<CausalConvNode, CausalConvOps> = {
   needs: ['positions'],
   reads: (node) => [node.x],
   writes: (node) => [node.y],
@@ -31,5 +41,13 @@ export const causalConv: Family<CausalConvNode> = {
       { value: node.y, isOutput: true },
     ],
     weightBytes: node.kernel.data.sizeBytes,
+  }),
+  operations: (recording) => ({
+    causalConv(x, kernel) {
+      recording.expectWidth('causalConv', 'x', x, kernel.channels);
+      return recording.result('T', x.width, 'causal_conv', (y, label): CausalConvNode => {
+        return { kind: 'causalConv', label, x: x.id, kernel, y };
+      });
+    },
   }),
 };

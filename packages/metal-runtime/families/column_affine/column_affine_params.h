@@ -18,3 +18,5 @@ struct ColumnAffineParams {
   float factor;         ///< of the shift: 1 or -1
 };
 static_assert(sizeof(ColumnAffineParams) == 36, "host and kernel disagree on ColumnAffineParams");
+
+#define MARKBASE_COLUMN_AFFINE_OPERANDS 4

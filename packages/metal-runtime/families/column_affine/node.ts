@@ -1,5 +1,8 @@
-import { type AnyVector, type Family, rowSetCode, scalarCode, vectorOperand } from '../../src/ops/node.js';
-import { strideOf } from '../../src/recorder/graph.js';
+import type { Axis, RowAxis } from '../../src/axes.js';
+import { type AnyVector, type Family, scalarCode, vectorOperand } from '../../src/recorder/family.js';
+import { rowSetCode, strideOf } from '../../src/recorder/values.js';
+import type { Value } from '../../src/value.js';
+import type { Vector } from '../../src/weights.js';
 
 /** y = (x + factor · shift) · gain, one shift and one gain a column. */
 export interface ColumnAffineNode {
@@ -13,8 +16,21 @@ export interface ColumnAffineNode {
   readonly y: number;
 }
 
+/** What records `columnAffine` nodes. */
+export interface ColumnAffineOps {
+  /** y = x + bias, in float32. */
+  addBias<R extends RowAxis, A extends Axis>(x: Value<R, A>, bias: Vector<NoInfer<A>>): Value<R, A>;
+
+  /** y = (x − bias) · scale, in float32: the difference of large numbers (spec 3.4). */
+  standardise<R extends RowAxis, A extends Axis>(
+    x: Value<R, A>,
+    bias: Vector<NoInfer<A>>,
+    scale: Vector<NoInfer<A>>,
+  ): Value<R, A>;
+}
+
 /** What the recorder knows of `columnAffine` nodes, and their `column_affine` command. */
-export const columnAffine: Family<ColumnAffineNode> = {
+export const columnAffine: Family<ColumnAffineNode, ColumnAffineOps> = {
   reads: (node) => [node.x],
   writes: (node) => [node.y],
   encode: (node, graph) => ({
@@ -37,5 +53,21 @@ export const columnAffine: Family<ColumnAffineNode> = {
       { value: node.y, isOutput: true },
     ],
     weightBytes: (node.shift?.data.sizeBytes ?? 0) + (node.gain?.data.sizeBytes ?? 0),
+  }),
+  operations: (recording) => ({
+    addBias(x, bias) {
+      recording.expectLength('addBias', 'bias', bias, x.width);
+      return recording.result(x.rows, x.width, 'add_bias', (y, label): ColumnAffineNode => {
+        return { kind: 'columnAffine', label, x: x.id, shift: bias, factor: 1, gain: null, y };
+      });
+    },
+
+    standardise(x, bias, scale) {
+      recording.expectLength('standardise', 'bias', bias, x.width);
+      recording.expectLength('standardise', 'scale', scale, x.width);
+      return recording.result(x.rows, x.width, 'standardise', (y, label): ColumnAffineNode => {
+        return { kind: 'columnAffine', label, x: x.id, shift: bias, factor: -1, gain: scale, y };
+      });
+    },
   }),
 };

@@ -22,3 +22,6 @@ struct Conv2dParams {
   uint32_t y_stride;      ///< elements between two rows of y
 };
 static_assert(sizeof(Conv2dParams) == 32, "host and kernel disagree on Conv2dParams");
+
+#define MARKBASE_CONV2D_OPERANDS 4
+#define MARKBASE_CONV2D_ROW_SET 0  // kAllRows

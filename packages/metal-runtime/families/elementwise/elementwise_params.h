@@ -23,3 +23,5 @@ struct ElementwiseParams {
   float high;         ///< upper bound of clamp
 };
 static_assert(sizeof(ElementwiseParams) == 32, "host and kernel disagree on ElementwiseParams");
+
+#define MARKBASE_ELEMENTWISE_OPERANDS 3

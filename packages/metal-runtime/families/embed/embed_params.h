@@ -18,3 +18,6 @@ struct EmbedParams {
   float scale;              ///< multiplies the looked-up row
 };
 static_assert(sizeof(EmbedParams) == 36, "host and kernel disagree on EmbedParams");
+
+#define MARKBASE_EMBED_OPERANDS 5
+#define MARKBASE_EMBED_ROW_SET 0  // kAllRows

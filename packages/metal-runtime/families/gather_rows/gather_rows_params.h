@@ -8,3 +8,6 @@ struct GatherRowsParams {
   uint32_t y_stride;
 };
 static_assert(sizeof(GatherRowsParams) == 12, "host and kernel disagree on GatherRowsParams");
+
+#define MARKBASE_GATHER_ROWS_OPERANDS 2
+#define MARKBASE_GATHER_ROWS_ROW_SET 1  // kOutputRows

@@ -1,5 +1,7 @@
-import type { Family } from '../../src/ops/node.js';
-import { strideOf } from '../../src/recorder/graph.js';
+import type { Axis } from '../../src/axes.js';
+import type { Family } from '../../src/recorder/family.js';
+import { strideOf } from '../../src/recorder/values.js';
+import type { Value } from '../../src/value.js';
 
 /** y[n] = x[outputRow[n]], [T, A] → [N, A]. */
 export interface GatherRowsNode {
@@ -9,8 +11,14 @@ export interface GatherRowsNode {
   readonly y: number;
 }
 
+/** What records `gatherRows` nodes. */
+export interface GatherRowsOps {
+  /** `[N, A]`: the output rows of x; the rest is dropped. */
+  gatherRows<A extends Axis>(x: Value<'T', A>): Value<'N', A>;
+}
+
 /** What the recorder knows of `gatherRows` nodes, and their `gather_rows` command. */
-export const gatherRows: Family<GatherRowsNode> = {
+export const gatherRows: Family<GatherRowsNode, GatherRowsOps> = {
   reads: (node) => [node.x],
   writes: (node) => [node.y],
   encode: (node, graph) => ({
@@ -22,5 +30,11 @@ export const gatherRows: Family<GatherRowsNode> = {
     },
     operands: [{ value: node.x }, { value: node.y, isOutput: true }],
     weightBytes: 0,
+  }),
+  operations: (recording) => ({
+    gatherRows: (x) =>
+      recording.result('N', x.width, 'gather_rows', (y, label): GatherRowsNode => {
+        return { kind: 'gatherRows', label, x: x.id, y };
+      }),
   }),
 };

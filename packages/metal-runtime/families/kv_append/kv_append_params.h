@@ -15,3 +15,5 @@ struct KvAppendParams {
   uint32_t cache_type;  ///< ScalarType of the cache: f32 (high) or bf16 (fast)
 };
 static_assert(sizeof(KvAppendParams) == 28, "host and kernel disagree on KvAppendParams");
+
+#define MARKBASE_KV_APPEND_OPERANDS 4

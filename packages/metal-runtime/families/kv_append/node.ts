@@ -1,5 +1,7 @@
-import { cacheOperands, type Family, rowSetCode, scalarCode } from '../../src/ops/node.js';
-import { strideOf } from '../../src/recorder/graph.js';
+import type { RowAxis } from '../../src/axes.js';
+import { cacheOperands, type Family, scalarCode } from '../../src/recorder/family.js';
+import { rowSetCode, strideOf } from '../../src/recorder/values.js';
+import type { Value } from '../../src/value.js';
 import type { KvCache } from '../../src/weights.js';
 
 /** Stores k and v at each row's slot and position. */
@@ -11,8 +13,14 @@ export interface KvAppendNode {
   readonly v: number;
 }
 
+/** What records `kvAppend` nodes. */
+export interface KvAppendOps {
+  /** Appends k and v [R, GK] at each row's slot and position. Attention that is recorded later sees them. */
+  appendKv<R extends RowAxis>(cache: KvCache, k: Value<R, 'GK'>, v: Value<NoInfer<R>, 'GK'>): void;
+}
+
 /** What the recorder knows of `kvAppend` nodes, and their `kv_append` command. */
-export const kvAppend: Family<KvAppendNode> = {
+export const kvAppend: Family<KvAppendNode, KvAppendOps> = {
   needs: ['positions'],
   reads: (node) => [node.k, node.v],
   writes: () => [],
@@ -29,5 +37,15 @@ export const kvAppend: Family<KvAppendNode> = {
     },
     operands: [{ value: node.k }, { value: node.v }, ...cacheOperands(node.cache, true)],
     weightBytes: 0,
+  }),
+  operations: (recording) => ({
+    appendKv(cache, k, v) {
+      const width = cache.kvHeadCount * cache.headWidth;
+      recording.expectWidth('appendKv', 'k', k, width);
+      recording.expectWidth('appendKv', 'v', v, width);
+      recording.expectRows('appendKv', 'v', v, k);
+      const label = recording.label('kv_append');
+      recording.push<KvAppendNode>({ kind: 'kvAppend', label, cache, k: k.id, v: v.id });
+    },
   }),
 };

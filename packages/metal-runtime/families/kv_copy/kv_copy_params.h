@@ -15,3 +15,5 @@ struct KvCopyParams {
   uint32_t cache_type;     ///< ScalarType of the cache
 };
 static_assert(sizeof(KvCopyParams) == 24, "host and kernel disagree on KvCopyParams");
+
+#define MARKBASE_KV_COPY_OPERANDS 3

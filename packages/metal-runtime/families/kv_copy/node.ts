@@ -1,5 +1,7 @@
-import { cacheOperands, type Family, rowSetCode, scalarCode } from '../../src/ops/node.js';
-import { strideOf } from '../../src/recorder/graph.js';
+import type { RowAxis } from '../../src/axes.js';
+import { cacheOperands, type Family, scalarCode } from '../../src/recorder/family.js';
+import { rowSetCode, strideOf } from '../../src/recorder/values.js';
+import type { Value } from '../../src/value.js';
 import type { KvCache } from '../../src/weights.js';
 
 /** Copies what one slot holds at each row's position to the row's slot. */
@@ -11,8 +13,17 @@ export interface KvCopyNode {
   readonly source: number;
 }
 
+/** What records `kvCopy` nodes. */
+export interface KvCopyOps {
+  /**
+   * Copies keys and values at each row's position from slot `source` [R, 1] to the row's slot, so that sequences share a
+   * beginning. A source that is no slot copies nothing.
+   */
+  copyKv<R extends RowAxis>(cache: KvCache, source: Value<R, 'X'>): void;
+}
+
 /** What the recorder knows of `kvCopy` nodes, and their `kv_copy` command. */
-export const kvCopy: Family<KvCopyNode> = {
+export const kvCopy: Family<KvCopyNode, KvCopyOps> = {
   needs: ['positions'],
   reads: (node) => [node.source],
   writes: () => [],
@@ -28,5 +39,12 @@ export const kvCopy: Family<KvCopyNode> = {
     },
     operands: [{ value: node.source }, ...cacheOperands(node.cache, true)],
     weightBytes: 0,
+  }),
+  operations: (recording) => ({
+    copyKv(cache, source) {
+      recording.expectWidth('copyKv', 'source', source, 1);
+      const label = recording.label('kv_copy');
+      recording.push<KvCopyNode>({ kind: 'kvCopy', label, cache, source: source.id });
+    },
   }),
 };

@@ -19,3 +19,5 @@ struct LayerNormParams {
   float eps;           ///< added to the variance
 };
 static_assert(sizeof(LayerNormParams) == 40, "host and kernel disagree on LayerNormParams");
+
+#define MARKBASE_LAYER_NORM_OPERANDS 4

@@ -1,5 +1,8 @@
-import { type AnyVector, type Family, rowSetCode, scalarCode, vectorOperand } from '../../src/ops/node.js';
-import { strideOf } from '../../src/recorder/graph.js';
+import type { Axis, RowAxis } from '../../src/axes.js';
+import { type AnyVector, type Family, scalarCode, vectorOperand } from '../../src/recorder/family.js';
+import { rowSetCode, strideOf } from '../../src/recorder/values.js';
+import type { Value } from '../../src/value.js';
+import type { Vector } from '../../src/weights.js';
 
 /** y = (x - mean) · (variance + eps)^(-1/2) · gain + bias. */
 export interface LayerNormNode {
@@ -14,8 +17,21 @@ export interface LayerNormNode {
   readonly y: number;
 }
 
+/** What records `layerNorm` nodes. */
+export interface LayerNormOps {
+  /**
+   * y = (x - mean(x)) · (variance(x) + eps)^(-1/2) · gain + bias for each of the `groups` vectors of a row, in float32;
+   * a null gain or bias means none.
+   */
+  layerNorm<R extends RowAxis, A extends Axis, W extends Axis>(
+    x: Value<R, A>,
+    gain: Vector<W> | null,
+    options: { eps: number; groups?: number; bias?: Vector<NoInfer<W>> | null },
+  ): Value<R, A>;
+}
+
 /** What the recorder knows of `layerNorm` nodes, and their `layer_norm` command. */
-export const layerNorm: Family<LayerNormNode> = {
+export const layerNorm: Family<LayerNormNode, LayerNormOps> = {
   reads: (node) => [node.x],
   writes: (node) => [node.y],
   encode: (node, graph) => ({
@@ -39,5 +55,16 @@ export const layerNorm: Family<LayerNormNode> = {
       { value: node.y, isOutput: true },
     ],
     weightBytes: (node.gain?.data.sizeBytes ?? 0) + (node.bias?.data.sizeBytes ?? 0),
+  }),
+  operations: (recording) => ({
+    layerNorm(x, gain, { eps, groups = 1, bias = null }) {
+      const width = recording.headWidth('layerNorm', x, groups);
+      for (const [argument, vector] of Object.entries({ gain, bias })) {
+        if (vector) recording.expectLength('layerNorm', argument, vector, width);
+      }
+      return recording.result(x.rows, x.width, 'layer_norm', (y, label): LayerNormNode => {
+        return { kind: 'layerNorm', label, x: x.id, gain, bias, groups, eps, y };
+      });
+    },
   }),
 };

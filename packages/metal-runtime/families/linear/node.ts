@@ -1,3 +1,5 @@
+import { ShapeMismatchError } from '@markbase/core';
+import type { Axis, RowAxis } from '../../src/axes.js';
 import {
   type AnyMatrix,
   type AnyVector,
@@ -8,11 +10,12 @@ import {
   matrixBytes,
   matrixOperands,
   type Operand,
-  rowSetCode,
   scalarCode,
   vectorOperand,
-} from '../../src/ops/node.js';
-import { type Graph, strideOf } from '../../src/recorder/graph.js';
+} from '../../src/recorder/family.js';
+import { rowSetCode, strideOf, type ValueTable } from '../../src/recorder/values.js';
+import type { Value } from '../../src/value.js';
+import type { Matrix } from '../../src/weights.js';
 
 /** Most weights that one command multiplies the same rows with. */
 export const MAX_LINEAR_WEIGHTS = 3;
@@ -67,8 +70,21 @@ export interface LinearNode {
 
 const EPILOGUE_CODES = { store: 0, geglu: 1, gegluMul: 2, softcap: 3 } as const;
 
+/** What records `linear` nodes. */
+export interface LinearOps {
+  /**
+   * `[R, Out]`: y = x · Wᵀ. With `isExact` the activations stay float32 in a `fast` program too: for products that decide
+   * something, such as which experts run.
+   */
+  linear<R extends RowAxis, Out extends Axis, In extends Axis>(
+    x: Value<R, In>,
+    weight: Matrix<Out, NoInfer<In>>,
+    options?: { isExact: boolean },
+  ): Value<R, Out>;
+}
+
 /** What the recorder knows of `linear` nodes, and their `linear` command. */
-export const linear: Family<LinearNode> = {
+export const linear: Family<LinearNode, LinearOps> = {
   reads: (node) => [
     node.x,
     ...(node.residual ? [node.residual.residual] : []),
@@ -76,6 +92,31 @@ export const linear: Family<LinearNode> = {
   ],
   writes: (node) => [...(node.residual ? [node.residual.h] : []), ...outputsOf(node)],
   encode: encodeLinear,
+  operations: (recording) => ({
+    linear(x, weight, options) {
+      if (weight.columns !== x.width) {
+        throw new ShapeMismatchError({
+          operation: 'linear',
+          argument: 'weight',
+          expected: `[*, ${x.width}]`,
+          received: `[${weight.rows}, ${weight.columns}]`,
+        });
+      }
+      return recording.result(x.rows, weight.rows, 'linear', (y, label): LinearNode => {
+        return {
+          kind: 'linear',
+          label,
+          x: x.id,
+          residual: null,
+          norm: null,
+          gathered: null,
+          weights: [{ matrix: weight, y }],
+          epilogue: { kind: 'store' },
+          isExact: options?.isExact ?? false,
+        };
+      });
+    },
+  }),
 };
 
 /** Values that hold the products, after the epilogue. */
@@ -83,7 +124,7 @@ export function outputsOf(node: LinearNode): number[] {
   return node.epilogue.kind === 'store' ? node.weights.map((weight) => weight.y) : [node.epilogue.y];
 }
 
-function encodeLinear(node: LinearNode, graph: Graph, options: EncodeOptions): EncodedCommand {
+function encodeLinear(node: LinearNode, graph: ValueTable, options: EncodeOptions): EncodedCommand {
   const { residual, norm, epilogue } = node;
   const outputs = outputsOf(node);
   const attributes: Record<string, number> = {

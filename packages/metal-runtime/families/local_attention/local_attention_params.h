@@ -23,3 +23,6 @@ struct LocalAttentionParams {
   float cap;            ///< > 0
 };
 static_assert(sizeof(LocalAttentionParams) == 36, "host and kernel disagree on LocalAttentionParams");
+
+#define MARKBASE_LOCAL_ATTENTION_OPERANDS 6
+#define MARKBASE_LOCAL_ATTENTION_ROW_SET 0  // kAllRows

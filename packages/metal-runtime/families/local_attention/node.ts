@@ -1,6 +1,8 @@
-import { type AnyVector, type Family, floatsOperand, vectorOperand } from '../../src/ops/node.js';
-import { strideOf } from '../../src/recorder/graph.js';
-import type { RelativeKeys } from '../../src/weights.js';
+import { InvalidArgumentError, ShapeMismatchError } from '@markbase/core';
+import { type AnyVector, type Family, floatsOperand, vectorOperand } from '../../src/recorder/family.js';
+import { strideOf } from '../../src/recorder/values.js';
+import type { Value } from '../../src/value.js';
+import type { RelativeKeys, Vector } from '../../src/weights.js';
 
 /** Most keys that a query of local attention sees: their scores stay in registers. */
 export const MAX_LOCAL_REACH = 64;
@@ -21,8 +23,31 @@ export interface LocalAttentionNode {
   readonly y: number;
 }
 
+/** What records `localAttention` nodes. */
+export interface LocalAttentionOps {
+  /**
+   * `[T, HK]`: softmax_d(cap · tanh(s_d / cap)) v_{t-d} per head, over the distances d < `reach` that do not lie before
+   * position 0, with s_d = (queryScale ⊙ q_t) · (keyScale · k_{t-d} + relativeKeys_d).
+   */
+  localAttention(
+    q: Value<'T', 'HK'>,
+    k: Value<'T', 'HK'>,
+    v: Value<'T', 'HK'>,
+    options: {
+      heads: number;
+      /** Keys that a query sees, itself included. */
+      reach: number;
+      cap: number;
+      keyScale: number;
+      /** Float32. */
+      queryScale: Vector<'K'>;
+      relativeKeys: RelativeKeys;
+    },
+  ): Value<'T', 'HK'>;
+}
+
 /** What the recorder knows of `localAttention` nodes, and their `local_attention` command. */
-export const localAttention: Family<LocalAttentionNode> = {
+export const localAttention: Family<LocalAttentionNode, LocalAttentionOps> = {
   needs: ['positions'],
   reads: (node) => [node.q, node.k, node.v],
   writes: (node) => [node.y],
@@ -52,4 +77,33 @@ export const localAttention: Family<LocalAttentionNode> = {
       weightBytes: relativeKeys.data.sizeBytes + node.queryScale.data.sizeBytes,
     };
   },
+  operations: (recording) => ({
+    localAttention(q, k, v, options) {
+      const { heads, reach, queryScale, relativeKeys } = options;
+      const operation = 'localAttention';
+      for (const [argument, value] of Object.entries({ q, k, v })) {
+        recording.expectWidth(operation, argument, value, relativeKeys.width);
+      }
+      expectFloats('queryScale', queryScale, recording.headWidth(operation, q, heads));
+      const most = Math.min(relativeKeys.distances, MAX_LOCAL_REACH);
+      if (!Number.isInteger(reach) || reach < 1 || reach > most) {
+        const expected = `1 to ${most} keys`;
+        throw new InvalidArgumentError({ argument: `${operation}: reach`, expected, received: reach });
+      }
+      recording.expectPositive(`${operation}: cap`, options.cap);
+      return recording.result('T', q.width, 'local_attention', (y, label): LocalAttentionNode => {
+        return { ...options, kind: operation, label, q: q.id, k: k.id, v: v.id, y };
+      });
+    },
+  }),
 };
+
+function expectFloats(argument: string, { dtype, length }: AnyVector, expected: number): void {
+  if (dtype === 'F32' && length === expected) return;
+  throw new ShapeMismatchError({
+    operation: 'localAttention',
+    argument,
+    expected: `F32 [${expected}]`,
+    received: `${dtype} [${length}]`,
+  });
+}

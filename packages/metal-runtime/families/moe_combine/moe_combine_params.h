@@ -14,3 +14,5 @@ struct MoeCombineParams {
   uint32_t y_stride;       ///< elements between two rows of y
 };
 static_assert(sizeof(MoeCombineParams) == 24, "host and kernel disagree on MoeCombineParams");
+
+#define MARKBASE_MOE_COMBINE_OPERANDS 3

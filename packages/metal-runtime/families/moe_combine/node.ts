@@ -1,5 +1,8 @@
-import { type Family, rowSetCode } from '../../src/ops/node.js';
-import { strideOf } from '../../src/recorder/graph.js';
+import type { RowAxis } from '../../src/axes.js';
+import type { Family } from '../../src/recorder/family.js';
+import { rowSetCode, strideOf } from '../../src/recorder/values.js';
+import type { Value } from '../../src/value.js';
+import type { Routing } from '../moe_route/node.js';
 
 /** y = Σ_x share_x · x_x, [R, X·A] → [R, A]. */
 export interface MoeCombineNode {
@@ -10,8 +13,14 @@ export interface MoeCombineNode {
   readonly y: number;
 }
 
+/** What records `moeCombine` nodes. */
+export interface MoeCombineOps {
+  /** `[R, D]`: y = Σ_x share_x · y_x over the chosen experts. */
+  moeCombine<R extends RowAxis>(y: Value<R, 'XD'>, routing: Routing<NoInfer<R>>): Value<R, 'D'>;
+}
+
 /** Sums over the chosen experts: how a moe_combine command is made. */
-export const moeCombine: Family<MoeCombineNode> = {
+export const moeCombine: Family<MoeCombineNode, MoeCombineOps> = {
   reads: (node) => [node.x, node.shares],
   writes: (node) => [node.y],
   encode: (node, graph) => ({
@@ -26,5 +35,14 @@ export const moeCombine: Family<MoeCombineNode> = {
     },
     operands: [{ value: node.x }, { value: node.shares }, { value: node.y, isOutput: true }],
     weightBytes: 0,
+  }),
+  operations: (recording) => ({
+    moeCombine(x, { shares }) {
+      recording.expectRows('moeCombine', 'routing', shares, x);
+      const width = recording.headWidth('moeCombine', x, shares.width);
+      return recording.result(x.rows, width, 'moe_combine', (y, label): MoeCombineNode => {
+        return { kind: 'moeCombine', label, x: x.id, shares: shares.id, y };
+      });
+    },
   }),
 };

@@ -1,4 +1,5 @@
-import type { Axis } from '../../src/axes.js';
+import { ShapeMismatchError } from '@markbase/core';
+import type { Axis, RowAxis } from '../../src/axes.js';
 import {
   type AnyVector,
   type EncodedCommand,
@@ -8,13 +9,13 @@ import {
   matrixBytes,
   matrixOperands,
   type Operand,
-  rowSetCode,
   scalarCode,
   vectorOperand,
-} from '../../src/ops/node.js';
-import { type Graph, strideOf } from '../../src/recorder/graph.js';
+} from '../../src/recorder/family.js';
+import { rowSetCode, strideOf, type ValueTable } from '../../src/recorder/values.js';
+import type { Value } from '../../src/value.js';
 import type { ExpertMatrix } from '../../src/weights.js';
-import { type MoeRouting, routingAttributes } from '../moe_route/node.js';
+import { type MoeRouting, type Routing, routingAttributes } from '../moe_route/node.js';
 
 /** Expert matrices whose axes no longer matter. */
 export type AnyExpertMatrix = ExpertMatrix<Axis, Axis>;
@@ -43,8 +44,21 @@ export interface MoeLinearNode {
 
 const EPILOGUE_CODES = { store: 0, geglu: 1, combine: 2 } as const;
 
+/** What records `moeLinear` nodes. */
+export interface MoeLinearOps {
+  /**
+   * `[R, X·Out]`: y_x = x_x · W_eᵀ for each chosen expert e of a row. `x` is [R, In], the same for all chosen experts, or
+   * [R, X·In], a slice for each. A step reads the weights of every expert that some row chose once, and of no other.
+   */
+  moeLinear<R extends RowAxis, Out extends 'F' | 'D', In extends 'F' | 'D'>(
+    x: Value<R, In | `X${In}`>,
+    weight: ExpertMatrix<Out, In>,
+    routing: Routing<NoInfer<R>>,
+  ): Value<R, `X${Out}`>;
+}
+
 /** Products with the matrices of the chosen experts: how a moe_linear command is made. */
-export const moeLinear: Family<MoeLinearNode> = {
+export const moeLinear: Family<MoeLinearNode, MoeLinearOps> = {
   reads: (node) => [
     node.x,
     node.routing ? node.routing.logits : node.experts,
@@ -52,6 +66,32 @@ export const moeLinear: Family<MoeLinearNode> = {
   ],
   writes: (node) => [...(node.routing ? [node.experts, node.routing.shares] : []), outputOf(node)],
   encode: encodeMoeLinear,
+  operations: (recording) => ({
+    moeLinear(x, weight, { experts }) {
+      checkExpertMatrix(weight);
+      const hasSlices = x.width !== weight.columns;
+      if (hasSlices) recording.expectWidth('moeLinear', 'x', x, experts.width * weight.columns);
+      recording.expectRows('moeLinear', 'routing', experts, x);
+      return recording.result(
+        x.rows,
+        experts.width * weight.rows,
+        'moe_linear',
+        (y, label): MoeLinearNode => {
+          return {
+            kind: 'moeLinear',
+            label,
+            x: x.id,
+            hasSlices,
+            norm: null,
+            routing: null,
+            experts: experts.id,
+            weights: [{ matrix: weight, y }],
+            epilogue: { kind: 'store' },
+          };
+        },
+      );
+    },
+  }),
 };
 
 /** The value that holds the products, after the epilogue. */
@@ -59,7 +99,7 @@ function outputOf(node: MoeLinearNode): number {
   return node.epilogue.kind === 'store' ? node.weights[0]!.y : node.epilogue.y;
 }
 
-function encodeMoeLinear(node: MoeLinearNode, graph: Graph, options: EncodeOptions): EncodedCommand {
+function encodeMoeLinear(node: MoeLinearNode, graph: ValueTable, options: EncodeOptions): EncodedCommand {
   const { norm, routing, epilogue } = node;
   const { rows, columns, expertCount } = node.weights[0]!.matrix;
   const topK = graph.values[node.experts]!.width;
@@ -121,4 +161,23 @@ function bytesOfExperts(
   count: number,
 ): number {
   return (matrixBytes(stored) / expertCount) * (rows / rowsPerExpert) * count;
+}
+
+/** The rows of every expert must lie inside of its part of the stored matrix. */
+function checkExpertMatrix({
+  expertCount,
+  rows,
+  columns,
+  rowsPerExpert,
+  firstRow,
+  stored,
+}: AnyExpertMatrix): void {
+  const fits = rows >= 1 && firstRow >= 0 && firstRow + rows <= rowsPerExpert;
+  if (fits && stored.rows === expertCount * rowsPerExpert && stored.columns === columns) return;
+  throw new ShapeMismatchError({
+    operation: 'moeLinear',
+    argument: 'weight',
+    expected: `rows [${firstRow}, ${firstRow + rows}) of ${expertCount} experts in [${expertCount} * ${rowsPerExpert}, ${columns}]`,
+    received: `[${stored.rows}, ${stored.columns}]`,
+  });
 }

@@ -18,3 +18,5 @@ struct MoeRouteParams {
   float logit_scale;        ///< multiplies the logits before the softmax; > 0
 };
 static_assert(sizeof(MoeRouteParams) == 32, "host and kernel disagree on MoeRouteParams");
+
+#define MARKBASE_MOE_ROUTE_OPERANDS 4

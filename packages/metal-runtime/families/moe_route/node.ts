@@ -1,14 +1,15 @@
+import { InvalidArgumentError } from '@markbase/core';
 import type { RowAxis } from '../../src/axes.js';
 import {
   type AnyVector,
   type EncodedCommand,
   type Family,
-  rowSetCode,
   scalarCode,
   vectorOperand,
-} from '../../src/ops/node.js';
-import type { Value } from '../../src/ops/value.js';
-import { type Graph, strideOf } from '../../src/recorder/graph.js';
+} from '../../src/recorder/family.js';
+import { rowSetCode, strideOf, type ValueTable } from '../../src/recorder/values.js';
+import type { Value } from '../../src/value.js';
+import type { Vector } from '../../src/weights.js';
 
 /** Which experts every row goes to. */
 export interface Routing<R extends RowAxis> {
@@ -37,8 +38,22 @@ export interface MoeRouteNode {
   readonly experts: number;
 }
 
+/** What records `moeRoute` nodes. */
+export interface MoeRouteOps {
+  /**
+   * Chooses `topK` experts for every row: those of the largest logits, the lower number first where two are equal. The
+   * share of a chosen expert e is softmax(scale · logits)_e, taken over the chosen ones, times perExpertScale_e. That is
+   * the softmax over all experts, renormalised over the chosen ones. In float32; nothing is read back.
+   */
+  moeRoute<R extends RowAxis>(
+    logits: Value<R, 'E'>,
+    perExpertScale: Vector<'E'>,
+    options: { topK: number; scale: number },
+  ): Routing<R>;
+}
+
 /** Top-k of logits with shares: how a moe_route command is made. */
-export const moeRoute: Family<MoeRouteNode> = {
+export const moeRoute: Family<MoeRouteNode, MoeRouteOps> = {
   reads: (node) => [node.routing.logits],
   writes: (node) => [node.experts, node.routing.shares],
   encode: ({ routing, experts }, graph): EncodedCommand => ({
@@ -57,10 +72,30 @@ export const moeRoute: Family<MoeRouteNode> = {
     ],
     weightBytes: routing.perExpertScale.data.sizeBytes,
   }),
+  operations: (recording) => ({
+    moeRoute(logits, perExpertScale, { topK, scale }) {
+      recording.expectWidth('moeRoute', 'logits', logits, perExpertScale.length);
+      if (!Number.isInteger(topK) || topK < 1 || topK > logits.width) {
+        const expected = `1 to ${logits.width} experts`;
+        throw new InvalidArgumentError({ argument: 'moeRoute: topK', expected, received: topK });
+      }
+      const experts = recording.value<typeof logits.rows, 'X'>(logits.rows, topK);
+      const shares = recording.result<typeof logits.rows, 'X'>(
+        logits.rows,
+        topK,
+        'moe_route',
+        (y, label): MoeRouteNode => {
+          const routing = { logits: logits.id, perExpertScale, scale, topK, shares: y };
+          return { kind: 'moeRoute', label, routing, experts: experts.id };
+        },
+      );
+      return { experts, shares };
+    },
+  }),
 };
 
 /** Numbers of a routing that the plain and the fused command share. */
-export function routingAttributes(routing: MoeRouting, graph: Graph): Record<string, number> {
+export function routingAttributes(routing: MoeRouting, graph: ValueTable): Record<string, number> {
   return {
     experts: routing.perExpertScale.length,
     logitsStride: strideOf(graph, routing.logits),

@@ -14,3 +14,6 @@ struct PoolRowsParams {
   float scale;
 };
 static_assert(sizeof(PoolRowsParams) == 20, "host and kernel disagree on PoolRowsParams");
+
+#define MARKBASE_POOL_ROWS_OPERANDS 2
+#define MARKBASE_POOL_ROWS_ROW_SET 1  // kOutputRows

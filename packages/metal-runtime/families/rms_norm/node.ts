@@ -1,5 +1,8 @@
-import { type AnyVector, type Family, rowSetCode, scalarCode, vectorOperand } from '../../src/ops/node.js';
-import { strideOf } from '../../src/recorder/graph.js';
+import type { Axis, RowAxis } from '../../src/axes.js';
+import { type AnyVector, type Family, scalarCode, vectorOperand } from '../../src/recorder/family.js';
+import { rowSetCode, strideOf } from '../../src/recorder/values.js';
+import type { Value } from '../../src/value.js';
+import type { Vector } from '../../src/weights.js';
 
 /** y = rms_norm(x) · gain, or (residual + rms_norm(x) · gain) · outputScale. */
 export interface RmsNormNode {
@@ -15,8 +18,27 @@ export interface RmsNormNode {
   readonly y: number;
 }
 
+/** What records `rmsNorm` nodes. */
+export interface RmsNormOps {
+  /**
+   * y = x · (mean(x²) + eps)^(-1/2) · gain over the last axis, in float32. A null gain means none.
+   */
+  rmsNorm<R extends RowAxis, A extends Axis>(
+    x: Value<R, A>,
+    gain: Vector<NoInfer<A>> | null,
+    options: { eps: number },
+  ): Value<R, A>;
+
+  /** `rmsNorm` of each of the `heads` vectors of a row. */
+  rmsNormHeads<R extends RowAxis, A extends Axis, W extends Axis>(
+    x: Value<R, A>,
+    gain: Vector<W> | null,
+    options: { eps: number; heads: number },
+  ): Value<R, A>;
+}
+
 /** What the recorder knows of `rmsNorm` nodes, and their `rms_norm` command. */
-export const rmsNorm: Family<RmsNormNode> = {
+export const rmsNorm: Family<RmsNormNode, RmsNormOps> = {
   reads: (node) => (node.residual === null ? [node.x] : [node.x, node.residual]),
   writes: (node) => [node.y],
   encode: (node, graph) => ({
@@ -42,6 +64,26 @@ export const rmsNorm: Family<RmsNormNode> = {
     ],
     weightBytes: node.gain?.data.sizeBytes ?? 0,
   }),
+  operations: (recording) => {
+    const rmsNormHeads: RmsNormOps['rmsNormHeads'] = (x, gain, { eps, heads }) => {
+      const width = recording.headWidth('rmsNorm', x, heads);
+      if (gain) recording.expectLength('rmsNorm', 'gain', gain, width);
+      return recording.result(x.rows, x.width, 'rms_norm', (y, label): RmsNormNode => {
+        return {
+          kind: 'rmsNorm',
+          label,
+          x: x.id,
+          gain,
+          groups: heads,
+          eps,
+          residual: null,
+          outputScale: 1,
+          y,
+        };
+      });
+    };
+    return { rmsNorm: (x, gain, { eps }) => rmsNormHeads(x, gain, { eps, heads: 1 }), rmsNormHeads };
+  },
 };
 
 /** True for a norm over whole rows that nothing was fused into yet. */

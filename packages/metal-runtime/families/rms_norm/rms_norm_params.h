@@ -21,3 +21,5 @@ struct RmsNormParams {
   float output_scale;        ///< multiplies the sum with the residual (layer_scalar); 1 = none
 };
 static_assert(sizeof(RmsNormParams) == 44, "host and kernel disagree on RmsNormParams");
+
+#define MARKBASE_RMS_NORM_OPERANDS 4

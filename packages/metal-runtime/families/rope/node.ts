@@ -1,5 +1,8 @@
-import { type Family, rowSetCode } from '../../src/ops/node.js';
-import { strideOf } from '../../src/recorder/graph.js';
+import { InvalidArgumentError } from '@markbase/core';
+import type { RowAxis } from '../../src/axes.js';
+import type { Family } from '../../src/recorder/family.js';
+import { rowSetCode, strideOf } from '../../src/recorder/values.js';
+import type { Value } from '../../src/value.js';
 
 /** Rotates the pairs (i, i + K/2) of every head of x, or of each of its `axes` parts, by the row's angles. */
 export interface RopeNode {
@@ -13,8 +16,21 @@ export interface RopeNode {
   readonly y: number;
 }
 
+/** What records `rope` nodes. */
+export interface RopeOps {
+  /**
+   * Rotates the pairs (i, i + K/2) of every head. With `axes`, a head is as many equal parts, each rotated as if it were a
+   * head by its own part of the table: one coordinate of a picture each (spec 3.3).
+   */
+  rope<R extends RowAxis, A extends 'HK' | 'GK'>(
+    x: Value<R, A>,
+    table: Value<NoInfer<R>, 'K'>,
+    options: { heads: number; axes?: number },
+  ): Value<R, A>;
+}
+
 /** What the recorder knows of `rope` nodes, and their `rope` command. */
-export const rope: Family<RopeNode> = {
+export const rope: Family<RopeNode, RopeOps> = {
   reads: (node) => [node.x, node.table],
   writes: (node) => [node.y],
   encode: (node, graph) => ({
@@ -29,5 +45,19 @@ export const rope: Family<RopeNode> = {
     },
     operands: [{ value: node.x }, { value: node.table }, { value: node.y, isOutput: true }],
     weightBytes: 0,
+  }),
+  operations: (recording) => ({
+    rope(x, table, { heads, axes = 1 }) {
+      const width = recording.headWidth('rope', x, heads);
+      recording.expectWidth('rope', 'table', table, width);
+      if (!Number.isInteger(axes) || axes < 1 || width % (2 * axes) !== 0) {
+        const expected = `parts of an even width of a head of ${width}`;
+        throw new InvalidArgumentError({ argument: 'rope: axes', expected, received: axes });
+      }
+      recording.expectRows('rope', 'table', table, x);
+      return recording.result(x.rows, x.width, 'rope', (y, label): RopeNode => {
+        return { kind: 'rope', label, x: x.id, table: table.id, heads, axes, y };
+      });
+    },
   }),
 };

@@ -16,3 +16,5 @@ struct RopeParams {
   uint32_t axes;      ///< 1, or parts of a head that turn with a coordinate of their own
 };
 static_assert(sizeof(RopeParams) == 24, "host and kernel disagree on RopeParams");
+
+#define MARKBASE_ROPE_OPERANDS 3

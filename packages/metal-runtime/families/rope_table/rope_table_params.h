@@ -11,3 +11,5 @@ struct RopeTableParams {
   uint32_t pairs;    ///< head_width / 2
 };
 static_assert(sizeof(RopeTableParams) == 8, "host and kernel disagree on RopeTableParams");
+
+#define MARKBASE_ROPE_TABLE_OPERANDS 2

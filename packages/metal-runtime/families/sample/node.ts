@@ -1,6 +1,7 @@
-import type { DeviceBuffer } from '../../src/device.js';
-import type { Family } from '../../src/ops/node.js';
-import { strideOf } from '../../src/recorder/graph.js';
+import type { DeviceBuffer } from '../../src/device-buffer.js';
+import type { Family } from '../../src/recorder/family.js';
+import { strideOf } from '../../src/recorder/values.js';
+import type { Value } from '../../src/value.js';
 
 /** Most alternatives that are reported per token; kMaxTopLogprobs in device/step.h. */
 export const MAX_TOP_LOGPROBS = 20;
@@ -21,8 +22,14 @@ export interface SampleNode {
   readonly topLogprobs: number;
 }
 
+/** What records `sample` nodes. */
+export interface SampleOps {
+  /** Chooses one token per output row by the step's sampling parameters. Ids in `suppressed` are never chosen. */
+  sample(logits: Value<'N', 'V'>, options?: { suppressed?: readonly number[] }): void;
+}
+
 /** What the recorder knows of `sample` nodes, and their `sample` command. */
-export const sample: Family<SampleNode> = {
+export const sample: Family<SampleNode, SampleOps> = {
   reads: (node) => [node.logits],
   writes: (node) => [node.tokens, node.logprobs, node.topTokens, node.topLogprobs],
   encode: (node, graph) => ({
@@ -41,5 +48,21 @@ export const sample: Family<SampleNode> = {
       { value: node.topLogprobs, isOutput: true },
     ],
     weightBytes: 0,
+  }),
+  operations: (recording) => ({
+    sample(logits, { suppressed: ids = [] } = {}) {
+      const bytes = new Uint8Array(Int32Array.from(ids).buffer);
+      const count = ids.length;
+      recording.push<SampleNode>({
+        kind: 'sample',
+        label: recording.label('sample'),
+        logits: logits.id,
+        suppressed: count === 0 ? null : { ids: recording.limits.upload(bytes, 'suppressed ids'), count },
+        tokens: recording.value('N', 1).id,
+        logprobs: recording.value('N', 1).id,
+        topTokens: recording.value('N', MAX_TOP_LOGPROBS).id,
+        topLogprobs: recording.value('N', MAX_TOP_LOGPROBS).id,
+      });
+    },
   }),
 };

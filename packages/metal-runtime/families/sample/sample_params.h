@@ -15,3 +15,6 @@ struct SampleKernelParams {
   uint32_t suppressed;  ///< ids that are never chosen
 };
 static_assert(sizeof(SampleKernelParams) == 12, "host and kernel disagree on SampleKernelParams");
+
+#define MARKBASE_SAMPLE_OPERANDS 6
+#define MARKBASE_SAMPLE_ROW_SET 1  // kOutputRows

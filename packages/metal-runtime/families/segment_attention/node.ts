@@ -1,5 +1,8 @@
-import { type AnyVector, type Family, rowSetCode, scalarCode, vectorOperand } from '../../src/ops/node.js';
-import { strideOf } from '../../src/recorder/graph.js';
+import { ShapeMismatchError } from '@markbase/core';
+import type { RowAxis } from '../../src/axes.js';
+import { type AnyVector, type Family, scalarCode, vectorOperand } from '../../src/recorder/family.js';
+import { rowSetCode, strideOf } from '../../src/recorder/values.js';
+import type { Value } from '../../src/value.js';
 
 /** Head norms and rotation that the command does itself on raw projections. */
 export interface SegmentPrepare {
@@ -24,8 +27,23 @@ export interface SegmentAttentionNode {
   readonly y: number;
 }
 
+/** What records `segmentAttention` nodes. */
+export interface SegmentAttentionOps {
+  /**
+   * `[R, HK]`: softmax(q kᵀ) v per head, scale 1, over all rows of the row's segment: an image, a frame. The rows of a
+   * segment are neighbours in the step; `positions` counts them from 0, `visibleEnd` is the number of the last one.
+   * Query head h reads key and value head h / (H/G).
+   */
+  segmentAttention<R extends RowAxis>(
+    q: Value<R, 'HK'>,
+    k: Value<NoInfer<R>, 'GK'>,
+    v: Value<NoInfer<R>, 'GK'>,
+    options: { heads: number; kvHeads: number },
+  ): Value<R, 'HK'>;
+}
+
 /** What the recorder knows of `segmentAttention` nodes, and their `segment_attention` command. */
-export const segmentAttention: Family<SegmentAttentionNode> = {
+export const segmentAttention: Family<SegmentAttentionNode, SegmentAttentionOps> = {
   needs: ['positions', 'visibleEnd'],
   reads: (node) => [node.q, node.k, node.v, ...(node.prepare ? [node.prepare.table] : [])],
   writes: (node) => [node.y],
@@ -61,4 +79,25 @@ export const segmentAttention: Family<SegmentAttentionNode> = {
       weightBytes: 0,
     };
   },
+  operations: (recording) => ({
+    segmentAttention(q, k, v, { heads, kvHeads }) {
+      const width = recording.headWidth('segmentAttention', q, heads);
+      for (const [argument, value] of Object.entries({ k, v })) {
+        recording.expectRows('segmentAttention', argument, value, q);
+        recording.expectWidth('segmentAttention', argument, value, kvHeads * width);
+      }
+      if (heads % kvHeads !== 0 || width % 2 !== 0) {
+        throw new ShapeMismatchError({
+          operation: 'segmentAttention',
+          argument: 'heads',
+          expected: `a multiple of ${kvHeads} key/value heads, of an even width`,
+          received: `${heads} heads of ${width}`,
+        });
+      }
+      return recording.result(q.rows, q.width, 'segment_attention', (y, label): SegmentAttentionNode => {
+        const rows = { q: q.id, k: k.id, v: v.id };
+        return { kind: 'segmentAttention', label, ...rows, heads, kvHeads, prepare: null, y };
+      });
+    },
+  }),
 };

@@ -28,3 +28,5 @@ struct SegmentAttentionParams {
   float eps;             ///< of the norms
 };
 static_assert(sizeof(SegmentAttentionParams) == 56, "host and kernel disagree on SegmentAttentionParams");
+
+#define MARKBASE_SEGMENT_ATTENTION_OPERANDS 7

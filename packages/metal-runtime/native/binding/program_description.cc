@@ -81,12 +81,11 @@ Status read_program_description(Napi::Object object, ProgramDescription* out) {
                     size(sampler, "topLogprobs")};
   }
   const auto commands = object.Get("commands").As<Napi::Array>();
-  const LoweringContext context{out->max_rows, out->max_outputs};
   for (uint32_t i = 0; i < commands.Length(); ++i) {
     OpCall call;
     if (Status status = read_op_call(commands.Get(i).As<Napi::Object>(), &call); !status.ok()) return status;
     Command command;
-    if (Status status = lower(call, context, &command); !status.ok()) return status;
+    if (Status status = lower(call, &command); !status.ok()) return status;
     out->commands.push_back(std::move(command));
   }
   return Status::good();

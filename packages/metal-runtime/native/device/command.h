@@ -20,12 +20,6 @@ struct Binding {
   bool is_output = false;   ///< the command writes it
 };
 
-/** Independent outputs of a command at most: the backend tiles them. */
-struct Grid {
-  uint32_t rows;
-  uint32_t columns;
-};
-
 /** Names a kernel: `<family>_<variant>`. */
 struct KernelKey {
   std::string family;
@@ -40,7 +34,6 @@ struct Command {
   RowSet row_set = kAllRows;
   std::vector<std::byte> params;  ///< the family's parameter struct
   std::vector<Binding> bindings;
-  Grid grid{};
 
   template <typename Params>
   const Params& params_as() const {

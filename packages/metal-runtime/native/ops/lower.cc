@@ -1,40 +1,31 @@
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 
+#include "family_schema.h"
 #include "op_call.h"
 #include "scalar_type.h"
 
 namespace markbase {
 
-uint32_t Attributes::u32(const std::string& name) {
-  const auto found = call_.attributes.find(name);
-  const double value = found == call_.attributes.end() ? -1 : found->second;
-  if (!(value >= 0 && value <= 4294967295.0) || value != std::floor(value)) {
-    if (status_.ok()) {
-      status_ = Status::error(StatusCode::kInvalidArgument, call_.label + ": " + name, "a whole number below 2^32");
-    }
-    return 0;
-  }
-  return static_cast<uint32_t>(value);
-}
+namespace {
 
-float Attributes::f32(const std::string& name) {
-  const auto found = call_.attributes.find(name);
-  if (found == call_.attributes.end()) {
-    if (status_.ok()) status_ = Status::error(StatusCode::kInvalidArgument, call_.label + ": " + name, "a number");
-    return 0;
-  }
-  return static_cast<float>(found->second);
-}
+/** Numbers that kernels and plans divide by. */
+constexpr std::string_view kDivisors[] = {"axes", "capacity", "experts", "groups", "heads", "kvHeads", "topK"};
 
-void Attributes::operands(size_t count) {
-  if (call_.operands.size() == count || !status_.ok()) return;
-  status_ = Status::error(StatusCode::kInvalidArgument, call_.label + ": operands", std::to_string(count) + " operands");
-}
+/** What the name of a kernel says of the storage of an operand. */
+struct StorageFormat {
+  uint32_t format = kWeightF32;
+  uint32_t bits = 0;
+  uint32_t group = 0;
+};
 
-std::string format_name(uint32_t format, uint32_t bits, uint32_t group) {
-  switch (format) {
+/** Storage format as kernel names spell it: "q4g64", "bf16", "f16", "f32". */
+std::string format_name(const StorageFormat& storage) {
+  switch (storage.format) {
     case kWeightAffine:
-      return std::string("q").append(std::to_string(bits)).append("g").append(std::to_string(group));
+      // One appended to another: gcc 12 warns of operator+ here.
+      return std::string("q").append(std::to_string(storage.bits)).append("g").append(std::to_string(storage.group));
     case kWeightBf16:
       return "bf16";
     case kWeightF16:
@@ -44,25 +35,118 @@ std::string format_name(uint32_t format, uint32_t bits, uint32_t group) {
   }
 }
 
-Status lower(const OpCall& call, const LoweringContext& context, Command* out) {
-  using Lowering = Status (*)(const OpCall&, const LoweringContext&, Command*);
-  static const std::unordered_map<std::string, Lowering> lowerings = {
-      {"embed", lower_embed},         {"rms_norm", lower_rms_norm},     {"linear", lower_linear},
-      {"elementwise", lower_elementwise}, {"rope_table", lower_rope_table}, {"rope", lower_rope},
-      {"kv_append", lower_kv_append}, {"kv_copy", lower_kv_copy},     {"attention", lower_attention},   {"gather_rows", lower_gather_rows},
-      {"moe_route", lower_moe_route}, {"moe_linear", lower_moe_linear}, {"moe_combine", lower_moe_combine},
-      {"sample", lower_sample},       {"layer_norm", lower_layer_norm}, {"column_affine", lower_column_affine},
-      {"pool_rows", lower_pool_rows}, {"segment_attention", lower_segment_attention},
-      {"conv2d", lower_conv2d},       {"causal_conv", lower_causal_conv}, {"local_attention", lower_local_attention},
-  };
-  const auto found = lowerings.find(call.family);
-  if (found == lowerings.end()) {
+/** Turns attributes into a parameter struct; keeps what is left of them, and the first error. */
+class Lowering {
+ public:
+  Lowering(const OpCall& call, const FamilySchema& schema, Command* out)
+      : label_(call.label), attributes_(call.attributes), schema_(schema), out_(out) {}
+
+  Status run() {
+    out_->params.resize(schema_.params_bytes);
+    uint32_t weights = 0;
+    StorageFormat storage;
+    const bool has_format = read("", schema_.fields, 0, &storage, &weights);
+    if (has_format) out_->kernel.variant = format_name(storage);
+    if (schema_.most_weights > 0) read_weights(weights);
+    if (schema_.row_set != FamilySchema::kFromField) out_->row_set = static_cast<RowSet>(schema_.row_set);
+    if (!attributes_.empty()) fail(attributes_.begin()->first, "no such attribute");
+    if (schema_.operands != FamilySchema::kByCheck && out_->bindings.size() != schema_.operands) {
+      fail("operands", std::to_string(schema_.operands) + " operands");
+    }
+    return status_;
+  }
+
+ private:
+  /** Reads fields into the struct that begins at an offset. True when one of them names a storage format. */
+  bool read(const std::string& prefix, std::span<const Field> fields, size_t begin, StorageFormat* storage, uint32_t* weights) {
+    bool has_format = false;
+    for (const Field& field : fields) {
+      const std::string name = prefix + field.attribute;
+      std::byte* target = out_->params.data() + begin + field.offset;
+      if (field.kind == Field::Kind::kFloat) {
+        const float value = static_cast<float>(take(name, "a number"));
+        std::memcpy(target, &value, sizeof(value));
+        continue;
+      }
+      const uint32_t value = word(name);
+      std::memcpy(target, &value, sizeof(value));
+      const std::string_view attribute = field.attribute;
+      if (value == 0 && std::ranges::find(kDivisors, attribute) != std::end(kDivisors)) fail(name, "a number above 0");
+      if (attribute == "rowSet") read_row_set(name, value);
+      if (attribute == "weights") *weights = value;
+      if (attribute == "bits") storage->bits = value;
+      if (attribute == "group") storage->group = value;
+      if (attribute == "format" || attribute == "cacheType") {
+        storage->format = value;
+        has_format = true;
+      }
+    }
+    if (storage->format == kWeightAffine && (storage->bits == 0 || storage->group == 0)) {
+      fail(prefix + "format", "bits and a group of more than 0");
+    }
+    return has_format;
+  }
+
+  void read_weights(uint32_t count) {
+    if (count < 1 || count > schema_.most_weights) {
+      fail("weights", "1 to " + std::to_string(schema_.most_weights) + " weights");
+      return;
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+      StorageFormat storage;
+      uint32_t unused = 0;
+      read("weight" + std::to_string(i) + ".", schema_.weight_fields, schema_.weights_offset + i * schema_.weight_bytes, &storage,
+           &unused);
+      const std::string name = format_name(storage);
+      if (i == 0) out_->kernel.variant = name;
+      else if (out_->kernel.variant != name) out_->kernel.variant = "mixed";
+    }
+  }
+
+  void read_row_set(const std::string& name, uint32_t value) {
+    if (value > kOutputRows) fail(name, "0 or 1");
+    else out_->row_set = static_cast<RowSet>(value);
+  }
+
+  uint32_t word(const std::string& name) {
+    constexpr const char* kExpected = "a whole number below 2^32";
+    const double value = take(name, kExpected);
+    if (value >= 0 && value <= 4294967295.0 && value == std::floor(value)) return static_cast<uint32_t>(value);
+    fail(name, kExpected);
+    return 0;
+  }
+
+  double take(const std::string& name, const char* expected) {
+    const auto node = attributes_.extract(name);
+    if (!node.empty()) return node.mapped();
+    fail(name, expected);
+    return 0;
+  }
+
+  void fail(const std::string& name, const std::string& expected) {
+    if (status_.ok()) status_ = Status::error(StatusCode::kInvalidArgument, label_ + ": " + name, expected);
+  }
+
+  const std::string& label_;
+  std::unordered_map<std::string, double> attributes_;
+  const FamilySchema& schema_;
+  Command* out_;
+  Status status_;
+};
+
+}  // namespace
+
+Status lower(const OpCall& call, Command* out) {
+  const auto schemas = family_schemas();
+  const auto schema = std::ranges::find(schemas, call.family, [](const FamilySchema& it) { return std::string_view(it.family); });
+  if (schema == schemas.end()) {
     return Status::error(StatusCode::kInvalidArgument, call.label, "a known kernel family, not " + call.family);
   }
   out->kernel.family = call.family;
   out->label = call.label;
   out->bindings = call.operands;
-  return found->second(call, context, out);
+  if (Status status = Lowering(call, *schema, out).run(); !status.ok()) return status;
+  return schema->check == nullptr ? Status::good() : schema->check(*out);
 }
 
 }  // namespace markbase

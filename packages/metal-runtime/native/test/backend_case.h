@@ -41,7 +41,7 @@ inline Status make_program_of(Device& device, const OpCall& call, bool measures_
   description.inputs = {{"x", 0, kAllRows, 1, kWidth, kWidth}};
   description.outputs = {{"y", 64, kAllRows, 1, kWidth, kWidth}};
   Command command;
-  if (Status status = lower(call, {1, 0}, &command); !status.ok()) return status;
+  if (Status status = lower(call, &command); !status.ok()) return status;
   description.commands = {command};
   return device.create_program(std::move(description), out);
 }

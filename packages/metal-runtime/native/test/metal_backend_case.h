@@ -46,7 +46,7 @@ inline Status make_program(Device& device, std::shared_ptr<Program>* out, const 
   description.inputs = {{"x", 0, kAllRows, kMaxRows, kWidth, kWidth}};
   description.outputs = {{"y", kOutOffset, kAllRows, kMaxRows, kWidth, kWidth}};
   Command command;
-  if (Status status = lower(call, {kMaxRows, 0}, &command); !status.ok()) return status;
+  if (Status status = lower(call, &command); !status.ok()) return status;
   description.commands = {command};
   return device.create_program(std::move(description), out);
 }

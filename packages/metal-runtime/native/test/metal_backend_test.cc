@@ -295,7 +295,7 @@ Status make_product(Device& device, uint32_t out, uint32_t in, bool is_tiled, st
   description.max_rows = 1;
   description.arena_bytes = (in + out) * sizeof(float);
   Command command;
-  if (Status status = lower(call, {1, 0}, &command); !status.ok()) return status;
+  if (Status status = lower(call, &command); !status.ok()) return status;
   description.commands = {command};
   return device.create_program(std::move(description), program);
 }

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { readsOf, writesOf } from '../ops/families.js';
-import { baseOf, type Graph } from './graph.js';
+import { readsOf, writesOf } from './families.js';
+import type { Graph } from './graph.js';
 import { planMemory } from './plan.js';
-import { Recorder } from './recorder.js';
+import { createRecorder, type Recorder } from './recorder.js';
+import { baseOf } from './values.js';
 
 function recorder(): Recorder {
   const buffer = { sizeBytes: 4, dispose() {}, [Symbol.dispose]() {} };
-  return new Recorder({ maxRows: 3, maxOutputs: 2, upload: () => buffer });
+  return createRecorder({ maxRows: 3, maxOutputs: 2, upload: () => buffer });
 }
 
 /** A seeded generator, so that a failure can be repeated. */

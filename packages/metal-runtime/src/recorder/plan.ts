@@ -1,5 +1,6 @@
-import { readsOf, writesOf } from '../ops/families.js';
-import { baseOf, type Graph, type ValueRecord } from './graph.js';
+import { readsOf, writesOf } from './families.js';
+import type { Graph } from './graph.js';
+import { baseOf, type ValueRecord } from './values.js';
 
 /** Where every activation of a program lies in its arena. */
 export interface MemoryPlan {

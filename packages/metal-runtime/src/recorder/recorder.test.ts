@@ -1,10 +1,10 @@
 import { ShapeMismatchError } from '@markbase/core';
 import { describe, expect, it } from 'vitest';
 import type { Matrix, Vector } from '../weights.js';
-import { Recorder } from './recorder.js';
+import { createRecorder } from './recorder.js';
 
 const buffer = { sizeBytes: 4, dispose() {}, [Symbol.dispose]() {} };
-const recorder = () => new Recorder({ maxRows: 2, maxOutputs: 1, upload: () => buffer });
+const recorder = () => createRecorder({ maxRows: 2, maxOutputs: 1, upload: () => buffer });
 const weight: Matrix<'F', 'D'> = { kind: 'plain', dtype: 'F32', rows: 8, columns: 6, weight: buffer };
 const gain: Vector<'D'> = { length: 5, dtype: 'F32', data: buffer };
 

@@ -1,5 +1,6 @@
-import { readsOf, writesOf } from '../ops/families.js';
-import { baseOf, type Graph, type Node } from './graph.js';
+import { readsOf, writesOf } from './families.js';
+import type { Graph, Node } from './graph.js';
+import { baseOf } from './values.js';
 
 /** Who makes and who reads each value, as fusions need to know. */
 export class Uses {

@@ -12,21 +12,9 @@ namespace markbase::gpu {
 namespace {
 
 const std::unordered_map<std::string, CommandPlanner>& planners() {
-  static const std::unordered_map<std::string, CommandPlanner> table = {
-      {"embed", plan_embed},           {"rms_norm", plan_rms_norm},       {"linear", plan_linear},
-      {"elementwise", plan_elementwise}, {"rope_table", plan_rope_table}, {"rope", plan_rope},
-      {"kv_append", plan_kv_append},   {"attention", plan_attention},
-      {"kv_copy", plan_kv_copy},       {"gather_rows", plan_gather_rows},
-      {"moe_route", plan_moe_route},   {"moe_linear", plan_moe_linear},   {"moe_combine", plan_moe_combine},
-      {"sample", plan_sample},
-      {"causal_conv", plan_causal_conv},
-      {"column_affine", plan_column_affine},
-      {"conv2d", plan_conv2d},
-      {"layer_norm", plan_layer_norm},
-      {"local_attention", plan_local_attention},
-      {"pool_rows", plan_pool_rows},
-      {"segment_attention", plan_segment_attention},
-  };
+#define MARKBASE_PLANNER(family, Name) {#family, plan_##family},
+  static const std::unordered_map<std::string, CommandPlanner> table = {MARKBASE_FAMILIES(MARKBASE_PLANNER)};
+#undef MARKBASE_PLANNER
   return table;
 }
 

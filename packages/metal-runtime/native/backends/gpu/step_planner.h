@@ -2,34 +2,15 @@
 
 #include "device.h"
 #include "dispatch_builder.h"
+#include "family_list.h"
 
 namespace markbase::gpu {
 
 /** Turns a command into dispatches for one shape of steps; one function a family. */
 using CommandPlanner = Status (*)(CommandContext& context);
 
-#define MARKBASE_PLANNER(family) Status plan_##family(CommandContext& context)
-MARKBASE_PLANNER(embed);
-MARKBASE_PLANNER(rms_norm);
-MARKBASE_PLANNER(linear);
-MARKBASE_PLANNER(elementwise);
-MARKBASE_PLANNER(rope_table);
-MARKBASE_PLANNER(rope);
-MARKBASE_PLANNER(kv_append);
-MARKBASE_PLANNER(kv_copy);
-MARKBASE_PLANNER(causal_conv);
-MARKBASE_PLANNER(column_affine);
-MARKBASE_PLANNER(conv2d);
-MARKBASE_PLANNER(layer_norm);
-MARKBASE_PLANNER(local_attention);
-MARKBASE_PLANNER(pool_rows);
-MARKBASE_PLANNER(segment_attention);
-MARKBASE_PLANNER(attention);
-MARKBASE_PLANNER(gather_rows);
-MARKBASE_PLANNER(moe_route);
-MARKBASE_PLANNER(moe_linear);
-MARKBASE_PLANNER(moe_combine);
-MARKBASE_PLANNER(sample);
+#define MARKBASE_PLANNER(family, Name) Status plan_##family(CommandContext& context);
+MARKBASE_FAMILIES(MARKBASE_PLANNER)
 #undef MARKBASE_PLANNER
 
 /** All dispatches of a step of a program, with the barriers between them. kDevice when there is no kernel for a command. */

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { Recorder } from '../recorder.js';
+import { createRecorder } from '../recorder.js';
 import { fuse } from './index.js';
 
 const buffer = { sizeBytes: 4, dispose() {}, [Symbol.dispose]() {} };
 
 /** Records clamps behind each other and gives the bounds of those that are left. */
 function bounds(ranges: readonly [low: number, high: number][], isKept = false): [number, number][] {
-  const ops = new Recorder({ maxRows: 2, maxOutputs: 1, upload: () => buffer });
+  const ops = createRecorder({ maxRows: 2, maxOutputs: 1, upload: () => buffer });
   let x = ops.input('x', 'T', { axis: 'D', size: 4 });
   for (const [index, [low, high]] of ranges.entries()) {
     x = ops.clamp(x, { low, high });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Axis } from '../../axes.js';
-import type { DeviceBuffer } from '../../device.js';
-import type { Ops } from '../../ops/ops.js';
-import type { Value } from '../../ops/value.js';
+import type { DeviceBuffer } from '../../device-buffer.js';
+import type { Ops } from '../../ops.js';
+import type { Value } from '../../value.js';
 import type { KvCache, Matrix, Vector } from '../../weights.js';
 import type { Graph } from '../graph.js';
-import { Recorder } from '../recorder.js';
+import { createRecorder } from '../recorder.js';
 import { fuse } from './index.js';
 
 const HEADS = 4;
@@ -89,7 +89,7 @@ function recordLayer(
 
 /** Records two layers and a head, and gives the graph. */
 function record(options: Omit<LayerOptions, 'cache'>): Graph {
-  const recorder = new Recorder({ maxRows: 8, maxOutputs: 8, upload: () => buffer });
+  const recorder = createRecorder({ maxRows: 8, maxOutputs: 8, upload: () => buffer });
   const h = recorder.input('h', 'T', { axis: 'D', size: WIDTH.D });
   const perLayer = recorder.input('ple', 'T', { axis: 'LP', size: WIDTH.LP });
   const table = recorder.ropeTable('T', vector('K', WIDTH.K / 2));
@@ -142,7 +142,7 @@ describe('fuse', () => {
   });
 
   it('adds a residual to a norm per head, and keeps it out of the prologue of a linear', () => {
-    const recorder = new Recorder({ maxRows: 1, maxOutputs: 1, upload: () => buffer });
+    const recorder = createRecorder({ maxRows: 1, maxOutputs: 1, upload: () => buffer });
     const x = recorder.input('x', 'T', { axis: 'D', size: WIDTH.D });
     const normed = recorder.rmsNormHeads(x, vector('K'), { eps: 1e-6, heads: WIDTH.D / WIDTH.K });
     const sum = recorder.scale(recorder.add(x, normed), 0.5);
@@ -167,7 +167,7 @@ describe('fuse', () => {
   });
 
   it('keeps a value that is an output of the program', () => {
-    const recorder = new Recorder({ maxRows: 1, maxOutputs: 1, upload: () => buffer });
+    const recorder = createRecorder({ maxRows: 1, maxOutputs: 1, upload: () => buffer });
     const x = recorder.input('x', 'T', { axis: 'D', size: WIDTH.D });
     const normed = recorder.rmsNorm(x, vector('D'), { eps: 1e-6 });
     recorder.output('normed', normed);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Routing } from '../../../families/moe_route/node.js';
 import type { Axis } from '../../axes.js';
-import type { DeviceBuffer } from '../../device.js';
-import type { Value } from '../../ops/value.js';
+import type { DeviceBuffer } from '../../device-buffer.js';
+import type { Value } from '../../value.js';
 import type { ExpertMatrix, Vector } from '../../weights.js';
 import type { Graph } from '../graph.js';
-import { Recorder } from '../recorder.js';
+import { createRecorder, type Recorder } from '../recorder.js';
 import { fuse } from './index.js';
 
 const D = 64;
@@ -35,7 +35,7 @@ interface Recorded {
 
 /** Records norm, routing, gate and up, down and their sum; `before` records between routing and experts. */
 function record(before?: (recorded: Recorded) => void): Graph {
-  const recorder = new Recorder({ maxRows: 8, maxOutputs: 0, upload: () => buffer });
+  const recorder = createRecorder({ maxRows: 8, maxOutputs: 0, upload: () => buffer });
   const logits = recorder.input('logits', 'T', { axis: 'E', size: EXPERTS });
   const routing = recorder.moeRoute(logits, vector<'E'>(EXPERTS), { topK: 2, scale: 1 });
   const x = recorder.rmsNorm(recorder.input('h', 'T', { axis: 'D', size: D }), vector<'D'>(D), { eps: 1e-6 });
@@ -94,7 +94,7 @@ describe('the fusions of a mixture of experts', () => {
 
 describe('recording a mixture of experts', () => {
   it('refuses more chosen experts than there are', () => {
-    const recorder = new Recorder({ maxRows: 8, maxOutputs: 0, upload: () => buffer });
+    const recorder = createRecorder({ maxRows: 8, maxOutputs: 0, upload: () => buffer });
     const logits = recorder.input('logits', 'T', { axis: 'E', size: EXPERTS });
     for (const topK of [0, 1.5, EXPERTS + 1]) {
       expect(() => recorder.moeRoute(logits, vector<'E'>(EXPERTS), { topK, scale: 1 })).toThrow(

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Axis } from '../../axes.js';
-import type { DeviceBuffer } from '../../device.js';
-import type { Value } from '../../ops/value.js';
+import type { DeviceBuffer } from '../../device-buffer.js';
+import type { Value } from '../../value.js';
 import type { Matrix, Vector } from '../../weights.js';
 import type { Graph } from '../graph.js';
-import { Recorder } from '../recorder.js';
+import { createRecorder, type Recorder } from '../recorder.js';
 import { fuse } from './index.js';
 
 const [U, F, HEADS, AXES] = [64, 128, 4, 2];
@@ -19,7 +19,7 @@ const matrix = <Out extends Axis, In extends Axis>(rows: number, columns: number
 };
 
 function recorderOf(): Recorder {
-  return new Recorder({ maxRows: 8, maxOutputs: 2, upload: () => buffer });
+  return createRecorder({ maxRows: 8, maxOutputs: 2, upload: () => buffer });
 }
 
 function clipped<Out extends Axis, In extends Axis>(

@@ -7,11 +7,7 @@
 
 namespace markbase::cpu {
 
-/**
- * The kernel of a family ("embed", "rms_norm", "elementwise", "rope_table", "rope", "kv_append", "attention",
- * "gather_rows", "moe_route", "moe_linear", "moe_combine", "sample" or "linear") for an instruction set; null when there
- * is no such family or this build has no code for the instruction set.
- */
+/** The kernel of a family for an instruction set; null when there is no such family or this build has no code for the set. */
 const CpuKernel* find_kernel(Isa isa, std::string_view family);
 
 }  // namespace markbase::cpu

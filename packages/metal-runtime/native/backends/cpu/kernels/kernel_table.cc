@@ -4,29 +4,8 @@ namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
 
 extern const CpuKernel* const kKernels[];
 /** All kernels of this instruction set, ended by null. */
-const CpuKernel* const kKernels[] = {
-    &kEmbed,
-    &kRmsNorm,
-    &kElementwise,
-    &kRopeTable,
-    &kRope,
-    &kKvAppend,
-    &kKvCopy,
-    &kAttention,
-    &kGatherRows,
-    &kMoeRoute,
-    &kMoeLinear,
-    &kMoeCombine,
-    &kSample,
-    &kLinear,
-    &kLayerNorm,
-    &kColumnAffine,
-    &kPoolRows,
-    &kSegmentAttention,
-    &kConv2d,
-    &kCausalConv,
-    &kLocalAttention,
-    nullptr,
-};
+#define MARKBASE_KERNEL(family, Name) &k##Name,
+const CpuKernel* const kKernels[] = {MARKBASE_FAMILIES(MARKBASE_KERNEL) nullptr};
+#undef MARKBASE_KERNEL
 
 }  // namespace markbase::cpu::MARKBASE_ISA_NAMESPACE

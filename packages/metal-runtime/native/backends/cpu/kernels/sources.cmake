@@ -8,7 +8,8 @@ set(MARKBASE_KERNELS_DIR ${CMAKE_CURRENT_LIST_DIR})
 set(MARKBASE_FAMILIES_DIR ${MARKBASE_KERNELS_DIR}/../../../../families)
 set(markbase_kernel_includes
     ${MARKBASE_KERNELS_DIR} ${MARKBASE_KERNELS_DIR}/.. ${MARKBASE_KERNELS_DIR}/../linear
-    ${MARKBASE_KERNELS_DIR}/../../../device ${MARKBASE_KERNELS_DIR}/../../../../kernels ${MARKBASE_FAMILIES_DIR})
+    ${MARKBASE_KERNELS_DIR}/../../../device ${MARKBASE_KERNELS_DIR}/../../../../kernels ${MARKBASE_FAMILIES_DIR}
+    ${MARKBASE_FAMILIES_DIR}/../build/lists)
 # Of each family, cpu.cc is compiled once per instruction set, cpu_*.cc once.
 file(GLOB markbase_family_kernels CONFIGURE_DEPENDS ${MARKBASE_FAMILIES_DIR}/*/cpu.cc)
 file(GLOB markbase_family_parts CONFIGURE_DEPENDS ${MARKBASE_FAMILIES_DIR}/*/cpu_*.cc)

@@ -1,8 +1,9 @@
 import { ShapeMismatchError } from '@markbase/core';
 import type { Axis } from '../axes.js';
-import type { DeviceBuffer } from '../device.js';
-import type { Graph } from '../recorder/graph.js';
+import type { DeviceBuffer } from '../device-buffer.js';
 import type { FloatType, KvCache, Matrix, Vector } from '../weights.js';
+import type { Recording } from './recording.js';
+import type { ValueTable } from './values.js';
 
 /** An operand of a lowered command: an activation, a buffer of its own, or nothing. */
 export type Operand =
@@ -19,13 +20,15 @@ export interface EncodedCommand {
   readonly weightBytes: number;
 }
 
-/** What the recorder needs to know of a kind of node. */
-export interface Family<N> {
+/** What the recorder needs to know of a kind of node, and the operations that record it. */
+export interface Family<N, Operations = unknown> {
   /** Values that the node reads. */
   reads(node: N): number[];
   /** Values that the node writes. */
   writes(node: N): number[];
-  encode(node: N, graph: Graph, options: EncodeOptions): EncodedCommand;
+  encode(node: N, values: ValueTable, options: EncodeOptions): EncodedCommand;
+  /** The operations of model code, which check their operands. */
+  operations(recording: Recording): Operations;
   /** Arrays of a step that its kernels read and that have no sensible default. */
   readonly needs?: readonly StepArray[];
 }
@@ -47,11 +50,6 @@ const AFFINE_FORMAT = 3;
 /** Number of an element type in kernels/scalar_type.h. */
 export function scalarCode(dtype: FloatType): number {
   return SCALAR_CODES[dtype];
-}
-
-/** Number of a row set in device/step.h. */
-export function rowSetCode(graph: Graph, id: number): number {
-  return graph.values[id]!.rows === 'N' ? 1 : 0;
 }
 
 /** The storage fields of a matrix, as kernels take them. */

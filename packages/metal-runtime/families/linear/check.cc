@@ -1,0 +1,16 @@
+#include "linear_params.h"
+
+#include "family_schema.h"
+
+namespace markbase {
+
+/** Each weight has three operands, and an output of its own unless the epilogue makes one of them. */
+Status check_linear(const Command& command) {
+  constexpr size_t kFixedOperands = 6;  // x, residual, residual gain, h, norm gain, epilogue operand
+  const auto& p = command.params_as<LinearParams>();
+  const size_t outputs = p.epilogue == kLinearStore ? p.weights : 1;
+  const size_t operands = kFixedOperands + 3 * p.weights + outputs;
+  return command.bindings.size() == operands ? Status::good() : refuse(command, "operands", std::to_string(operands) + " operands");
+}
+
+}  // namespace markbase

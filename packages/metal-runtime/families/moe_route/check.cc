@@ -1,0 +1,14 @@
+#include "moe_route_params.h"
+
+#include "family_schema.h"
+
+namespace markbase {
+
+/** No row chooses an expert twice. */
+Status check_moe_route(const Command& command) {
+  const auto& p = command.params_as<MoeRouteParams>();
+  if (p.top_k <= p.experts) return Status::good();
+  return refuse(command, "topK", "1 to " + std::to_string(p.experts) + " experts");
+}
+
+}  // namespace markbase
