@@ -26,12 +26,9 @@ std::string format_name(const StorageFormat& storage) {
     case kWeightAffine:
       // One appended to another: gcc 12 warns of operator+ here.
       return std::string("q").append(std::to_string(storage.bits)).append("g").append(std::to_string(storage.group));
-    case kWeightBf16:
-      return "bf16";
-    case kWeightF16:
-      return "f16";
-    default:
-      return "f32";
+    case kWeightBf16: return "bf16";
+    case kWeightF16: return "f16";
+    default: return "f32";
   }
 }
 
@@ -95,8 +92,7 @@ class Lowering {
     for (uint32_t i = 0; i < count; ++i) {
       StorageFormat storage;
       uint32_t unused = 0;
-      read("weight" + std::to_string(i) + ".", schema_.weight_fields, schema_.weights_offset + i * schema_.weight_bytes, &storage,
-           &unused);
+      read("weight" + std::to_string(i) + ".", schema_.weight_fields, schema_.weights_offset + i * schema_.weight_bytes, &storage, &unused);
       const std::string name = format_name(storage);
       if (i == 0) out_->kernel.variant = name;
       else if (out_->kernel.variant != name) out_->kernel.variant = "mixed";

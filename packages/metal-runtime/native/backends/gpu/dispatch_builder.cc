@@ -21,8 +21,7 @@ DispatchBuilder::DispatchBuilder(CommandContext& context, std::string source, st
   dispatch_.launch.rows = context.rows();
 }
 
-DispatchBuilder& DispatchBuilder::operand_of(const Command& command, uint32_t operand, uint32_t argument,
-                                             uint32_t shift_slot) {
+DispatchBuilder& DispatchBuilder::operand_of(const Command& command, uint32_t operand, uint32_t argument, uint32_t shift_slot) {
   const Binding& binding = command.bindings[operand];
   if (binding.kind == Binding::Kind::kNone) return nothing(argument);
   Argument bound;

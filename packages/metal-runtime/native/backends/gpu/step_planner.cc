@@ -28,9 +28,9 @@ void redirect_results(const ProgramDescription& program, Dispatch* dispatch) {
   const SamplerPorts& ports = program.sampler;
   for (Argument& argument : dispatch->arguments) {
     if (argument.kind != Argument::Kind::kArena || !argument.is_written) continue;
-    for (const auto& [arena, result] : {std::pair{ports.tokens, layout.tokens}, std::pair{ports.logprobs, layout.logprobs},
-                                        std::pair{ports.top_tokens, layout.top_tokens},
-                                        std::pair{ports.top_logprobs, layout.top_logprobs}}) {
+    for (const auto& [arena, result] :
+         {std::pair{ports.tokens, layout.tokens}, std::pair{ports.logprobs, layout.logprobs},
+          std::pair{ports.top_tokens, layout.top_tokens}, std::pair{ports.top_logprobs, layout.top_logprobs}}) {
       if (argument.offset != arena) continue;
       argument.kind = Argument::Kind::kResult;
       argument.offset = result;
@@ -98,7 +98,9 @@ Status plan_step(const ProgramDescription& program, const StepShape& shape, cons
   return Status::good();
 }
 
-Status list_dispatches(const ProgramDescription& program, const StepSize& size, const GpuTraits& traits,
+Status list_dispatches(const ProgramDescription& program,
+                       const StepSize& size,
+                       const GpuTraits& traits,
                        std::vector<PlannedDispatch>* out) {
   StepPlan plan;
   const StepShape shape = {{size.rows, size.outputs}, round_positions(size.positions), 0};
@@ -120,8 +122,8 @@ std::vector<PlannedCommand> list_commands(const ProgramDescription& program, con
   const bool is_planned = list_dispatches(program, {1, std::min(program.max_outputs, 1u), 1}, traits, &dispatches).ok();
   std::vector<PlannedCommand> planned;
   for (size_t i = 0; i < program.commands.size(); ++i) {
-    const auto count = std::count_if(dispatches.begin(), dispatches.end(),
-                                     [&](const PlannedDispatch& dispatch) { return dispatch.command == i; });
+    const auto count =
+        std::count_if(dispatches.begin(), dispatches.end(), [&](const PlannedDispatch& dispatch) { return dispatch.command == i; });
     planned.push_back({program.commands[i].kernel.name(), is_planned ? static_cast<uint32_t>(count) : 0});
   }
   return planned;

@@ -20,8 +20,7 @@ Status plan_step(const ProgramDescription& program, const StepShape& shape, cons
  * What `plan_step` gives for a step of a size, for looking at it. Activations are counted as large as their part of the arena
  * is for the rows of the step, scratch and results as large as they are.
  */
-Status list_dispatches(const ProgramDescription& program, const StepSize& size, const GpuTraits& traits,
-                       std::vector<PlannedDispatch>* out);
+Status list_dispatches(const ProgramDescription& program, const StepSize& size, const GpuTraits& traits, std::vector<PlannedDispatch>* out);
 
 /** What the commands of a program become in a step of one row. */
 std::vector<PlannedCommand> list_commands(const ProgramDescription& program, const GpuTraits& traits);
