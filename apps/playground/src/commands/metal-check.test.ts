@@ -11,7 +11,7 @@ test.each([
   [{ arch: 'x64' }, 'install Node for ARM64'],
   [{ release: '22.6.0' }, 'macOS 14'],
   [{ reason: 'this build has the backends: cpu' }, 'xcode-select'],
-  [{ reason: 'Apple Paravirtual device is of no family from Apple 7 on' }, 'virtual machine'],
+  [{ reason: 'Apple Paravirtual device is not of GPU family Apple 7 or newer' }, 'virtual machine'],
 ])('says what is missing: %o', (differs, advice) => {
   expect(adviceForMac({ ...mac, reason: 'it is not there', ...differs })).toContain(advice);
 });

@@ -24,7 +24,7 @@ Status identify_file(const std::string& path, FileIdentity* out) {
 Status check_file_range(const std::string& path, uint64_t file_size, uint64_t offset, uint64_t size) {
   if (offset <= file_size && size <= file_size - offset) return Status::good();
   const std::string reason = "bytes " + std::to_string(offset) + " to " + std::to_string(offset + size) +
-                             " lie outside of the file, which has " + std::to_string(file_size);
+                             " lie outside the file, which has " + std::to_string(file_size);
   return Status::error(StatusCode::kCorruptFile, path, reason);
 }
 

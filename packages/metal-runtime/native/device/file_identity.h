@@ -26,7 +26,7 @@ Status identify_file(const std::string& path, const struct stat& info, FileIdent
 /** Looks a path up; kFileAccess unless it names a regular file. */
 Status identify_file(const std::string& path, FileIdentity* out);
 
-/** kCorruptFile unless bytes [offset, offset + size) lie inside of a file of `file_size` bytes. */
+/** kCorruptFile unless bytes [offset, offset + size) lie inside a file of `file_size` bytes. */
 Status check_file_range(const std::string& path, uint64_t file_size, uint64_t offset, uint64_t size);
 
 }  // namespace markbase

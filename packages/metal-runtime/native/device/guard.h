@@ -19,7 +19,7 @@ Status guarded(const char* where, Work&& work) noexcept {
   try {
     return work();
   } catch (const std::bad_alloc&) {
-    return Status::error(StatusCode::kOutOfMemory, where, "the system has no more memory");
+    return Status::error(StatusCode::kOutOfMemory, where, "the system is out of memory");
   } catch (const std::exception& error) {
     return Status::error(StatusCode::kDevice, where, error.what());
   }

@@ -137,7 +137,7 @@ void memory_is_short() {
   EXPECT(contains(status.message, "100000000 bytes free of 100000000"));
   EXPECT(device->require_memory(1000, "weights").ok());
   BufferPtr first, second, third;
-  // A block, the rest of it, and what is left behind it.
+  // A block, the rest of it, and what remains after it.
   EXPECT(device->allocate(60000000, "cache", &first).ok());
   EXPECT(device->allocate(30000000, "cache", &second).ok());
   status = device->allocate(30000000, "cache", &third);
@@ -146,7 +146,7 @@ void memory_is_short() {
   EXPECT(device->allocate(30000000, "cache", &third).ok());
   second = third = nullptr;
   EXPECT(counts().allocated_bytes == 0);
-  // A larger region in the place of one that is given back.
+  // A larger region in place of one that was returned.
   std::shared_ptr<cuda::Region> scratch;
   cuda::MemoryPool& pool = static_cast<cuda::CudaDevice&>(*device).memory();
   for (const size_t size : {100, 1000}) EXPECT(pool.allocate(size, "scratch", &scratch).ok());
@@ -216,7 +216,7 @@ void a_step_is_one_graph() {
   // Made once and replayed, with one copy each way; one copy in and one copy out in the graph.
   EXPECT(now.graphs == 1 && now.graph_launches == 3 && now.copies_to_device == 3 && now.copies_to_host == 3);
   EXPECT(now.launches == 3 * (planned.size() + 2));
-  // A step that reads nothing has a graph of its own.
+  // A step without outputs has a separate graph.
   EXPECT(run(*program, nullptr, false).status.ok());
   EXPECT(counts().graphs == 2);
 }
@@ -243,7 +243,7 @@ void commands_are_measured() {
   EXPECT(counts().graph_launches == 0);
 }
 
-/** y = 2 x by a matrix that lies in a file behind much else. */
+/** y = 2 x with a matrix far from the start of a file. */
 void weights_come_from_a_file(const std::string& folder) {
   const std::string path = folder + "/weights.bin";
   constexpr size_t kOffset = size_t{9} << 20;

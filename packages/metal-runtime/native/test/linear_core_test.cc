@@ -176,7 +176,7 @@ void check_products(const LinearCore& core, const LinearCase& c, std::mt19937& r
         check(is_zero, core, c, "a row of zeros");
       }
     }
-    check(is_inside, core, c, "wrote outside of its outputs");
+    check(is_inside, core, c, "wrote outside its outputs");
     if (is_fast && is_affine) {
       // Rounding to 8 bits: at most half a step of max / 127 per column, random, so well below 1 % of the terms.
       const double error = largest_error(all, exact);

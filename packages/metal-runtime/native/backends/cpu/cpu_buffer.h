@@ -33,7 +33,7 @@ class MappedBuffer : public CpuBuffer {
   std::shared_ptr<MappedFile> file_;
 };
 
-/** Zeroed pages of its own, which the system backs when they are touched. */
+/** Zeroed pages, which the system backs when they are touched. */
 class AnonymousBuffer : public CpuBuffer {
  public:
   static Status create(size_t size, const std::string& label, std::shared_ptr<AnonymousBuffer>* out);

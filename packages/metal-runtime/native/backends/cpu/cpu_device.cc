@@ -32,7 +32,7 @@ Status find_isa(const std::string& name, Isa* out) {
   }
   std::string known;
   for (const std::string& supported : supported_isas()) known += (known.empty() ? "" : ", ") + supported;
-  return Status::error(StatusCode::kDeviceUnavailable, "cpu with " + name, "this processor and build have " + known);
+  return Status::error(StatusCode::kDeviceUnavailable, "cpu with " + name, "this processor and build support " + known);
 }
 
 std::string processor_name() {

@@ -96,7 +96,7 @@ Status CpuProgram::run(const StepCall& step) {
 void CpuProgram::run_commands(uint32_t thread, Barrier* barrier) {
   size_t phase_index = 0;
   size_t stage = 0;
-  // Every barrier is a stage. Thread 0 decides before it, all obey behind it, so that all leave at the same one.
+  // Every barrier is a stage. Thread 0 decides before it and all obey after it, so that all leave at the same one.
   const auto continues = [&](bool stops) {
     if (stops) stop_stage_.store(stage, std::memory_order_relaxed);
     barrier->wait();

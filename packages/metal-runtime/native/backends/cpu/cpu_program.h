@@ -58,7 +58,7 @@ class CpuProgram : public Program {
 
   // Of the running step, set before the threads start and read by all of them.
   const StepCall* step_ = nullptr;
-  /** Barrier behind which all threads leave. A number, not a flag: a thread that is one behind must not see it. */
+  /** The barrier after which all threads leave. A number, not a flag: a thread at an earlier barrier must not obey it. */
   std::atomic<size_t> stop_stage_{kNeverStop};
   const BoundCommand* non_finite_ = nullptr;
 };

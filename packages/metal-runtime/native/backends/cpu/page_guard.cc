@@ -75,7 +75,7 @@ int guard_mapping(void* address, size_t size) {
     GuardedMapping& mapping = mappings[entry];
     if (mapping.begin.load() != 0) continue;
     mapping.is_damaged.store(false);
-    // A page is only partly inside of the file at its end, but the kernel maps it whole.
+    // The last page is only partly inside the file, but the kernel maps all of it.
     const uintptr_t begin = reinterpret_cast<uintptr_t>(address);
     const uintptr_t page = static_cast<uintptr_t>(page_bytes);
     mapping.end.store((begin + size + page - 1) / page * page);

@@ -5,8 +5,8 @@
 namespace markbase::cpu {
 
 /**
- * Guards a file mapping against SIGBUS, which the kernel sends when a page behind the end of a truncated file is read.
- * The handler puts a zero page in the place of the lost one and marks the mapping as damaged; signals outside of guarded
+ * Guards a file mapping against SIGBUS, which the kernel sends when a page after the end of a truncated file is read.
+ * The handler puts a zero page in place of the lost one and marks the mapping as damaged; signals outside guarded
  * mappings go to whoever handled SIGBUS before. Signal handlers belong to the process, so this table is the one piece of
  * global state of the addon. Returns an entry for the other functions, or -1 when the table is full (the mapping is then
  * unguarded).

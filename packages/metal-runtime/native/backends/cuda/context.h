@@ -43,7 +43,7 @@ class ContextScope {
   const Driver& driver_;
 };
 
-/** A stream of its own order, destroyed with its owner. */
+/** A stream with an order of its own, destroyed with its owner. */
 class Stream {
  public:
   explicit Stream(std::shared_ptr<Context> context) : context_(std::move(context)) {}

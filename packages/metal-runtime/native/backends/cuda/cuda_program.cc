@@ -27,7 +27,7 @@ Status check_launch(const Dispatch& dispatch, const Kernel& kernel) {
   if (dispatch.groups[1] <= kMostGroups && dispatch.groups[2] <= kMostGroups) return Status::good();
   const std::string reason = "a grid of " + std::to_string(dispatch.groups[1]) + " by " +
                              std::to_string(dispatch.groups[2]) + " blocks in y and z, at most " +
-                             std::to_string(kMostGroups) + ": use fewer rows a step";
+                             std::to_string(kMostGroups) + ": use fewer rows in a step";
   return Status::error(StatusCode::kDevice, kernel.name, reason);
 }
 
@@ -49,7 +49,7 @@ struct CudaProgram::RunningStep {
   StepEnd end;
   std::unique_ptr<StepMemory> memory;
   std::shared_ptr<Region> scratch;  ///< that it was launched with: the program may take larger one meanwhile
-  std::vector<CUevent> marks;  ///< of a step that is measured: before the first command and behind each
+  std::vector<CUevent> marks;  ///< of a measured step: before the first command and after each
   bool is_launched = false;
   Status status;
 };
@@ -157,7 +157,7 @@ void CudaProgram::start(const StepCall& step, StepEnd end) {
   Status status = guarded("start of a step", [&] {
     if (step.is_cancelled()) return Status::error(StatusCode::kCancelled, description_.label);
     const std::lock_guard<std::mutex> lock(device_->launch_mutex());
-    // A step whose weights are on their way is launched by the queue, and so are those behind it.
+    // If the weights are still being uploaded, the queue launches this step and those after it.
     if (device_->waiting_launches() == 0 && has_weights()) {
       if (Status launched = launch(*running); !launched.ok()) return launched;
     } else {
@@ -258,7 +258,7 @@ Status CudaProgram::launch_measured(RunningStep& running, const BoundPlan& plan,
   const size_t commands = description_.commands.size();
   if (Status status = running.memory->marks(commands + 1, &running.marks); !status.ok()) return status;
   const Launches launches = list_launches(running, plan);
-  // Launches on a stream wait for one another; copies in belong to no command, those out come behind the last one.
+  // Launches on a stream wait for one another. Copies in belong to no command; copies out come after the last one.
   const size_t inputs = running.step->inputs.size();
   size_t marked = 0;
   const auto mark_until = [&](size_t command) {

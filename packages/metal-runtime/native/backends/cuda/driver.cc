@@ -42,7 +42,7 @@ Status initialise(const std::string& kind, Driver* driver) {
   if (result == CUDA_ERROR_NO_DEVICE) return unavailable(kind, "the NVIDIA driver finds no GPU on this machine");
   if (result != CUDA_SUCCESS) return unavailable(kind, "the NVIDIA driver does not start: " + driver->describe(result));
   if (driver->version >= kOldestVersion) return Status::good();
-  return unavailable(kind, "the NVIDIA driver speaks CUDA " + version_text(driver->version) + ", expected " +
+  return unavailable(kind, "the NVIDIA driver supports CUDA " + version_text(driver->version) + ", expected " +
                                version_text(kOldestVersion) + " or newer: update it, or use --device cpu");
 }
 

@@ -17,7 +17,7 @@ struct Driver {
 
   /**
    * Loads libcuda.so.1, or the library that MARKBASE_LIBCUDA names, and initialises it; the library stays loaded. kDeviceUnavailable
-   * when there is none, when it is too old, or when there is no GPU behind it.
+   * when there is none, when it is too old, or when it finds no GPU.
    *
    * @param is_installed becomes true when the library was found
    */

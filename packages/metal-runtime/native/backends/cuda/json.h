@@ -17,7 +17,7 @@ struct Json {
   /** The member of an object, or an empty value. */
   const Json& operator[](const std::string& name) const;
 
-  /** Nothing when the text is no JSON. */
+  /** Empty if the text is not JSON. */
   static std::optional<Json> parse(const std::string& text);
 };
 

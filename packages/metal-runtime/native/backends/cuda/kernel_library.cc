@@ -68,7 +68,7 @@ Status KernelLibrary::compile(const std::string& name, CUmodule* out) const {
   }
   std::vector<char> log(kLogBytes, '\0');
   CUjit_option names[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  // The driver takes numbers in the place of pointers.
+  // The driver takes numbers in place of pointers.
   void* values[] = {log.data(), reinterpret_cast<void*>(static_cast<uintptr_t>(log.size() - 1))};
   const ContextScope scope(*context_);
   const Driver& driver = context_->driver();
@@ -77,7 +77,7 @@ Status KernelLibrary::compile(const std::string& name, CUmodule* out) const {
   if (result == CUDA_ERROR_OUT_OF_MEMORY) return driver.error(result, name, text.size());
   std::string reason = driver.describe(result);
   if (result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION) {
-    reason += " (the driver speaks CUDA " + version_text(driver.version) + ": update it)";
+    reason += " (the driver supports CUDA " + version_text(driver.version) + ": update it)";
   }
   if (log[0] != '\0') reason += std::string("; ") + log.data();
   return compile_error(name, reason);
@@ -154,7 +154,7 @@ Status KernelLibrary::allow_dynamic_shared(const Kernel& kernel, size_t bytes) {
   if (bytes + known.static_shared_bytes <= known.max_dynamic_bytes) return Status::good();
   const int most = context_->attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   if (bytes + known.static_shared_bytes > static_cast<size_t>(std::max(most, 0))) {
-    const std::string reason = "this GPU has " + std::to_string(most) + " bytes of shared memory a block, not " +
+    const std::string reason = "this GPU has " + std::to_string(most) + " bytes of shared memory for a block, not " +
                                std::to_string(bytes + known.static_shared_bytes);
     return Status::error(StatusCode::kDevice, kernel.name, reason);
   }

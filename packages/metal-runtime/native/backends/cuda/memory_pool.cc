@@ -37,7 +37,7 @@ Status MemoryPool::allocate(size_t bytes, const std::string& label, std::shared_
     const ContextScope scope(*context_);
     size_t block_bytes = std::max(size, kBlockBytes);
     CUresult result = context_->driver().memory_alloc(&address, block_bytes);
-    // The last memory of a GPU may be enough for what is asked for, though not for a block.
+    // The last free memory may be enough for the request, though not for a block.
     if (result == CUDA_ERROR_OUT_OF_MEMORY && block_bytes > size) {
       block_bytes = size;
       result = context_->driver().memory_alloc(&address, block_bytes);

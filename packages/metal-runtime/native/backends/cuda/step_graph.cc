@@ -12,10 +12,10 @@ using gpu::Dispatch;
 
 namespace {
 
-/** Major compute capability from which on kernels are compiled to wait for those before them. */
+/** From this major compute capability on, kernels are compiled to wait for the previous ones. */
 constexpr int kFirstProgrammatic = 9;
 
-/** Rows of a step whose launches begin before those before them end. */
+/** Maximum number of rows of a step in which launches begin before the previous ones end. */
 constexpr uint32_t kMostChainedRows = 32;
 
 /** Arguments that are values: the parameters of the family, and Launch. */

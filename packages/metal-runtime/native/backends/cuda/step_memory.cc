@@ -8,7 +8,7 @@ using gpu::StepLayout;
 
 namespace {
 
-/** Graphs that are kept: a chunk of a prompt, a last shorter one, single tokens, each with and without what is read. */
+/** Number of graphs kept: for a chunk of a prompt, a shorter last one, and single tokens, each with and without outputs. */
 constexpr size_t kMostGraphs = 8;
 
 }  // namespace

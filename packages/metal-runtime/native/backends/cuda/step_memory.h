@@ -22,7 +22,7 @@ class StepMemory {
   Status fill(MemoryPool& pool, const ProgramDescription& program, const StepCall& step);
   /** Starts the copy to the GPU. */
   CUresult send(CUstream stream) const;
-  /** Starts the copy back, and records that the step is done behind it. */
+  /** Starts the copy back, and records the end of the step after it. */
   CUresult receive(CUstream stream) const;
   /** Waits for the copy back. */
   CUresult wait() const;

@@ -16,7 +16,7 @@ static_assert(sizeof(SampleParams) == sizeof(SampleRow), "step.h and step_sample
 /** Every part begins where constant and device memory may both begin. */
 constexpr size_t kAlignment = 256;
 
-/** Gives out places one behind the other. */
+/** Assigns places one after the other. */
 struct Places {
   size_t next = 0;
   size_t take(size_t bytes) {

@@ -28,11 +28,11 @@ Status open_metal_device(const DeviceOptions& options, std::shared_ptr<Device>* 
     // simdgroup_matrix, simd reductions and bfloat need Apple 7: every Apple Silicon.
     if (![device supportsFamily:MTLGPUFamilyApple7]) {
       const std::string reason = to_string(device.name) +
-                                 " is of no family from Apple 7 on; that takes an M1 or newer, outside of a virtual machine";
+                                 " is not of GPU family Apple 7 or newer: use an M1 or newer Mac that is not a virtual machine";
       return Status::error(StatusCode::kDeviceUnavailable, options.kind, reason);
     }
     id<MTLCommandQueue> queue = [device newCommandQueueWithMaxCommandBufferCount:kMostCommandBuffers];
-    if (!queue) return Status::error(StatusCode::kDevice, options.kind, "the GPU gives no command queue");
+    if (!queue) return Status::error(StatusCode::kDevice, options.kind, "the GPU provides no command queue");
     queue.label = @"markbase steps";
     const std::string kind = options.kind == "auto" ? "metal" : options.kind;
     *out = std::make_shared<MetalDevice>(kind, device, queue);
@@ -84,7 +84,7 @@ Status MetalDevice::allocate_private(size_t size, const std::string& label, std:
 Status MetalDevice::clear(const MetalBuffer& buffer, const std::string& label) {
   id<MTLCommandBuffer> commands = [queue_ commandBuffer];
   id<MTLBlitCommandEncoder> encoder = [commands blitCommandEncoder];
-  if (!encoder) return Status::error(StatusCode::kDevice, label, "the GPU gives no command buffer");
+  if (!encoder) return Status::error(StatusCode::kDevice, label, "the GPU provides no command buffer");
   commands.label = encoder.label = to_ns_string("zeros of " + label);
   [encoder fillBuffer:buffer.buffer() range:NSMakeRange(0, buffer.buffer().length) value:0];
   [encoder endEncoding];

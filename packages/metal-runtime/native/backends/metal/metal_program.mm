@@ -154,7 +154,7 @@ Status MetalProgram::encode(const std::shared_ptr<RunningStep>& running) {
   for (size_t i = 0; i < buffer_count; ++i) {
     id<MTLCommandBuffer> buffer = [device_->queue() commandBufferWithDescriptor:descriptor];
     id<MTLComputeCommandEncoder> encoder = [buffer computeCommandEncoderWithDispatchType:MTLDispatchTypeConcurrent];
-    if (!encoder) return Status::error(StatusCode::kDevice, description_.label, "the GPU gives no command buffer");
+    if (!encoder) return Status::error(StatusCode::kDevice, description_.label, "the GPU provides no command buffer");
     const size_t first = description_.measures_time ? i : 0, last = description_.measures_time ? i + 1 : commands;
     const std::string label = description_.label + (description_.measures_time && commands > 0
                                                         ? ": " + description_.commands[i].label

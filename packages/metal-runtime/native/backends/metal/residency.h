@@ -23,7 +23,7 @@ class Residency {
  private:
   std::mutex mutex_;
   id<MTLCommandQueue> queue_;
-  id set_ = nil;  ///< an MTLResidencySet, whose type older systems do not have
+  id set_ = nil;  ///< an MTLResidencySet; older systems do not have the type
   std::unordered_map<const void*, size_t> owners_;
 };
 
