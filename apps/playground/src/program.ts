@@ -9,6 +9,7 @@ import { generateCommand } from './commands/generate.js';
 import { inspectCommand } from './commands/inspect.js';
 import { playgroundCommand } from './commands/playground.js';
 import { quantizeCommand } from './commands/quantize.js';
+import { schemaCommand } from './commands/schema.js';
 import { serveCommand } from './commands/serve.js';
 import { synthCommand } from './commands/synth.js';
 import { transcribeCommand } from './commands/transcribe.js';
@@ -32,6 +33,7 @@ export function createProgram(): Command {
     inspectCommand(),
     synthCommand(),
     quantizeCommand(),
+    schemaCommand(),
     doctorCommand(),
     configCommand(),
     completionCommand(),

@@ -30,6 +30,7 @@ const COMMANDS = {
   inspect: ['--tensors', '--json'],
   synth: ['--variant', '--bits', '--out', '--seed', '--tiny', '--layers', '--group-size', '--json'],
   quantize: ['--bits', '--group-size', '--rule', '--towers', '--json'],
+  schema: ['--accepts', '--json'],
   doctor: ['--json', '--model'],
 };
 

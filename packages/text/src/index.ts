@@ -1,6 +1,8 @@
 export type { VerifyReport, VerifySection } from '@markbase/loader';
 export * from './chat/index.js';
 export type { ResponseFormat, ToolChoice } from './constraint/answer-grammar.js';
+export { describeSchema, type SchemaDescription } from './constraint/describe-schema.js';
+export type { GrammarLimits } from './constraint/grammar-budget.js';
 export type { JsonSchema } from './constraint/schema/json-schema.js';
 export type { Choice } from './engine/choice.js';
 export type { DecodeRow, StepOptions } from './engine/decode-queue.js';

@@ -4,13 +4,13 @@ import { InvalidArgumentError } from '@markbase/core';
  * Maximum number of states of a grammar; a schema that needs more, such as a string of a million characters, is
  * refused.
  */
-const MAX_STATES = 200_000;
+const MAX_STATES = 100_000;
 /** Maximum number of elementary steps to build a grammar; ten million take about half a second. */
 const MAX_STEPS = 10_000_000;
 
 /** Limits of building a grammar. */
 export interface GrammarLimits {
-  /** Maximum number of states (default 200,000). */
+  /** Maximum number of states (default 100,000). */
   readonly maxStates?: number;
   /** Maximum number of elementary steps (default 10,000,000). */
   readonly maxSteps?: number;
@@ -24,8 +24,9 @@ export class GrammarBudget {
   path = '#';
   readonly #maxStates: number;
   readonly #maxSteps: number;
+  /** States so far. */
   states = 0;
-  steps = 0;
+  #steps = 0;
 
   constructor({ maxStates = MAX_STATES, maxSteps = MAX_STEPS }: GrammarLimits = {}) {
     this.#maxStates = maxStates;
@@ -40,8 +41,8 @@ export class GrammarBudget {
 
   /** Counts work. @throws InvalidArgumentError at the limit */
   addSteps(count = 1): void {
-    this.steps += count;
-    if (this.steps > this.#maxSteps)
+    this.#steps += count;
+    if (this.#steps > this.#maxSteps)
       this.refuse(`a grammar that takes at most ${this.#maxSteps} steps to build`);
   }
 

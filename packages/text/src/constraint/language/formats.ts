@@ -58,8 +58,9 @@ const HOSTNAME = `(?:[a-zA-Z0-9](?:[a-zA-Z0-9\\-]{0,60}[a-zA-Z0-9])?(?:\\.[a-zA-
 const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-]+";
 const EMAIL = `${ATOM}(?:\\.${ATOM})*@(?:${WORD}\\.)+${WORD}`;
 const POINTER = '(?:/(?:[^~/]|~[01])*)*';
+/** RFC 6570, without dots in names: validators differ on them. */
 const VARIABLE_CHARACTER = `(?:[A-Za-z0-9_]|${PERCENT})`;
-const VARIABLE = `${VARIABLE_CHARACTER}(?:\\.?${VARIABLE_CHARACTER})*(?::[1-9][0-9]{0,3}|\\*)?`;
+const VARIABLE = `${VARIABLE_CHARACTER}+(?::[1-9][0-9]{0,3}|\\*)?`;
 const URI_TEMPLATE = `(?:[!#$&(-;=?-\\[\\]_a-z~]|${PERCENT}|\\{[+#./;?&]?${VARIABLE}(?:,${VARIABLE})*\\})*`;
 const BASE64 = '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?';
 const HEX = '[0-9a-fA-F]';
@@ -102,5 +103,13 @@ export const FORMATS: ReadonlyMap<string, string> = new Map([
   ['emoji', '(?:\\p{Extended_Pictographic}|\\p{Emoji_Component})+'],
 ]);
 
-/** Formats that say how a value is displayed or stored, and allow every string. */
-export const FREE_FORMATS: ReadonlySet<string> = new Set(['password', 'binary']);
+/** Formats that allow every string: how a value is displayed or stored, and names of zod's checks, which have a pattern beside them. */
+export const FREE_FORMATS: ReadonlySet<string> = new Set([
+  'password',
+  'binary',
+  'starts_with',
+  'ends_with',
+  'includes',
+  'lowercase',
+  'uppercase',
+]);

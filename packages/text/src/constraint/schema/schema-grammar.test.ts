@@ -109,6 +109,101 @@ describe('schemaGrammar', () => {
     ],
     [{ type: 'object', required: ['z'] }, ['{"z":{}}'], ['{}']],
     [true, ['{"a": [null, true, 1.5e-3]}', '"x"', '[]'], ['{a:1}', '01', '']],
+    // Keywords without a type hold for the values that they concern.
+    [{ exclusiveMaximum: 3 }, ['2.5', '"x"', '[4]'], ['3', '17']],
+    [{ maxItems: 2 }, ['[1,2]', '{"a":1}', '7'], ['[1,2,3]']],
+    // Everything beside a reference holds too.
+    [
+      { $ref: '#/$defs/s', maxLength: 3, $defs: { s: { type: 'string', minLength: 2 } } },
+      ['"ab"', '"abc"'],
+      ['"a"', '"abcd"', '1'],
+    ],
+    [
+      {
+        $defs: { o: { type: 'object', required: ['a'] } },
+        $ref: '#/$defs/o',
+        properties: { a: { const: 1 } },
+      },
+      ['{"a":1}'],
+      ['{}', '{"a":2}'],
+    ],
+    [
+      { type: 'array', items: { type: 'integer' }, allOf: [{ items: { minimum: 5 } }] },
+      ['[5,6]'],
+      ['[4]', '["x"]'],
+    ],
+    // A property that two schemas name is valid for both.
+    [
+      {
+        type: 'object',
+        required: ['a'],
+        allOf: [{ properties: { a: { type: 'string' } } }, { properties: { a: { minLength: 2 } } }],
+      },
+      ['{"a":"xy"}'],
+      ['{"a":"x"}', '{"a":7}'],
+    ],
+    [
+      { type: 'object', required: ['a'], additionalProperties: { type: 'integer' } },
+      ['{"a":1}', '{"a":1,"b":2}'],
+      ['{"a":"x"}', '{"a":1,"b":"x"}'],
+    ],
+    // Exactly one of the branches.
+    [{ oneOf: [{ type: 'integer' }, { minimum: 2 }] }, ['1', '2.5', '"x"'], ['3', '1.5']],
+    [
+      { type: 'string', format: 'date', pattern: '^2024' },
+      ['"2024-02-29"'],
+      ['"2023-02-28"', '"2024-02-30"', '"2024"'],
+    ],
+    [{ type: 'string', format: 'email', maxLength: 7 }, ['"a@b.cd"'], ['"ab@cd.efg"', '"abc"']],
+    [
+      { type: 'string', format: 'ipv6' },
+      ['"::1"', '"2001:db8::ff00:42:8329"', '"::ffff:1.2.3.4"'],
+      ['"1::2::3"', '"12345::"'],
+    ],
+    [{ type: 'string', format: 'uri' }, ['"https://a.example/b?c#d"', '"urn:x:y"'], ['"//a"', '"a b:c"']],
+    [{ type: 'string', pattern: '^\\S+\\s\\w$' }, ['"a\u00a0b"', '"ab _"'], ['"a b c"', '"a b\u0301"']],
+    [{ type: 'string', pattern: '^(?=.*\\d)(?!.*x)\\w{2,}$' }, ['"a1"'], ['"ab"', '"x1"', '"1"']],
+    [{ type: 'string', pattern: '\\bab\\b' }, ['"ab"', '"x ab."'], ['"xab"', '"ab_"']],
+    [{ type: 'string', pattern: '^\\p{Lu}+$' }, ['"ÄÖ"'], ['"ä"', '""']],
+    [{ type: 'integer', multipleOf: 250, minimum: -500 }, ['-250', '0', '1000'], ['-750', '100', '1']],
+    [{ type: 'number', multipleOf: 0.01 }, ['0.07', '1.10', '3'], ['0.001', '0.015']],
+    [
+      { type: 'object', patternProperties: { '^x-': { type: 'integer' } }, additionalProperties: false },
+      ['{}', '{"x-a":1}'],
+      ['{"y":1}', '{"x-a":"b"}'],
+    ],
+    [{ type: 'object', propertyNames: { enum: ['a', 'b'] } }, ['{"a":1,"b":2}', '{}'], ['{"c":1}']],
+    [{ type: 'object', minProperties: 2 }, ['{"foo":1,"bar":2}'], ['{"foo":1}', '{"a":1,"a":2}', '{}']],
+    [{ type: 'array', items: { enum: [1, 2] }, uniqueItems: true }, ['[2,1]', '[]'], ['[1,1]', '[1,2,1]']],
+    [{ type: 'array', contains: { const: 7 }, maxContains: 1 }, ['[7]', '[1,7,"x"]'], ['[]', '[7,7]']],
+    [{ not: { enum: ['a', 1, [2]] } }, ['"b"', '2', '[1]', '[2,2]'], ['"a"', '1', '[2]']],
+    [
+      {
+        type: 'object',
+        properties: { kind: { enum: ['a', 'b'] }, n: {} },
+        required: ['kind'],
+        if: { properties: { kind: { const: 'a' } } },
+        // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+        then: { required: ['n'], properties: { n: { type: 'integer' } } },
+        else: { properties: { n: { type: 'string' } } },
+      },
+      ['{"kind":"a","n":1}', '{"kind":"b"}', '{"kind":"b","n":"x"}'],
+      ['{"kind":"a"}', '{"kind":"a","n":"x"}', '{"kind":"b","n":1}'],
+    ],
+    [
+      { type: 'object', properties: { a: {}, b: {} }, dependentRequired: { a: ['b'] } },
+      ['{}', '{"b":1}', '{"a":1,"b":1}'],
+      ['{"a":1}'],
+    ],
+    [
+      {
+        allOf: [{ properties: { a: {} } }, { properties: { b: {} } }],
+        type: 'object',
+        unevaluatedProperties: false,
+      },
+      ['{"a":1,"b":2}', '{}'],
+      ['{"c":1}'],
+    ],
   ])('has the texts of %j', (schema, good, bad) => {
     for (const text of good) expect.soft(accepts(schema, text), text).toBe(true);
     for (const text of bad) expect.soft(accepts(schema, text), text).toBe(false);
@@ -123,6 +218,19 @@ describe('schemaGrammar', () => {
     [{ not: {} }, 'no finite value'],
     [{ type: 'string', pattern: '(?=a)b' }, 'pattern'],
     [{ type: 'string', maxLength: -1 }, '#/maxLength'],
+    [{ type: 'array', uniqueItems: true }, '#/uniqueItems'],
+    [{ type: 'string', format: 'regex' }, '#/format'],
+    [{ properties: { a: { maxLenght: 3 } } }, '#/properties/a/maxLenght'],
+    [{ properties: { a: { type: 'string', pattern: '^.*[a-z].{300}$' } } }, '#/properties/a/pattern'],
+    [{ type: 'string', maxLength: 1e7 }, '#/maxLength'],
+    [
+      {
+        allOf: Array.from({ length: 30 }, (_, i) => ({
+          anyOf: [{ required: [`a${i}`] }, { required: [`b${i}`] }],
+        })),
+      },
+      'ways',
+    ],
     [3 as unknown as JsonSchema, 'an object or a boolean'],
   ])('refuses %j and says where', (schema, where) => {
     const compile = () => Automaton.build(schemaGrammar(schema, JSON_DIALECT));
@@ -139,6 +247,30 @@ describe('schemaGrammar', () => {
     },
   ])('refuses %j, which no value satisfies', (schema) => {
     expect(() => Automaton.build(schemaGrammar(schema, JSON_DIALECT))).toThrow('no finite value');
+  });
+
+  it('has one place for all ways to read nested arrays', () => {
+    let schema: JsonSchema = { type: 'integer' };
+    for (let depth = 0; depth < 16; depth++) {
+      const items: JsonSchema = schema;
+      schema = {
+        anyOf: [
+          { type: 'array', items },
+          { type: 'array', items, minItems: 1 },
+        ],
+      };
+    }
+    expect(accepts(schema, `${'['.repeat(16)}1${']'.repeat(16)}`)).toBe(true);
+  });
+
+  it('compiles a schema once, however many references lead to it', () => {
+    const $defs: Record<string, object> = { d30: { type: 'string' } };
+    for (let level = 0; level < 30; level++) {
+      const next = { $ref: `#/$defs/d${level + 1}` };
+      $defs[`d${level}`] = { anyOf: [next, next] };
+    }
+    const automaton = Automaton.build(schemaGrammar({ $ref: '#/$defs/d0', $defs }, JSON_DIALECT));
+    expect(automaton.states.length).toBeLessThan(20);
   });
 
   it('stays small with many optional properties', () => {

@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises';
+import { FileAccessError, InvalidArgumentError } from '@markbase/core';
+import { describeSchema, type JsonSchema } from '@markbase/text';
+import { Command } from 'commander';
+import { withInterrupt } from '../interrupt.js';
+import { printJson, printLines } from '../output.js';
+
+interface SchemaFlags {
+  readonly accepts: readonly string[];
+  readonly json: boolean;
+}
+
+/** `markbase schema`: says whether answers can be held to a JSON Schema, and which answers would pass. */
+export function schemaCommand(): Command {
+  return new Command('schema')
+    .description(
+      'Show whether answers can be held to a JSON Schema, what it contains that they cannot, and which answers it lets through. No model is needed.',
+    )
+    .argument('<file>', 'JSON Schema; - reads standard input')
+    .option('--accepts <file>', 'an answer to try, as JSON text; may be given several times', collect, [])
+    .option('--json', 'print the result as JSON', false)
+    .action(async (file: string, { accepts, json }: SchemaFlags) => {
+      const schema = parse(file, await read(file));
+      const texts = await Promise.all(accepts.map(async (answer) => (await read(answer)).trim()));
+      const { accepted, ...description } = await withInterrupt((signal) =>
+        describeSchema(schema, { answers: texts, signal }),
+      );
+      const answers = accepts.map((answer, index) => ({ file: answer, accepted: accepted[index]! }));
+      const report = { ...description, answers };
+      if (json) printJson(report);
+      else printLines(linesOf(report));
+      if (!report.supported || answers.some((answer) => !answer.accepted)) process.exitCode = 1;
+    });
+}
+
+type Report = Omit<Awaited<ReturnType<typeof describeSchema>>, 'accepted'> & {
+  readonly answers: readonly { readonly file: string; readonly accepted: boolean }[];
+};
+
+function linesOf({ supported, unsupported, reason, states, answers }: Report): string[] {
+  const lines = supported ? [`supported: a grammar of ${states} states`] : [`not supported: ${reason}`];
+  for (const { path, keyword } of unsupported) if (keyword) lines.push(`  ${path}: ${keyword}`);
+  for (const { file, accepted } of answers) lines.push(`${accepted ? 'accepted' : 'not accepted'}: ${file}`);
+  return lines;
+}
+
+function collect(value: string, before: readonly string[]): string[] {
+  return [...before, value];
+}
+
+async function read(path: string): Promise<string> {
+  try {
+    return await readFile(path === '-' ? 0 : path, 'utf8');
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new FileAccessError({ path, operation: 'read', reason, cause });
+  }
+}
+
+function parse(file: string, text: string): JsonSchema {
+  try {
+    return JSON.parse(text) as JsonSchema;
+  } catch (cause) {
+    throw new InvalidArgumentError({
+      argument: file,
+      expected: 'a JSON Schema',
+      received: cause instanceof Error ? cause.message : text.slice(0, 40),
+      cause,
+    });
+  }
+}
