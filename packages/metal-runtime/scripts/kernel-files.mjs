@@ -1,4 +1,4 @@
-// Where kernels lie: those of families in their folders, what they share in kernels/.
+// Where the kernels are: those of families in their folders, shared code in kernels/.
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ const shared = path.join(packageRoot, 'kernels');
 /** Folders that kernels name headers from, besides their own. */
 export const INCLUDE_FOLDERS = [shared, families];
 
-/** `linear_cores_nvidia.metal` is for NVIDIA GPUs alone, and so are the headers in kernels/nvidia. @param {string} file */
+/** `linear_cores_nvidia.metal` is only for NVIDIA GPUs, and so are the headers in kernels/nvidia. @param {string} file */
 function isForNvidia(file) {
   return /_nvidia\.\w+$/.test(file) || path.basename(path.dirname(file)) === 'nvidia';
 }

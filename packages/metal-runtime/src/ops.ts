@@ -2,9 +2,11 @@ import type { FamilyOps } from '../families/nodes.js';
 import type { Axis, RowAxis } from './axes.js';
 import type { Value } from './value.js';
 
-/** What belongs to no family: what goes in and out of a program, views, and names. */
+/** Operations outside the families: inputs and outputs of a program, views, and names. */
 export interface PortOps {
-  /** A tensor [rows, A] that the caller passes with every step, by name. Rows 'S' are rows of their own, up to `maxRows`. */
+  /**
+   * A tensor [rows, A] that the caller passes with every step, by name. Rows 'S' are separate rows, up to `maxRows`.
+   */
   input<R extends RowAxis | 'S', A extends Axis>(
     name: string,
     rows: R,
@@ -20,7 +22,7 @@ export interface PortOps {
     range: { axis: To; begin: number; width: number },
   ): Value<R, To>;
 
-  /** Runs `body` with `name` in the labels of what it records: errors and `checkFinite` name it. */
+  /** Runs `body`; everything it records has `name` in its label, which errors and `checkFinite` report. */
   scope<Result>(name: string, body: () => Result): Result;
 }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Device } from './device.js';
 import { type UploadProgress, UploadWatch } from './upload-watch.js';
 
-/** A device whose counts the test moves, on which 100 bytes of an earlier load are on their way. */
+/** A device with counts that the test changes, to which 100 bytes of an earlier load are still being copied. */
 function deviceOf() {
   const uploads = { queuedBytes: 1000, arrivedBytes: 900 };
   return { uploads, device: { uploads } as unknown as Device };
@@ -35,7 +35,7 @@ describe('UploadWatch', () => {
     watch.start();
     arrive(60);
     vi.advanceTimersByTime(99);
-    // What another load asks for does not count.
+    // The bytes of another load do not count.
     uploads.queuedBytes += 5000;
     arrive(450);
     arrive(1000);

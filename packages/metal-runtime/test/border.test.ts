@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '@markbase/core';
 import { afterAll, describe, expect, it } from 'vitest';
 import { callNative, type NativeCommand, type NativeOperand, nativeAddon } from '../src/native.js';
 
-// What TypeScript hands over is checked once more where it becomes C++: a command that kernels could not work with is an error.
+// The binding checks again what TypeScript passes: a command that kernels cannot run is an error.
 
 const device = nativeAddon().openDevice({ kind: 'cpu', threads: 1, isa: '' });
 afterAll(() => device.dispose());

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Device } from '../src/index.js';
 
-/** Steps that take bytes which stand for numbers, numbers, and bytes again give the same. */
+/** Steps with numbers encoded as bytes, with plain numbers, and with bytes again have equal results. */
 export async function checkByteInputs(device: Device): Promise<void> {
   const options = { label: 'bytes', maxRows: 1, maxOutputs: 0, precision: 'high' } as const;
   using program = device.record(options, (ops) => {

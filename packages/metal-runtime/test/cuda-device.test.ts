@@ -69,7 +69,7 @@ describe.runIf(device)('the CUDA backend', { timeout: 180_000 }, () => {
       await setImmediate();
     }
     expect(seen).toEqual(seen.toSorted((a, b) => a - b));
-    // What came once is there, whoever gives it back.
+    // What has arrived stays counted after the buffers are disposed.
     for (const buffer of buffers) buffer.dispose();
     expect(other.uploads).toEqual({ queuedBytes, arrivedBytes: queuedBytes });
     other.dispose();
@@ -142,7 +142,7 @@ it('says why there is no CUDA device', async () => {
     const attempt = openDevice({ kind: 'cuda' });
     if (process.platform === 'linux') await expect(attempt).rejects.toThrow('install the NVIDIA driver');
     else await expect(attempt).rejects.toThrow('this build has the backends');
-    // No driver is no news for whoever asked for any device.
+    // A missing driver does not concern callers that accept any device.
     using other = await openDevice();
     expect(other.info.note).toBeNull();
   } finally {

@@ -19,7 +19,7 @@ export function missingCudaParts(): string | null {
   return null;
 }
 
-/** `openCuda` has opened the stand-in, in this process or as its caller chose. */
+/** True once `openCuda` has opened the stand-in, in this process or as its caller chose. */
 export function isOverStandIn(): boolean {
   return process.env.MARKBASE_LIBCUDA === cudaLibrary && path.basename(cudaLibrary).startsWith('libcuda-sim');
 }
@@ -27,7 +27,10 @@ export function isOverStandIn(): boolean {
 /** The CUDA backend on a real GPU, or over the stand-in where that was built; null where neither is. */
 export const openCuda = (): Promise<Device | null> => openCudaWith(openDevice);
 
-/** The stand-in runs the kernels that metal-sim does, slowly: briefly, and with few rows, unless MARKBASE_CONFORMANCE=full. */
+/**
+ * The stand-in runs the kernels of metal-sim, which is slow: the cases are brief and have few rows, unless
+ * MARKBASE_CONFORMANCE=full.
+ */
 export function isBriefOn(device: Device | null): boolean {
   return device !== null && isOverStandIn() && process.env.MARKBASE_CONFORMANCE !== 'full';
 }

@@ -10,11 +10,13 @@ interface KernelTable {
   sources: Record<string, Record<string, { architectures?: string[] }>>;
 }
 
-/** Large grids alone reach the first ones; cuda-tiles.test.ts runs them by their names. Of the others it has those of 8 bits. */
+/**
+ * Only large grids reach the first ones; cuda-tiles.test.ts runs them by name, as it does the 8-bit ones of the others.
+ */
 const BY_NAME = /^linear_(?:warpgroup|wide128x128|wide64x128|wide_add128)|^linear_cores_each8_q[246]$/;
 
 const ofMetal = new Set(metalFiles().map(sourceName));
-/** The stand-in plays the GPU that a test wants. */
+/** The stand-in imitates the GPU that a test needs. */
 const probe = await openCuda();
 probe?.dispose();
 const isPlayable = probe !== null && isOverStandIn();
@@ -22,7 +24,7 @@ const { sources }: KernelTable = isPlayable
   ? JSON.parse(readFileSync(path.join(cudaKernels, 'kernels.json'), 'utf8'))
   : { sources: {} };
 
-/** Every kernel that the conformance cases are planned with on what the stand-in plays. */
+/** Every kernel that the conformance cases are planned with on the imitated GPU. */
 async function plannedOn(environment: Record<string, string>): Promise<Set<string>> {
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   using device = (await openCuda())!;

@@ -8,7 +8,7 @@ import { openDevice } from '../src/index.js';
 process.env.METAL_SIM_FAST_MATH = '1';
 const device = await openDevice({ kind: 'metal-sim' }).catch(() => null);
 
-/** The one with the fewest numbers that has more than one row, where there is one. */
+/** The smallest case with more than one row, if there is one. */
 function smallest(cases: readonly ConformanceCase[]): ConformanceCase {
   const several = cases.filter(({ rows }) => rows.count > 1);
   const size = ({ inputs }: ConformanceCase) =>
@@ -21,7 +21,7 @@ describe.runIf(device)('kernels with fast mathematics', { timeout: 120_000 }, ()
 
   it.each(FAMILIES.map(({ name, cases }) => ({ name, test: smallest(cases) })))('$name', async ({ test }) => {
     const { tolerance, fastTolerance } = test;
-    // Cases without bounds for `fast` are of `high` alone.
+    // Cases without bounds for `fast` are only for `high`.
     for (const [precision, bounds] of Object.entries({ high: tolerance, fast: fastTolerance })) {
       if (!bounds) continue;
       const { results } = await runCase(device!, test, { precision: precision as 'high' | 'fast' });

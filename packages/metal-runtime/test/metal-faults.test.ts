@@ -3,7 +3,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-/** packages/metal-sim/tools/host-tests.mjs, which is no dependency of this package. */
+/** packages/metal-sim/tools/host-tests.mjs, which is not a dependency of this package. */
 interface HostTests {
   HOST_PROGRAMS: readonly { name: string }[];
   HOST_ENVIRONMENTS: readonly { name: string; env: Record<string, string> }[];

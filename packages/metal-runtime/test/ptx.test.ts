@@ -20,7 +20,7 @@ interface KernelEntry {
   architectures?: string[];
 }
 
-/** Kernels that make four or eight rows at once from codes want more registers than there are; nothing else may spill. */
+/** Kernels that decode four or eight rows at once need more registers than there are; no other kernel may spill. */
 const MAY_SPILL = /^(?:linear_rows[48]|moe_tiles)_q\d$/;
 const MOST_SPILLED_BYTES = 600;
 /** What a threadgroup can have without asking for more. */
@@ -79,7 +79,7 @@ describe.skipIf(!isBuilt)('PTX, which scripts/build-ptx.mjs makes where clang-19
       );
       expect(ptx).toContain(`.target ${architecture}`);
       expect(ptx.match(/^\.visible \.entry \w+/gm)).toEqual([`.visible .entry ${kernel}`]);
-      // Arrays in memory, calls, accesses whose space is unknown, double precision, products that ptxas may fuse.
+      // Arrays in memory, calls, accesses to an unknown space, double precision, products that ptxas may fuse.
       for (const unwanted of [
         /\.local\b/,
         /\bcall\b/,
@@ -90,7 +90,7 @@ describe.skipIf(!isBuilt)('PTX, which scripts/build-ptx.mjs makes where clang-19
       ]) {
         expect(ptx.match(unwanted)?.[0]).toBeUndefined();
       }
-      // What products of warpgroups read lies at multiples of 1024 bytes.
+      // The operands of warpgroup products are at multiples of 1024 bytes.
       if (ptx.includes('wgmma')) {
         expect(ptx).toMatch(/^\.extern \.shared \.align 1024 /m);
         expect([entry.architectures, entry.sharedBytes]).toEqual([['sm_90'], 0]);

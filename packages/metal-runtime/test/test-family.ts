@@ -14,7 +14,7 @@ export async function testFamily(family: ConformanceFamily): Promise<void> {
   testOnCpu(family);
 }
 
-/** Every instruction set of this machine; one thread gives the bits of two. */
+/** Every instruction set of this machine; one thread yields the same bits as two. */
 function testOnCpu({ name, cases }: ConformanceFamily): void {
   describe.each(listIsas())('conformance on cpu %s', (isa) => {
     let device: Device;
@@ -39,7 +39,7 @@ function testOnCpu({ name, cases }: ConformanceFamily): void {
 /** The simulator runs every thread of a kernel on the processor: cases of more rows are checked in fewer ways there. */
 const MANY_ROWS = 64;
 
-/** MARKBASE_CONFORMANCE=brief: every case in one way a precision, for runs that count what is reached. */
+/** MARKBASE_CONFORMANCE=brief: every case once per precision, for runs that measure coverage. */
 async function testOnMetal({ name, cases }: ConformanceFamily): Promise<void> {
   const device = await openMetal(openDevice);
   const isBrief = ({ rows }: ConformanceCase) =>

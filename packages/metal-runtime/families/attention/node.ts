@@ -11,12 +11,12 @@ import { rowSetCode, strideOf } from '../../src/recorder/values.js';
 import type { Value } from '../../src/value.js';
 import type { KvCache } from '../../src/weights.js';
 
-/** Head norms, rotation and cache append that the attention command does first, on raw projections. */
+/** Head norms, rotation and cache append, which the attention command applies first, to raw projections. */
 export interface AttentionPrepare {
   readonly qGain: AnyVector;
   readonly table: number;
   readonly eps: number;
-  /** Null when the layer reads another layer's cache. `v` is the raw k of a layer without a v projection. */
+  /** Null if the layer reads another layer's cache. In a layer without a v projection, `v` is the raw k. */
   readonly kv: { readonly k: number; readonly v: number; readonly kGain: AnyVector } | null;
 }
 
@@ -34,8 +34,8 @@ export interface AttentionNode {
 /** What records `attention` nodes. */
 export interface AttentionOps {
   /**
-   * `[R, HK]`: softmax(q kᵀ) v per head, scale 1, over the positions that the row sees: the last `cache.windowTokens` up to
-   * `visibleEnd` in a sliding layer, all up to itself in a full one. Query head h reads kv head h / (H/G).
+   * `[R, HK]`: softmax(q kᵀ) v per head, scale 1, over the positions that the row sees: the last `cache.windowTokens`
+   * up to `visibleEnd` in a sliding layer, all up to its own in a full layer. Query head h reads kv head h / (H/G).
    */
   attention<R extends RowAxis>(q: Value<R, 'HK'>, cache: KvCache, options: { heads: number }): Value<R, 'HK'>;
 }

@@ -16,8 +16,8 @@ export interface CausalConvNode {
 /** What records `causalConv` nodes. */
 export interface CausalConvOps {
   /**
-   * `[T, A]`: y_t = Σ_j kernel_j ⊙ x_{t - taps + 1 + j}, each channel by itself, over rows of the same slot; rows before
-   * position 0 count as zeros.
+   * `[T, A]`: y_t = Σ_j kernel_j ⊙ x_{t - taps + 1 + j}, each channel separately, over rows of the same slot; rows
+   * before position 0 count as zeros.
    */
   causalConv<A extends Axis>(x: Value<'T', A>, kernel: DepthwiseKernel<NoInfer<A>>): Value<'T', A>;
 }

@@ -4,7 +4,7 @@ import { rowSetCode, strideOf } from '../../src/recorder/values.js';
 import type { Value } from '../../src/value.js';
 import type { Vector } from '../../src/weights.js';
 
-/** y = (x + factor · shift) · gain, one shift and one gain a column. */
+/** y = (x + factor · shift) · gain, one shift and one gain per column. */
 export interface ColumnAffineNode {
   readonly kind: 'columnAffine';
   readonly label: string;

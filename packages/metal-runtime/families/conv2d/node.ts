@@ -24,10 +24,10 @@ export interface Conv2dNode {
 /** What records `conv2d` nodes. */
 export interface Conv2dOps {
   /**
-   * `[T, C]`: a 3 × 3 convolution over time and frequency with stride 2 and one of padding. A row of x is `times` steps of
-   * [frequencies, In channels], a row of the result times / 2 steps of [frequencies / 2 rounded up, Out channels]. The step
-   * before the first of a row is the last of the row before, and none at position 0. `mask` [T, times · n] is 0 at steps
-   * that count as zeros; step i is ruled by its column i · n.
+   * `[T, C]`: a 3 × 3 convolution over time and frequency with stride 2 and one of padding. A row of x is `times` steps
+   * of [frequencies, In channels], a row of the result times / 2 steps of [frequencies / 2 rounded up, Out channels].
+   * The first step of a row follows the last one of the previous row, except at position 0. `mask` [T, times · n] is 0
+   * at steps that count as zeros; its column i · n applies to step i.
    */
   conv2d<A extends Axis>(
     x: Value<'T', A>,

@@ -31,8 +31,8 @@ export interface EmbedOps {
   ): Value<'T', A>;
 
   /**
-   * Replaces the rows that the step marks (`softIndex`) by rows of `soft` [S, A], unscaled. `x` is the result of `embed`,
-   * not yet used by anything else.
+   * Replaces the rows that the step marks (`softIndex`) with rows of `soft` [S, A], unscaled. `x` is the result of
+   * `embed`, not yet used by anything else.
    */
   insertSoftTokens<A extends Axis>(x: Value<'T', A>, soft: Value<'S', A>): Value<'T', A>;
 }

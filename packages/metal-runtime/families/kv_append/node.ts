@@ -15,7 +15,7 @@ export interface KvAppendNode {
 
 /** What records `kvAppend` nodes. */
 export interface KvAppendOps {
-  /** Appends k and v [R, GK] at each row's slot and position. Attention that is recorded later sees them. */
+  /** Appends k and v [R, GK] at each row's slot and position. Attention recorded later sees them. */
   appendKv<R extends RowAxis>(cache: KvCache, k: Value<R, 'GK'>, v: Value<NoInfer<R>, 'GK'>): void;
 }
 

@@ -4,20 +4,20 @@ import { rowSetCode, strideOf } from '../../src/recorder/values.js';
 import type { Value } from '../../src/value.js';
 import type { KvCache } from '../../src/weights.js';
 
-/** Copies what one slot holds at each row's position to the row's slot. */
+/** Copies keys and values at each row's position from one slot to the row's slot. */
 export interface KvCopyNode {
   readonly kind: 'kvCopy';
   readonly label: string;
   readonly cache: KvCache;
-  /** [R, 1] number of the slot to copy from. */
+  /** [R, 1] the slot to copy from. */
   readonly source: number;
 }
 
 /** What records `kvCopy` nodes. */
 export interface KvCopyOps {
   /**
-   * Copies keys and values at each row's position from slot `source` [R, 1] to the row's slot, so that sequences share a
-   * beginning. A source that is no slot copies nothing.
+   * Copies keys and values at each row's position from slot `source` [R, 1] to the row's slot, so that sequences share
+   * a beginning. If the source is not a slot, nothing is copied.
    */
   copyKv<R extends RowAxis>(cache: KvCache, source: Value<R, 'X'>): void;
 }

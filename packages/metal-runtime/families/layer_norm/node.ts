@@ -11,7 +11,7 @@ export interface LayerNormNode {
   readonly x: number;
   readonly gain: AnyVector | null;
   readonly bias: AnyVector | null;
-  /** Vectors of a row that are normalised on their own. */
+  /** Number of vectors in a row, which are normalised separately. */
   readonly groups: number;
   readonly eps: number;
   readonly y: number;

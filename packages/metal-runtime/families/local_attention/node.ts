@@ -4,10 +4,12 @@ import { strideOf } from '../../src/recorder/values.js';
 import type { Value } from '../../src/value.js';
 import type { RelativeKeys, Vector } from '../../src/weights.js';
 
-/** Most keys that a query of local attention sees: their scores stay in registers. */
+/** Maximum number of keys that a query sees; their scores stay in registers. */
 export const MAX_LOCAL_REACH = 64;
 
-/** out_t = softmax_d(cap · tanh(s_d / cap)) v_{t-d}, s_d = (queryScale ⊙ q_t) · (keyScale · k_{t-d} + relativeKeys_d). */
+/**
+ * out_t = softmax_d(cap · tanh(s_d / cap)) v_{t-d}, s_d = (queryScale ⊙ q_t) · (keyScale · k_{t-d} + relativeKeys_d).
+ */
 export interface LocalAttentionNode {
   readonly kind: 'localAttention';
   readonly label: string;
@@ -26,8 +28,8 @@ export interface LocalAttentionNode {
 /** What records `localAttention` nodes. */
 export interface LocalAttentionOps {
   /**
-   * `[T, HK]`: softmax_d(cap · tanh(s_d / cap)) v_{t-d} per head, over the distances d < `reach` that do not lie before
-   * position 0, with s_d = (queryScale ⊙ q_t) · (keyScale · k_{t-d} + relativeKeys_d).
+   * `[T, HK]`: softmax_d(cap · tanh(s_d / cap)) v_{t-d} per head, over the distances d < `reach` that do not reach
+   * before position 0, with s_d = (queryScale ⊙ q_t) · (keyScale · k_{t-d} + relativeKeys_d).
    */
   localAttention(
     q: Value<'T', 'HK'>,
@@ -35,7 +37,7 @@ export interface LocalAttentionOps {
     v: Value<'T', 'HK'>,
     options: {
       heads: number;
-      /** Keys that a query sees, itself included. */
+      /** Number of keys that a query sees, including its own. */
       reach: number;
       cap: number;
       keyScale: number;

@@ -19,7 +19,7 @@ export interface MoeCombineOps {
   moeCombine<R extends RowAxis>(y: Value<R, 'XD'>, routing: Routing<NoInfer<R>>): Value<R, 'D'>;
 }
 
-/** Sums over the chosen experts: how a moe_combine command is made. */
+/** What the recorder knows of `moeCombine` nodes, and their `moe_combine` command. */
 export const moeCombine: Family<MoeCombineNode, MoeCombineOps> = {
   reads: (node) => [node.x, node.shares],
   writes: (node) => [node.y],

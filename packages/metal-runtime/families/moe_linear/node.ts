@@ -20,13 +20,13 @@ import { type MoeRouting, type Routing, routingAttributes } from '../moe_route/n
 /** Expert matrices whose axes no longer matter. */
 export type AnyExpertMatrix = ExpertMatrix<Axis, Axis>;
 
-/** What happens to the products before they are stored. */
+/** Applied to the products before they are stored. */
 export type MoeLinearEpilogue =
   | { readonly kind: 'store' }
   | { readonly kind: 'geglu'; readonly y: number }
   | { readonly kind: 'combine'; readonly shares: number; readonly y: number };
 
-/** y_x = x W_eᵀ for every chosen expert e of a row, with what was fused before and after. */
+/** y_x = x W_eᵀ for every chosen expert e of a row, with fused operations before and after. */
 export interface MoeLinearNode {
   readonly kind: 'moeLinear';
   readonly label: string;
@@ -34,10 +34,10 @@ export interface MoeLinearNode {
   /** `x` holds a slice per chosen expert, instead of one row for all of them. */
   readonly hasSlices: boolean;
   readonly norm: { readonly gain: AnyVector; readonly eps: number } | null;
-  /** The command chooses the experts itself, and stores its choice for the others that read it. */
+  /** The command chooses the experts itself, and stores the choice for its other readers. */
   readonly routing: MoeRouting | null;
   readonly experts: number;
-  /** `y` is not stored when the epilogue has an output of its own. Two weights only with geglu. */
+  /** `y` is not stored if the epilogue has its own output. Two weights only with geglu. */
   readonly weights: readonly { readonly matrix: AnyExpertMatrix; readonly y: number }[];
   readonly epilogue: MoeLinearEpilogue;
 }
@@ -47,8 +47,8 @@ const EPILOGUE_CODES = { store: 0, geglu: 1, combine: 2 } as const;
 /** What records `moeLinear` nodes. */
 export interface MoeLinearOps {
   /**
-   * `[R, X·Out]`: y_x = x_x · W_eᵀ for each chosen expert e of a row. `x` is [R, In], the same for all chosen experts, or
-   * [R, X·In], a slice for each. A step reads the weights of every expert that some row chose once, and of no other.
+   * `[R, X·Out]`: y_x = x_x · W_eᵀ for each chosen expert e of a row. `x` is [R, In], the same for all chosen experts,
+   * or [R, X·In], a slice for each. A step reads the weights of each expert that some row chose once, and no others.
    */
   moeLinear<R extends RowAxis, Out extends 'F' | 'D', In extends 'F' | 'D'>(
     x: Value<R, In | `X${In}`>,
@@ -57,7 +57,7 @@ export interface MoeLinearOps {
   ): Value<R, `X${Out}`>;
 }
 
-/** Products with the matrices of the chosen experts: how a moe_linear command is made. */
+/** What the recorder knows of `moeLinear` nodes, and their `moe_linear` command. */
 export const moeLinear: Family<MoeLinearNode, MoeLinearOps> = {
   reads: (node) => [
     node.x,
@@ -94,7 +94,7 @@ export const moeLinear: Family<MoeLinearNode, MoeLinearOps> = {
   }),
 };
 
-/** The value that holds the products, after the epilogue. */
+/** The value with the products, after the epilogue. */
 function outputOf(node: MoeLinearNode): number {
   return node.epilogue.kind === 'store' ? node.weights[0]!.y : node.epilogue.y;
 }
@@ -151,7 +151,7 @@ function encodeMoeLinear(node: MoeLinearNode, graph: ValueTable, options: Encode
     family: 'moe_linear',
     attributes,
     operands,
-    // One row reads the weights of the experts that it chose.
+    // One row reads the weights of its chosen experts.
     weightBytes: node.weights.reduce((sum, { matrix }) => sum + bytesOfExperts(matrix, topK), 0),
   };
 }
@@ -163,7 +163,7 @@ function bytesOfExperts(
   return (matrixBytes(stored) / expertCount) * (rows / rowsPerExpert) * count;
 }
 
-/** The rows of every expert must lie inside of its part of the stored matrix. */
+/** The rows of every expert must lie inside its part of the stored matrix. */
 function checkExpertMatrix({
   expertCount,
   rows,

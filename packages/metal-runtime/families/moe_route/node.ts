@@ -11,22 +11,22 @@ import { rowSetCode, strideOf, type ValueTable } from '../../src/recorder/values
 import type { Value } from '../../src/value.js';
 import type { Vector } from '../../src/weights.js';
 
-/** Which experts every row goes to. */
+/** The experts of every row. */
 export interface Routing<R extends RowAxis> {
-  /** [R, X]: numbers of the chosen experts, as floats, by falling logit. */
+  /** [R, X]: the chosen experts, as floats, in descending order of their logits. */
   readonly experts: Value<R, 'X'>;
-  /** [R, X]: what the output of each is multiplied with. */
+  /** [R, X]: the factor of each expert's output. */
   readonly shares: Value<R, 'X'>;
 }
 
-/** What routing reads: experts = top-k of logits, shares = softmax over them · perExpertScale. */
+/** The inputs of routing: experts = top-k of logits, shares = softmax over them · perExpertScale. */
 export interface MoeRouting {
   readonly logits: number;
   readonly perExpertScale: AnyVector;
   /** Multiplies the logits. */
   readonly scale: number;
   readonly topK: number;
-  /** Shares that are written. */
+  /** The shares to write. */
   readonly shares: number;
 }
 
@@ -41,9 +41,9 @@ export interface MoeRouteNode {
 /** What records `moeRoute` nodes. */
 export interface MoeRouteOps {
   /**
-   * Chooses `topK` experts for every row: those of the largest logits, the lower number first where two are equal. The
-   * share of a chosen expert e is softmax(scale · logits)_e, taken over the chosen ones, times perExpertScale_e. That is
-   * the softmax over all experts, renormalised over the chosen ones. In float32; nothing is read back.
+   * Chooses `topK` experts for every row: those with the largest logits; between equal ones, the lower number first.
+   * The share of a chosen expert e is softmax(scale · logits)_e, taken over the chosen ones, times perExpertScale_e.
+   * That is the softmax over all experts, renormalised over the chosen ones. In float32; nothing is read back.
    */
   moeRoute<R extends RowAxis>(
     logits: Value<R, 'E'>,
@@ -52,7 +52,7 @@ export interface MoeRouteOps {
   ): Routing<R>;
 }
 
-/** Top-k of logits with shares: how a moe_route command is made. */
+/** What the recorder knows of `moeRoute` nodes, and their `moe_route` command. */
 export const moeRoute: Family<MoeRouteNode, MoeRouteOps> = {
   reads: (node) => [node.routing.logits],
   writes: (node) => [node.experts, node.routing.shares],
@@ -94,7 +94,7 @@ export const moeRoute: Family<MoeRouteNode, MoeRouteOps> = {
   }),
 };
 
-/** Numbers of a routing that the plain and the fused command share. */
+/** Parameters that the plain and the fused command share. */
 export function routingAttributes(routing: MoeRouting, graph: ValueTable): Record<string, number> {
   return {
     experts: routing.perExpertScale.length,

@@ -10,7 +10,7 @@ export interface RmsNormNode {
   readonly label: string;
   readonly x: number;
   readonly gain: AnyVector | null;
-  /** Vectors of a row that are normalised on their own. */
+  /** Number of vectors in a row, which are normalised separately. */
   readonly groups: number;
   readonly eps: number;
   readonly residual: number | null;
@@ -86,7 +86,7 @@ export const rmsNorm: Family<RmsNormNode, RmsNormOps> = {
   },
 };
 
-/** True for a norm over whole rows that nothing was fused into yet. */
+/** True for a norm over whole rows into which nothing has been fused yet. */
 export function isPlainNorm(node: RmsNormNode): boolean {
   return node.groups === 1 && node.residual === null;
 }

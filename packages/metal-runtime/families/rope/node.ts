@@ -11,7 +11,7 @@ export interface RopeNode {
   readonly x: number;
   readonly table: number;
   readonly heads: number;
-  /** 1, or parts of a head that turn with a coordinate of their own. */
+  /** 1, or the number of parts of a head, each rotated by its own coordinate. */
   readonly axes: number;
   readonly y: number;
 }
@@ -19,8 +19,8 @@ export interface RopeNode {
 /** What records `rope` nodes. */
 export interface RopeOps {
   /**
-   * Rotates the pairs (i, i + K/2) of every head. With `axes`, a head is as many equal parts, each rotated as if it were a
-   * head by its own part of the table: one coordinate of a picture each (spec 3.3).
+   * Rotates the pairs (i, i + K/2) of every head. With `axes`, a head consists of that many equal parts, each rotated
+   * like a head by its own part of the table: one coordinate of an image each (spec 3.3).
    */
   rope<R extends RowAxis, A extends 'HK' | 'GK'>(
     x: Value<R, A>,

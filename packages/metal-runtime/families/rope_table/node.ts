@@ -15,8 +15,8 @@ export interface RopeTableNode {
 /** What records `ropeTable` nodes. */
 export interface RopeTableOps {
   /**
-   * `[R, K]`: cosines, then sines, of position · inverseFrequency_i for the pairs (i, i + K/2) of a head. Frequencies of 0
-   * leave a pair as it is. One table serves every layer of a kind.
+   * `[R, K]`: cosines, then sines, of position · inverseFrequency_i for the pairs (i, i + K/2) of a head. Frequencies
+   * of 0 leave a pair unchanged. One table serves all layers of a kind.
    */
   ropeTable<R extends RowAxis>(rows: R, inverseFrequencies: Vector<'K'>): Value<R, 'K'>;
 }

@@ -3,7 +3,7 @@ import type { Family } from '../../src/recorder/family.js';
 import { strideOf } from '../../src/recorder/values.js';
 import type { Value } from '../../src/value.js';
 
-/** Most alternatives that are reported per token; kMaxTopLogprobs in device/step.h. */
+/** Maximum number of alternatives reported per token; kMaxTopLogprobs in device/step.h. */
 export const MAX_TOP_LOGPROBS = 20;
 
 /** Chooses one token per output row; the results are read back with the step. */

@@ -4,17 +4,17 @@ import { type AnyVector, type Family, scalarCode, vectorOperand } from '../../sr
 import { rowSetCode, strideOf } from '../../src/recorder/values.js';
 import type { Value } from '../../src/value.js';
 
-/** Head norms and rotation that the command does itself on raw projections. */
+/** Head norms and rotation that the command applies itself to raw projections. */
 export interface SegmentPrepare {
   readonly qGain: AnyVector;
   readonly kGain: AnyVector;
   readonly table: number;
-  /** Parts of a head that are rotated on their own. */
+  /** Number of parts of a head, which are rotated separately. */
   readonly axes: number;
   readonly eps: number;
 }
 
-/** softmax(q kᵀ) v per head over the rows of the own segment. */
+/** softmax(q kᵀ) v per head over the rows of the same segment. */
 export interface SegmentAttentionNode {
   readonly kind: 'segmentAttention';
   readonly label: string;
@@ -31,7 +31,7 @@ export interface SegmentAttentionNode {
 export interface SegmentAttentionOps {
   /**
    * `[R, HK]`: softmax(q kᵀ) v per head, scale 1, over all rows of the row's segment: an image, a frame. The rows of a
-   * segment are neighbours in the step; `positions` counts them from 0, `visibleEnd` is the number of the last one.
+   * segment are adjacent in the step; `positions` counts them from 0, and `visibleEnd` is the position of the last one.
    * Query head h reads key and value head h / (H/G).
    */
   segmentAttention<R extends RowAxis>(

@@ -3,7 +3,7 @@ import type { EncodedCommand, EncodeOptions, Family, StepArray } from './family.
 import type { Node } from './graph.js';
 import type { ValueTable } from './values.js';
 
-/** Every kind of node has the family of its name. */
+/** The families by kind of node. */
 const table: { readonly [Kind in Node['kind']]: Family<Extract<Node, { kind: Kind }>> } = families;
 
 function familyOf(node: Node): Family<Node> {
@@ -20,7 +20,7 @@ export function writesOf(node: Node): number[] {
   return familyOf(node).writes(node);
 }
 
-/** Arrays that a step of a program with this node cannot do without. */
+/** Arrays that every step of a program with this node must have. */
 export function needsOf(node: Node): readonly StepArray[] {
   return familyOf(node).needs ?? [];
 }

@@ -5,13 +5,15 @@ import type { FloatType, KvCache, Matrix, Vector } from '../weights.js';
 import type { Recording } from './recording.js';
 import type { ValueTable } from './values.js';
 
-/** An operand of a lowered command: an activation, a buffer of its own, or nothing. */
+/** An operand of a lowered command: an activation, a separate buffer, or nothing. */
 export type Operand =
   | { readonly value: number; readonly isOutput?: boolean }
   | { readonly buffer: DeviceBuffer; readonly isOutput?: boolean }
   | null;
 
-/** A command as the native side takes it: kernel family, numbers for its parameter struct, operands in binding order. */
+/**
+ * A command as the native side takes it: kernel family, numbers for its parameter struct, operands in binding order.
+ */
 export interface EncodedCommand {
   readonly family: string;
   readonly attributes: Readonly<Record<string, number>>;
@@ -20,7 +22,7 @@ export interface EncodedCommand {
   readonly weightBytes: number;
 }
 
-/** What the recorder needs to know of a kind of node, and the operations that record it. */
+/** What the recorder needs to know about a kind of node, and the operations that record it. */
 export interface Family<N, Operations = unknown> {
   /** Values that the node reads. */
   reads(node: N): number[];
@@ -29,7 +31,7 @@ export interface Family<N, Operations = unknown> {
   encode(node: N, values: ValueTable, options: EncodeOptions): EncodedCommand;
   /** The operations of model code, which check their operands. */
   operations(recording: Recording): Operations;
-  /** Arrays of a step that its kernels read and that have no sensible default. */
+  /** Arrays of a step that the kernels read and that have no sensible default. */
   readonly needs?: readonly StepArray[];
 }
 
@@ -40,14 +42,14 @@ export interface EncodeOptions {
   readonly hasFewRows: boolean;
 }
 
-/** An array of a step that some programs cannot do without. */
+/** An array of a step that some programs require. */
 export type StepArray = 'tokens' | 'positions' | 'visibleEnd';
 
 const SCALAR_BYTES: Readonly<Record<FloatType, number>> = { F32: 4, BF16: 2, F16: 2 };
 const SCALAR_CODES: Readonly<Record<FloatType, number>> = { F32: 0, BF16: 1, F16: 2 };
 const AFFINE_FORMAT = 3;
 
-/** Number of an element type in kernels/scalar_type.h. */
+/** The number of an element type in kernels/scalar_type.h. */
 export function scalarCode(dtype: FloatType): number {
   return SCALAR_CODES[dtype];
 }

@@ -3,7 +3,7 @@ import type { ValueRecord } from './values.js';
 
 export type { Node } from '../../families/nodes.js';
 
-/** A recorded program before it is planned: operations in order, values, and what goes in and out. */
+/** A recorded program before it is planned: operations in order, values, inputs and outputs. */
 export interface Graph {
   nodes: Node[];
   readonly values: ValueRecord[];

@@ -11,7 +11,7 @@ export type AnyValue = Value<Rows, Axis>;
 /** What every recorded operation has; families add their operands. */
 export interface RecordedNode {
   readonly kind: string;
-  /** Scopes and operation, for errors and plans. */
+  /** The scopes and the operation, for errors and plans. */
   readonly label: string;
 }
 
@@ -33,7 +33,7 @@ export class Recording implements ValueTable {
     this.limits = limits;
   }
 
-  /** A value of `width` elements a row; rows 'S' are at most `ownRows`. */
+  /** A value with `width` elements per row, and at most `ownRows` rows 'S'. */
   value<R extends Rows, A extends Axis>(
     rows: R,
     width: number,
@@ -51,12 +51,12 @@ export class Recording implements ValueTable {
     return { id, rows, width };
   }
 
-  /** Records an operation that has no result of its own, or several. */
+  /** Records an operation without a result, or with several. */
   push<N extends RecordedNode>(node: N): void {
     this.nodes.push(node);
   }
 
-  /** Records an operation that `make` describes, whose result has `width` elements a row. */
+  /** Records the operation that `make` describes; its result has `width` elements per row. */
   result<R extends Rows, A extends Axis>(
     rows: R,
     width: number,
@@ -73,7 +73,7 @@ export class Recording implements ValueTable {
     return this.#scope === '' ? operation : `${this.#scope} / ${operation}`;
   }
 
-  /** Runs `body` with `name` in the labels of what it records. */
+  /** Runs `body`; everything it records has `name` in its label. */
   scope<Result>(name: string, body: () => Result): Result {
     const outer = this.#scope;
     this.#scope = this.label(name);
@@ -84,7 +84,9 @@ export class Recording implements ValueTable {
     }
   }
 
-  /** Elements of each of `heads` vectors of a row. @throws ShapeMismatchError when they do not divide it */
+  /**
+   * Elements in each of the `heads` vectors of a row. @throws ShapeMismatchError if `heads` does not divide the width
+   */
   headWidth(operation: string, x: AnyValue, heads: number): number {
     if (Number.isInteger(heads) && heads >= 1 && x.width % heads === 0) return x.width / heads;
     throw new ShapeMismatchError({

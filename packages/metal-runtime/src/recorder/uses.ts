@@ -2,7 +2,7 @@ import { readsOf, writesOf } from './families.js';
 import type { Graph, Node } from './graph.js';
 import { baseOf } from './values.js';
 
-/** Who makes and who reads each value, as fusions need to know. */
+/** Who writes and who reads each value, for fusions. */
 export class Uses {
   readonly #graph: Graph;
   readonly #producers = new Map<number, Node>();
@@ -33,7 +33,7 @@ export class Uses {
     return this.#readers.get(id) ?? [];
   }
 
-  /** True when one single node reads the value, nobody reads a view of it, and it is not an output of the program. */
+  /** True if exactly one node reads the value, none reads a view of it, and it is not an output of the program. */
   isOnlyReadBy(id: number, node: Node): boolean {
     const readers = this.readers(id);
     return (
@@ -41,7 +41,7 @@ export class Uses {
     );
   }
 
-  /** True when the value can be read after the step. */
+  /** True if the value can be read after the step. */
   isKept(id: number): boolean {
     return this.#kept.has(id);
   }

@@ -1,7 +1,7 @@
-/** Rows of a value: all tokens, the output rows, or rows of its own ('S'). */
+/** Rows of a value: all tokens, the output rows, or separate rows ('S'). */
 export type Rows = 'T' | 'N' | 'S';
 
-/** What the recorder knows of a value. A view shares the memory of its base. */
+/** What the recorder knows about a value. A view shares the memory of its base. */
 export interface ValueRecord {
   readonly id: number;
   readonly rows: Rows;
@@ -10,7 +10,7 @@ export interface ValueRecord {
   readonly view: { readonly base: number; readonly offset: number } | null;
 }
 
-/** Whatever holds the values of a recording, by their ids. */
+/** Holds the values of a recording by their ids. */
 export interface ValueTable {
   readonly values: readonly ValueRecord[];
 }
@@ -20,12 +20,12 @@ export function baseOf({ values }: ValueTable, id: number): number {
   return values[id]?.view?.base ?? id;
 }
 
-/** Elements between two rows of a value in memory. */
+/** Number of elements from one row of a value to the next in memory. */
 export function strideOf(table: ValueTable, id: number): number {
   return table.values[baseOf(table, id)]!.width;
 }
 
-/** Number of the row set of a value in device/step.h. */
+/** The number of a value's row set in device/step.h. */
 export function rowSetCode({ values }: ValueTable, id: number): number {
   return values[id]!.rows === 'N' ? 1 : 0;
 }

@@ -1,7 +1,7 @@
 // Shared by the scripts: a program that multiplies with one mapped matrix over and over.
 import { openDevice } from '../../dist/index.js';
 
-/** Starts a step of `layers` products of `rows` rows; gives its promise. */
+/** Starts a step of `layers` products of `rows` rows; returns its promise. */
 export async function startChain({ file, width, rows, layers, value }) {
   const device = await openDevice({ kind: 'cpu', threads: 2 });
   const weight = device.map({ path: file, offsetBytes: 0, sizeBytes: width * width * 4 });

@@ -4,7 +4,7 @@ import { fuse } from './index.js';
 
 const buffer = { sizeBytes: 4, dispose() {}, [Symbol.dispose]() {} };
 
-/** Records clamps behind each other and gives the bounds of those that are left. */
+/** Records clamps one after the other and returns the bounds of those that are left. */
 function bounds(ranges: readonly [low: number, high: number][], isKept = false): [number, number][] {
   const ops = createRecorder({ maxRows: 2, maxOutputs: 1, upload: () => buffer });
   let x = ops.input('x', 'T', { axis: 'D', size: 4 });

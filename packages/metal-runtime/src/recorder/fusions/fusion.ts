@@ -1,18 +1,18 @@
 import type { Graph, Node } from '../graph.js';
 import { Uses } from '../uses.js';
 
-/** A rewrite of a recorded graph that changes what it costs, never what it computes. */
+/** A rewrite of a recorded graph that changes its cost, but never its results. */
 export interface Fusion {
   /** Name of the switch in `RecordOptions.fusions`. */
   readonly name: string;
   /**
-   * Tries to fuse at one node. Returns what replaces it and which other nodes go away, or null when the pattern does not
+   * Tries to fuse at one node. Returns its replacement and the other nodes to remove, or null if the pattern does not
    * begin here.
    */
   match(node: Node, uses: Uses, graph: Graph): { replacement: Node; absorbed: readonly Node[] } | null;
 }
 
-/** Applies one fusion wherever it matches, until it matches nowhere. */
+/** Applies one fusion until it matches nowhere. */
 export function applyFusion(graph: Graph, fusion: Fusion): void {
   for (let changed = true; changed; ) {
     changed = false;

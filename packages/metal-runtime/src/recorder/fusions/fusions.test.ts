@@ -87,7 +87,7 @@ function recordLayer(
   return ops.scale(stream, 0.5);
 }
 
-/** Records two layers and a head, and gives the graph. */
+/** Records two layers and a head, and returns the graph. */
 function record(options: Omit<LayerOptions, 'cache'>): Graph {
   const recorder = createRecorder({ maxRows: 8, maxOutputs: 8, upload: () => buffer });
   const h = recorder.input('h', 'T', { axis: 'D', size: WIDTH.D });

@@ -23,8 +23,8 @@ export const gatherLinear: Fusion = {
 };
 
 /**
- * linear(rmsNorm with a residual) → the command adds its residual itself and stores the sum for the others that read it.
- * On a GPU every threadgroup repeats the norm of a row, which is cheaper than a dispatch of its own.
+ * linear(rmsNorm with a residual) → the command adds the residual itself and stores the sum for its other readers.
+ * On a GPU every threadgroup repeats the norm of a row, which is cheaper than a separate dispatch.
  */
 export const residualLinear: Fusion = {
   name: 'residual-linear',
@@ -35,9 +35,9 @@ export const residualLinear: Fusion = {
     // The prologue normalises whole rows.
     if (norm.groups !== 1) return null;
     if (node.norm && node.norm.eps !== norm.eps) return null;
-    // The sum is stored when this command runs, so nobody may read it before.
+    // The sum is stored when this command runs, so nothing may read it earlier.
     if (graph.values[node.x]!.view !== null || uses.readers(node.x)[0] !== node) return null;
-    // Of gathered rows nobody else has a use.
+    // Nothing else reads gathered rows.
     if (node.gathered !== null && !uses.isOnlyReadBy(node.x, node)) return null;
     const residual = {
       residual: norm.residual,

@@ -4,7 +4,7 @@ import type { Uses } from '../uses.js';
 import type { Fusion } from './fusion.js';
 import { rowNormOf } from './row-norm.js';
 
-/** geglu(moeLinear, moeLinear) of the same rows and experts → one command that stores gelu(gate) · up. */
+/** geglu(moeLinear, moeLinear) on the same rows and experts → one command that stores gelu(gate) · up. */
 export const moeGeglu: Fusion = {
   name: 'geglu',
   match(node, uses) {
@@ -21,7 +21,7 @@ export const moeGeglu: Fusion = {
   },
 };
 
-/** moeCombine(moeLinear) → the command adds the outputs of the experts up itself. */
+/** moeCombine(moeLinear) → the command sums the outputs of the experts itself. */
 export const moeCombineLinear: Fusion = {
   name: 'moe-combine',
   match(node, uses) {
@@ -45,7 +45,7 @@ export const normMoeLinear: Fusion = {
   },
 };
 
-/** moeRoute + the first moeLinear that follows it → one command, which stores the routing for the others. */
+/** moeRoute + the first moeLinear that follows it → one command, which stores the routing for the other commands. */
 export const routeMoeLinear: Fusion = {
   name: 'moe-route',
   match(node, uses, graph) {
@@ -53,7 +53,7 @@ export const routeMoeLinear: Fusion = {
     const route = uses.producer(node.experts);
     if (route?.kind !== 'moeRoute') return null;
     const readers = new Set([...uses.readers(node.experts), ...uses.readers(route.routing.shares)]);
-    // The routing is there when this command has run, so nobody may read it before.
+    // The routing exists once this command has run, so nothing may read it earlier.
     if (graph.nodes.find((other) => readers.has(other)) !== node) return null;
     return { replacement: { ...node, routing: route.routing }, absorbed: [route] };
   },

@@ -51,7 +51,7 @@ function ownAppend(node: AttentionNode, graph: Graph): KvAppendNode | null {
   const rows = graph.values[node.q]!.rows;
   for (let i = index - 1; i >= 0; i--) {
     const candidate = graph.nodes[i]!;
-    // An append behind another attention belongs to that one.
+    // An append after another attention belongs to that one.
     if (candidate.kind === 'attention') return null;
     if (candidate.kind !== 'kvAppend' || candidate.cache.keys !== node.cache.keys) continue;
     return graph.values[candidate.k]!.rows === rows ? candidate : null;

@@ -3,7 +3,7 @@ import { isPlainNorm, type RmsNormNode } from '../../../families/rms_norm/node.j
 import type { Node } from '../graph.js';
 import type { Uses } from '../uses.js';
 
-/** A norm that the command which reads it can do itself, as its prologue. */
+/** A norm that its reader can do itself, as a prologue. */
 export interface RowNorm {
   /** The rows before the norm. */
   readonly x: number;
@@ -11,7 +11,7 @@ export interface RowNorm {
   readonly node: RmsNormNode;
 }
 
-/** The plain norm with a gain that made `id`, when `reader` alone reads it; null otherwise. */
+/** The plain norm with a gain that wrote `id`, if only `reader` reads it; null otherwise. */
 export function rowNormOf(id: number, reader: Node, uses: Uses): RowNorm | null {
   const node = uses.producer(id);
   if (node?.kind !== 'rmsNorm' || !isPlainNorm(node) || node.gain === null) return null;

@@ -30,7 +30,10 @@ function clipped<Out extends Axis, In extends Axis>(
   return recorder.clamp(recorder.linear(recorder.clamp(x, INPUT), weight), OUTPUT);
 }
 
-/** Records two clipped blocks of an encoder, and gives the graph; `change` sees the values of the first one's attention. */
+/**
+ * Records two clipped blocks of an encoder, and returns the graph; `change` gets the values of the first one's
+ * attention.
+ */
 function record(
   change?: (recorder: Recorder, values: Record<'q' | 'k' | 'v' | 'normed', number>) => void,
 ): Graph {
