@@ -13,6 +13,12 @@ export function real(minimum: number, maximum = Number.MAX_VALUE): (text: string
   return (text) => inRange(text.trim() === '' ? Number.NaN : Number(text), minimum, maximum, 'a number');
 }
 
+/** Accepts any text with a character in it. */
+export function nonEmpty(text: string): string {
+  if (text.trim() !== '') return text;
+  throw new InvalidArgumentError('Expected text, received none.');
+}
+
 /** Parses comma-separated integers, each in [minimum, maximum]. */
 export function integerList(minimum: number, maximum = Number.MAX_SAFE_INTEGER): (text: string) => number[] {
   const parse = integer(minimum, maximum);

@@ -1,6 +1,7 @@
 import { types } from 'node:util';
 import { type ByteRange, DisposedError, InvalidArgumentError } from '@markbase/core';
 import { AddonBuffer } from './addon-buffer.js';
+import { check } from './check.js';
 import type { DeviceBuffer } from './device-buffer.js';
 import { callNative, type NativeAddon, type NativeDevice, nativeAddon, simulationAddon } from './native.js';
 import { fromNativeError } from './native-error.js';
@@ -78,10 +79,13 @@ export interface Device extends Disposable {
 }
 
 const MAX_THREADS = 256;
+const KINDS: readonly ('auto' | DeviceKind)[] = ['auto', 'cpu', 'metal', 'cuda', 'metal-sim'];
 
-/** Opens a device. @throws DeviceUnavailableError, NativeAddonLoadError */
+/** Opens a device. @throws InvalidArgumentError, DeviceUnavailableError, NativeAddonLoadError */
 export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
   const { kind = 'auto', threads = 0, isa = process.env.MARKBASE_CPU_ISA ?? '' } = options;
+  check((KINDS as readonly unknown[]).includes(kind), 'kind', `one of ${KINDS.join(', ')}`, kind);
+  check(typeof isa === 'string', 'isa', 'the name of an instruction set', isa);
   checkThreads(threads);
   return new AddonDevice(callNative(() => addonFor(kind).openDevice({ kind, threads, isa })));
 }

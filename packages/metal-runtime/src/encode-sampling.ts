@@ -2,6 +2,7 @@ import { types } from 'node:util';
 import { MAX_TOP_LOGPROBS } from '../families/sample/node.js';
 import { check } from './check.js';
 import type { NativeStep } from './native.js';
+import { plainArray } from './plain-array.js';
 import type { SamplingParams } from './step.js';
 
 /** Number of values in one SampleParams in device/step.h. */
@@ -29,7 +30,7 @@ export function encodeSampling(
   const history = layEndToEnd(sampling.map((params) => params.history));
   const bias = layEndToEnd(sampling.map((params) => params.logitBias));
   const words = Math.ceil(vocabulary / 32);
-  const masks = sampling.map((params) => params.allowed);
+  const masks = sampling.map(({ allowed }) => (types.isInt32Array(allowed) ? plainArray(allowed) : allowed));
   for (const mask of masks) checkMask(mask, words);
   const masked = [...masks.keys()].filter((row) => masks[row]);
   const encoded = new Float64Array(outputs * SAMPLING_FIELDS);

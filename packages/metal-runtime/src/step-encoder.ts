@@ -4,6 +4,7 @@ import { MAX_TOP_LOGPROBS } from '../families/sample/node.js';
 import { check } from './check.js';
 import { encodeSampling } from './encode-sampling.js';
 import type { NativePort, NativeStep } from './native.js';
+import { plainArray } from './plain-array.js';
 import type { StepArray } from './recorder/family.js';
 import type { ByteValues, InputValues, StepInput, StepResult } from './step.js';
 
@@ -55,9 +56,9 @@ export class StepEncoder {
     this.#limits = limits;
   }
 
-  encode(step: StepInput, read: readonly string[]): NativeStep {
+  encode(given: StepInput, read: readonly string[]): NativeStep {
+    const step = withPlainArrays(given);
     const { maxRows, maxOutputs, logitsWidth } = this.#limits;
-    for (const name of ROW_ARRAYS) checkType(name, step[name], types.isInt32Array, 'an Int32Array');
     for (const name of this.#limits.needs) check(step[name] !== undefined, name, 'an Int32Array', undefined);
     const rows = step.tokens?.length ?? step.positions?.length ?? step.rows ?? 0;
     const outputRows = step.outputRows ?? new Int32Array(0);
@@ -149,8 +150,7 @@ export class StepEncoder {
     return ports.flatMap((port, index) => {
       const name = `inputs.${port.name}`;
       const input = given[port.name];
-      const { data, values } = isBytes(input) ? checkedBytes(name, input) : { data: input };
-      if (!values) checkType(name, data, types.isFloat32Array, 'a Float32Array');
+      const { data, values } = isBytes(input) ? checkedBytes(name, input) : { data: floats(name, input) };
       // Soft tokens are optional in every step: without them, no row reads any.
       if (!data && port.rowSet === 2) return [];
       const expected = (port.rowSet === 0 ? rows : outputs) * port.width;
@@ -194,6 +194,21 @@ export class StepEncoder {
   }
 }
 
+/** The arrays of a step as the addon sees them. @throws InvalidArgumentError for what is not an Int32Array */
+function withPlainArrays(step: StepInput): StepInput {
+  const arrays = ROW_ARRAYS.flatMap((name) => {
+    const array = step[name];
+    checkType(name, array, types.isInt32Array, 'an Int32Array');
+    return array === undefined ? [] : [[name, plainArray(array)] as const];
+  });
+  return { ...step, ...Object.fromEntries(arrays) };
+}
+
+function floats<Input extends Float32Array | undefined>(name: string, input: Input): Input {
+  checkType(name, input, types.isFloat32Array, 'a Float32Array');
+  return input === undefined ? input : (plainArray(input) as Input);
+}
+
 function isBytes(input: InputValues | undefined): input is ByteValues {
   return typeof input === 'object' && input !== null && 'bytes' in input;
 }
@@ -203,9 +218,9 @@ function checkedBytes(
   { bytes, values }: ByteValues,
 ): { data: Uint8Array; values: Float32Array } {
   checkType(`${name}.bytes`, bytes, types.isUint8Array, 'a Uint8Array');
-  checkType(`${name}.values`, values, types.isFloat32Array, 'a Float32Array');
-  check(values?.length === 256, `${name}.values`, '256 numbers', values && `${values.length} numbers`);
-  return { data: bytes, values };
+  const plain = floats(`${name}.values`, values);
+  check(plain?.length === 256, `${name}.values`, '256 numbers', plain && `${plain.length} numbers`);
+  return { data: plainArray(bytes), values: plain };
 }
 
 /** First and last position that a step adds to a slot. */

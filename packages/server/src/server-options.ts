@@ -145,10 +145,10 @@ function servedModels({ model, models = [], media }: ServerOptions): ServedModel
   const single = model === undefined ? [] : [isServed(model) ? model : withName(model, media)];
   const all = [...single, ...models];
   const ids = new Set(all.map(({ id }) => id));
-  if (all.length === 0 || ids.size < all.length) {
+  if (all.length === 0 || ids.size < all.length || ids.has('')) {
     throw new InvalidArgumentError({
       argument: 'models',
-      expected: 'at least one model, each with a unique id',
+      expected: 'at least one model, each with a unique id that is not empty',
       received: all.map(({ id }) => id),
     });
   }

@@ -5,6 +5,7 @@ import { withInterrupt } from '../interrupt.js';
 import { addDeviceFlags, type DeviceFlags, integer } from '../options.js';
 import { printLines } from '../output.js';
 import { note } from '../progress.js';
+import { listenError, OWN_ADDRESSES } from '../serve/listen-error.js';
 
 interface PlaygroundFlags extends DeviceFlags {
   readonly model?: string;
@@ -19,7 +20,6 @@ interface PlaygroundFlags extends DeviceFlags {
 const MEDIA_BYTES = 64 * 2 ** 20;
 /** A conversation sends all of its media with every question, and a video counts as 32. */
 const MEDIA_PARTS = 512;
-const OWN_ADDRESSES = new Set(['127.0.0.1', '::1', 'localhost']);
 
 /** `markbase playground`: serves the web page and the APIs. */
 export function playgroundCommand(): Command {
@@ -56,7 +56,7 @@ async function run(flags: PlaygroundFlags, signal: AbortSignal): Promise<void> {
     apiKey,
     allowedHosts: host === '0.0.0.0' || host === '::' ? ['*'] : [host],
     limits: { bodyBytes: 2 * MEDIA_BYTES, mediaBytes: MEDIA_BYTES, mediaParts: MEDIA_PARTS },
-  });
+  }).catch((error: unknown) => Promise.reject(listenError(error, flags)));
   try {
     if (model !== null) {
       note(`loading ${model}`);

@@ -5,10 +5,11 @@ import { Command } from 'commander';
 import { checkpointFolder } from '../checkpoint-folder.js';
 import { EXIT_INTERRUPTED } from '../errors.js';
 import { withInterrupt } from '../interrupt.js';
-import { addDeviceFlags, type DeviceFlags, integer, real, repeated } from '../options.js';
+import { addDeviceFlags, type DeviceFlags, integer, nonEmpty, real, repeated } from '../options.js';
 import { clearLine, note, startUploadProgress } from '../progress.js';
 import { accessLog } from '../serve/access-log.js';
 import { loadCheckpointMedia } from '../serve/checkpoint-media.js';
+import { listenError, OWN_ADDRESSES } from '../serve/listen-error.js';
 import { rememberedSequences } from '../serve/remembered-sequences.js';
 import { withDevice } from '../with-device.js';
 
@@ -30,6 +31,8 @@ interface ServeFlags extends DeviceFlags {
 
 const GB = 1e9;
 const PREFILL_CHUNK = 512;
+/** Time to free the model after the last answer. */
+const EXIT_MS = 1000;
 
 /** `markbase serve`: serves OpenAI's and Anthropic's APIs over HTTP until it is stopped. */
 export function serveCommand(): Command {
@@ -39,7 +42,7 @@ export function serveCommand(): Command {
         'The first Ctrl-C lets running answers finish. Set MARKBASE_API_KEY to require a key from clients.',
     )
     .requiredOption('--model <dir>', 'checkpoint folder, or org/name on the Hugging Face hub')
-    .option('--name <id>', 'name of the model in requests (default: the name of its folder)')
+    .option('--name <id>', 'name of the model in requests (default: the name of its folder)', nonEmpty)
     .option('--port <n>', 'port to listen on; 0 = any free port', integer(0, 65_535), 8080)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--context <n>', 'maximum number of tokens in prompt and answer together', integer(2))
@@ -95,10 +98,19 @@ async function serve(flags: ServeFlags): Promise<void> {
       ...(apiKey !== undefined && { apiKey }),
     });
     try {
-      const url = await server.listen({ port: flags.port, hostname: flags.host });
+      const url = await server
+        .listen({ port: flags.port, hostname: flags.host })
+        .catch((error: unknown) => Promise.reject(listenError(error, flags)));
       clearLine();
+      if (apiKey === undefined && !OWN_ADDRESSES.has(flags.host)) {
+        note(
+          `anybody who reaches ${flags.host} can use the model: set MARKBASE_API_KEY, or leave --host out`,
+        );
+      }
       process.stdout.write(`serving ${flags.model} at ${url}/v1\n`);
       await endSignal();
+      // Whatever happens, the process ends in time.
+      setTimeout(() => process.exit(EXIT_INTERRUPTED), flags.drain * 1000 + EXIT_MS).unref();
       note('letting running answers finish; press Ctrl-C again to end now');
     } finally {
       await server.close();

@@ -1,4 +1,5 @@
-import { mkdir, open, readdir, statfs, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, open, readdir, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dtypeBits, FileAccessError, InvalidArgumentError } from '@markbase/core';
 import { type TensorSource, writeShardedCheckpoint } from '@markbase/loader';
@@ -6,6 +7,9 @@ import { formatBytes } from '../output.js';
 import type { CheckpointPlan } from './plan-checkpoint.js';
 
 const MAX_SHARD_BYTES = 4.5e9;
+/** Is in the folder while it is written. */
+const UNFINISHED = '.markbase-synth-unfinished';
+const OWN_FILES = /^(\.markbase-synth-unfinished|model.*\.safetensors(\..*)?|.*\.json)$/;
 
 /**
  * Writes a planned checkpoint to an empty or new folder. config.json is written last, so that an incomplete folder does
@@ -22,6 +26,7 @@ export async function writeCheckpoint(
   },
 ): Promise<void> {
   await createEmptyFolder(directory);
+  await writeFile(join(directory, UNFINISHED), '');
   await checkSpace(directory, plan.tensors);
   await writeShardedCheckpoint(directory, [...plan.tensors], {
     maxShardBytes: MAX_SHARD_BYTES,
@@ -29,6 +34,7 @@ export async function writeCheckpoint(
     ...options,
   });
   await writeJsonFiles(directory, plan);
+  await rm(join(directory, UNFINISHED));
 }
 
 /**
@@ -72,6 +78,7 @@ async function writeJsonFiles(directory: string, plan: CheckpointPlan): Promise<
 
 async function createEmptyFolder(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
+  if (existsSync(join(directory, UNFINISHED))) await removeUnfinished(directory);
   const entries = await readdir(directory);
   if (entries.length === 0) return;
   throw new InvalidArgumentError({
@@ -80,6 +87,13 @@ async function createEmptyFolder(directory: string): Promise<void> {
     received: directory,
     hint: `It contains ${entries.length} files, such as ${entries[0]}: remove them, or choose another folder`,
   });
+}
+
+/** Removes what a run left behind that was killed: the files that it writes, and no others. */
+async function removeUnfinished(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    if (OWN_FILES.test(name)) await rm(join(directory, name), { recursive: true });
+  }
 }
 
 async function checkSpace(directory: string, tensors: readonly TensorSource[]): Promise<void> {

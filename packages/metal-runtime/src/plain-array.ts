@@ -1,0 +1,33 @@
+type NumberArray = Int32Array | Float32Array | Uint8Array;
+
+const PROTOTYPE = Object.getPrototypeOf(Int32Array.prototype) as object;
+const CONSTRUCTORS: Readonly<
+  Record<string, new (buffer: ArrayBufferLike, offset: number, length: number) => NumberArray>
+> = {
+  Int32Array,
+  Float32Array,
+  Uint8Array,
+};
+
+function getter(name: PropertyKey): (array: NumberArray) => unknown {
+  const { get } = Object.getOwnPropertyDescriptor(PROTOTYPE, name)!;
+  return (array) => get!.call(array);
+}
+
+const kindOf = getter(Symbol.toStringTag);
+const bufferOf = getter('buffer');
+const offsetOf = getter('byteOffset');
+const lengthOf = getter('length');
+
+/**
+ * The same memory as an array without a subclass: what it says about itself is true. The addon copies as many numbers as an
+ * array has, so checks must not believe a property that a subclass may have overridden.
+ */
+export function plainArray<Kind extends NumberArray>(array: Kind): Kind {
+  const plain = CONSTRUCTORS[kindOf(array) as string]!;
+  return new plain(
+    bufferOf(array) as ArrayBufferLike,
+    offsetOf(array) as number,
+    lengthOf(array) as number,
+  ) as Kind;
+}
