@@ -109,7 +109,7 @@ async function sendRaw() {
   const statuses = [];
   for (const text of RAW_REQUESTS) {
     const answer = await exchange(text);
-    const found = [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1]);
+    const found = [...answer.matchAll(/HTTP\/1\.1 (\w+)/g)].map((match) => match[1]);
     statuses.push(found.length > 1 ? `two answers: ${found}` : (found[0] ?? 'closed'));
   }
   return { statuses, bytes: RAW_REQUESTS.join('').length };
@@ -118,7 +118,10 @@ async function sendRaw() {
 function exchange(text, milliseconds = 300) {
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
   let answer = '';
-  socket.on('error', () => {});
+  let isBroken = false;
+  socket.on('error', () => {
+    isBroken = true;
+  });
   socket.on('data', (data) => {
     answer += data;
   });
@@ -127,7 +130,7 @@ function exchange(text, milliseconds = 300) {
     const timer = setTimeout(() => socket.destroy(), milliseconds);
     socket.on('close', () => {
       clearTimeout(timer);
-      resolve(answer);
+      resolve(answer === '' && isBroken ? 'HTTP/1.1 broken' : answer);
     });
   });
 }
@@ -136,7 +139,7 @@ async function sendUnfinished() {
   const body = `{"messages":[{"role":"user","content":"${'x'.repeat(31 * MIB)}`;
   const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${32 * MIB}\r\n\r\n`;
   const answers = await Promise.all(Array.from({ length: 60 }, () => exchange(head + body, 20_000)));
-  const statuses = answers.map((answer) => /HTTP\/1\.1 (\d+)/.exec(answer)?.[1] ?? 'held');
+  const statuses = answers.map((answer) => /HTTP\/1\.1 (\w+)/.exec(answer)?.[1] ?? 'held');
   return { statuses, bytes: 60 * body.length };
 }
 

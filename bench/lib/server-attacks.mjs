@@ -90,8 +90,8 @@ export const ATTACKS = [
     requests: () => [raw(`{"model":"demo","messages":[${'0,'.repeat(1_000_000)}0]}`)],
   },
   {
-    name: '290,000 empty objects',
-    requests: () => [raw(`{"model":"demo","x":[${'{},'.repeat(140_000)}{}]}`)],
+    name: '90,000 empty objects',
+    requests: () => [raw(`{"model":"demo","x":[${'{},'.repeat(44_000)}{}]}`)],
   },
   { name: '5 million levels', requests: () => [raw('['.repeat(5_000_000))] },
   { name: '30 levels of two references', requests: () => [schema(doublingSchema())] },

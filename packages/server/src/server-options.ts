@@ -23,7 +23,7 @@ export interface ServerLimits {
   readonly textBytes: number;
   /** Maximum size of the bodies and media of all requests that are being read or waiting; default 256 MiB. */
   readonly bodiesBytes: number;
-  /** Maximum number of values and keys in a body; default 300,000. */
+  /** Maximum number of values and keys in a body; default 100,000. */
   readonly bodyValues: number;
   /** Timeout for receiving a body; default 2 minutes. */
   readonly bodyMs: number;
@@ -96,7 +96,7 @@ const DEFAULT_LIMITS: ServerLimits = {
   bodyBytes: 32 * MIB,
   textBytes: 8 * MIB,
   bodiesBytes: 256 * MIB,
-  bodyValues: 300_000,
+  bodyValues: 100_000,
   bodyMs: 120_000,
   messages: 4096,
   parts: 8192,

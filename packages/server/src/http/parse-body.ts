@@ -46,7 +46,8 @@ function plainString(bytes: Buffer, begin: number, end: number): string | null {
   let after = end + QUOTE_BYTES;
   while (SPACES.has(bytes[after]!)) after++;
   if (bytes[after] === COLON) return null;
-  for (const byte of content) if (byte < FIRST_PRINTABLE) return null;
+  // An iterator would take ten times as long.
+  for (let at = 0; at < content.length; at++) if (content[at]! < FIRST_PRINTABLE) return null;
   return content.toString('latin1');
 }
 

@@ -7,6 +7,7 @@ import { parseBody } from './parse-body.js';
 /** Maximum nesting depth of a body; schemas and tool arguments need less. */
 const MAX_DEPTH = 200;
 const FIRST_BYTES = 65_536;
+const DISCARD_MS = 5000;
 
 /** Options of `readJson`. */
 export interface ReadJsonOptions {
@@ -60,11 +61,31 @@ async function readBytes(
       body.append(chunk);
     }
   } catch (error) {
-    reader.cancel().catch(() => {});
+    void discard(reader, limits.bodyBytes - body.length);
     throw error;
   } finally {
     clearTimeout(timer);
     tooSlow.catch(() => {});
+  }
+}
+
+/**
+ * Reads the rest of a refused body and drops it, for a bounded time: a client that still sends would find its connection broken
+ * and never see the answer.
+ */
+async function discard(reader: ReadableStreamDefaultReader<Uint8Array>, limitBytes: number): Promise<void> {
+  const timer = setTimeout(() => reader.cancel().catch(() => {}), DISCARD_MS);
+  try {
+    for (let left = limitBytes; left > 0; ) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      left -= value.length;
+    }
+    await reader.cancel();
+  } catch {
+    // The connection broke: nobody waits for an answer.
+  } finally {
+    clearTimeout(timer);
   }
 }
 
