@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-test('tells which answers a schema lets through', async () => {
+test('tells which answers a schema accepts', async () => {
   const args = [
     'schema',
     path('schema.json'),

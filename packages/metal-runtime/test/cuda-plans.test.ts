@@ -11,7 +11,8 @@ interface KernelTable {
 }
 
 /**
- * Only large grids reach the first ones; cuda-tiles.test.ts runs them by name, as it does the 8-bit ones of the others.
+ * Kernels that cuda-tiles.test.ts runs by name: only large grids reach the first ones; this test covers `each8` with 8
+ * bits.
  */
 const BY_NAME = /^linear_(?:warpgroup|wide128x128|wide64x128|wide_add128)|^linear_cores_each8_q[246]$/;
 

@@ -10,14 +10,14 @@ interface SchemaFlags {
   readonly json: boolean;
 }
 
-/** `markbase schema`: says whether answers can be held to a JSON Schema, and which answers would pass. */
+/** `markbase schema`: shows whether a JSON Schema is supported for answers, and whether it accepts given answers. */
 export function schemaCommand(): Command {
   return new Command('schema')
     .description(
-      'Show whether answers can be held to a JSON Schema, what it contains that they cannot, and which answers it lets through. No model is needed.',
+      'Show whether a JSON Schema is supported for answers, which of its keywords are not, and whether it accepts given answers. No model is needed.',
     )
     .argument('<file>', 'JSON Schema; - reads standard input')
-    .option('--accepts <file>', 'an answer to try, as JSON text; may be given several times', collect, [])
+    .option('--accepts <file>', 'file with an answer to check against the schema; repeatable', collect, [])
     .option('--json', 'print the result as JSON', false)
     .action(async (file: string, { accepts, json }: SchemaFlags) => {
       const schema = parse(file, await read(file));
@@ -38,7 +38,7 @@ type Report = Omit<Awaited<ReturnType<typeof describeSchema>>, 'accepted'> & {
 };
 
 function linesOf({ supported, unsupported, reason, states, answers }: Report): string[] {
-  const lines = supported ? [`supported: a grammar of ${states} states`] : [`not supported: ${reason}`];
+  const lines = supported ? [`supported: a grammar with ${states} states`] : [`not supported: ${reason}`];
   for (const { path, keyword } of unsupported) if (keyword) lines.push(`  ${path}: ${keyword}`);
   for (const { file, accepted } of answers) lines.push(`${accepted ? 'accepted' : 'not accepted'}: ${file}`);
   return lines;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { describeSchema } from './describe-schema.js';
 
 describe('describeSchema', () => {
-  it('says which answers a schema lets through', async () => {
+  it('says which answers a schema accepts', async () => {
     const schema = { type: 'object', properties: { a: { multipleOf: 3, type: 'integer' } }, required: ['a'] };
     const description = await describeSchema(schema, { answers: ['{"a":9}', '{"a":8}', 'x'] });
     expect(description).toMatchObject({

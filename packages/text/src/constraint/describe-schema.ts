@@ -7,24 +7,24 @@ import { Matcher, type Place } from './matcher.js';
 import type { JsonSchema } from './schema/json-schema.js';
 import { schemaGrammar } from './schema/schema-grammar.js';
 
-/** What a schema becomes as `responseFormat`. */
+/** What a schema means as `responseFormat`. */
 export interface SchemaDescription {
-  /** Answers can be held to the whole schema. */
+  /** True if answers can be constrained to the whole schema. */
   readonly supported: boolean;
-  /** Keywords that no grammar can hold, each with the path of its schema, such as `#/properties/a`. */
+  /** Unsupported keywords, each with the path of its schema, such as `#/properties/a`. */
   readonly unsupported: readonly { readonly path: string; readonly keyword: string }[];
   /** Why the schema is refused; null if it is not. */
   readonly reason: string | null;
-  /** States of the grammar; null if there is none. */
+  /** Number of states of the grammar; null if there is none. */
   readonly states: number | null;
-  /** [answers] whether the grammar has the text; all false if there is none. */
+  /** [answers] whether the grammar accepts the text; all false if there is no grammar. */
   readonly accepted: readonly boolean[];
 }
 
 /**
- * Tells what a schema becomes as `responseFormat`, without a model. A schema that cannot be held is a description too, not an error.
+ * Describes what a schema means as `responseFormat`, without a model. An unsupported schema is not an error.
  *
- * @param answers texts to look for in the grammar
+ * @param answers texts to check against the grammar
  * @throws the reason of an aborted signal
  */
 export async function describeSchema(
@@ -64,7 +64,7 @@ export async function describeSchema(
   return { supported: reason === null, unsupported: [...unsupported.values()], reason, states, accepted };
 }
 
-/** The keyword that a refusal names, and the path of its schema. */
+/** The keyword in a refusal, and the path of its schema. */
 function placeOf({ argument }: InvalidArgumentError): { path: string; keyword: string } {
   const place = argument.replace(/^schema ?/, '') || '#';
   const at = place.lastIndexOf('/');

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const node: z.ZodType = z.lazy(() => z.object({ value: z.number(), next: node.nullable() }));
 
-/** Schemas as people write them with zod. */
+/** Typical zod schemas. */
 export const ZOD_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   person: z.object({
     name: z.string().min(1).max(20),

@@ -58,7 +58,7 @@ const HOSTNAME = `(?:[a-zA-Z0-9](?:[a-zA-Z0-9\\-]{0,60}[a-zA-Z0-9])?(?:\\.[a-zA-
 const ATOM = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-]+";
 const EMAIL = `${ATOM}(?:\\.${ATOM})*@(?:${WORD}\\.)+${WORD}`;
 const POINTER = '(?:/(?:[^~/]|~[01])*)*';
-/** RFC 6570, without dots in names: validators differ on them. */
+/** RFC 6570, without dots in names, on which validators disagree. */
 const VARIABLE_CHARACTER = `(?:[A-Za-z0-9_]|${PERCENT})`;
 const VARIABLE = `${VARIABLE_CHARACTER}+(?::[1-9][0-9]{0,3}|\\*)?`;
 const URI_TEMPLATE = `(?:[!#$&(-;=?-\\[\\]_a-z~]|${PERCENT}|\\{[+#./;?&]?${VARIABLE}(?:,${VARIABLE})*\\})*`;
@@ -103,7 +103,10 @@ export const FORMATS: ReadonlyMap<string, string> = new Map([
   ['emoji', '(?:\\p{Extended_Pictographic}|\\p{Emoji_Component})+'],
 ]);
 
-/** Formats that allow every string: how a value is displayed or stored, and names of zod's checks, which have a pattern beside them. */
+/**
+ * Formats that allow every string: they say how a value is displayed or stored, or name checks of zod, which add a
+ * pattern.
+ */
 export const FREE_FORMATS: ReadonlySet<string> = new Set([
   'password',
   'binary',
