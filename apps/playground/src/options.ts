@@ -13,7 +13,7 @@ export function real(minimum: number, maximum = Number.MAX_VALUE): (text: string
   return (text) => inRange(text.trim() === '' ? Number.NaN : Number(text), minimum, maximum, 'a number');
 }
 
-/** Accepts any text with a character in it. */
+/** Accepts any text that is not empty. */
 export function nonEmpty(text: string): string {
   if (text.trim() !== '') return text;
   throw new InvalidArgumentError('Expected text, received none.');

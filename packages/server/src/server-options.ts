@@ -29,7 +29,10 @@ export interface ServerLimits {
   readonly bodyMs: number;
   /** Maximum number of messages, or items of `input`, per request; default 4096. */
   readonly messages: number;
-  /** Maximum number of parts, calls and other entries of all messages, and of entries in any other list or map; default 8192. */
+  /**
+   * Maximum number of parts, calls and other entries of all messages, and of entries in any other list or map; default
+   * 8192.
+   */
   readonly parts: number;
   /** Maximum number of tools per request; default 512. */
   readonly tools: number;
@@ -148,7 +151,7 @@ function servedModels({ model, models = [], media }: ServerOptions): ServedModel
   if (all.length === 0 || ids.size < all.length || ids.has('')) {
     throw new InvalidArgumentError({
       argument: 'models',
-      expected: 'at least one model, each with a unique id that is not empty',
+      expected: 'at least one model, each with a unique, non-empty id',
       received: all.map(({ id }) => id),
     });
   }

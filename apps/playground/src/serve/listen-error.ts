@@ -1,19 +1,19 @@
 import { InvalidArgumentError } from '@markbase/core';
 
-/** Addresses that only this machine reaches. */
+/** Addresses that only this machine can reach. */
 export const OWN_ADDRESSES: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
-/** Which option is to blame for a system error of listening, and what it should be. */
+/** The option that causes a system error of `listen`, and the values that would work. */
 const FAULTS: Readonly<Record<string, { readonly option: 'port' | 'host'; readonly expected: string }>> = {
   EADDRINUSE: { option: 'port', expected: 'a free port, or 0 for any' },
-  EACCES: { option: 'port', expected: 'a port that this user may listen on, such as one from 1024 on' },
+  EACCES: { option: 'port', expected: 'a port that this user may listen on, such as 1024 or above' },
   EADDRNOTAVAIL: { option: 'host', expected: 'an address of this machine' },
   ENOTFOUND: { option: 'host', expected: 'an address of this machine' },
   EAI_AGAIN: { option: 'host', expected: 'an address of this machine' },
   EINVAL: { option: 'host', expected: 'an address of this machine' },
 };
 
-/** The error for the option that has to change, for system errors that one is to blame for; other errors stay as they are. */
+/** Turns system errors that an option causes into errors that name the option; other errors are returned unchanged. */
 export function listenError(
   error: unknown,
   flags: { readonly port: number; readonly host: string },

@@ -7,7 +7,7 @@ import { formatBytes } from '../output.js';
 import type { CheckpointPlan } from './plan-checkpoint.js';
 
 const MAX_SHARD_BYTES = 4.5e9;
-/** Is in the folder while it is written. */
+/** Marks a folder that is still being written. */
 const UNFINISHED = '.markbase-synth-unfinished';
 const OWN_FILES = /^(\.markbase-synth-unfinished|model.*\.safetensors(\..*)?|.*\.json)$/;
 
@@ -89,7 +89,7 @@ async function createEmptyFolder(directory: string): Promise<void> {
   });
 }
 
-/** Removes what a run left behind that was killed: the files that it writes, and no others. */
+/** Removes what a killed run left in the folder: only files that this command writes. */
 async function removeUnfinished(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     if (OWN_FILES.test(name)) await rm(join(directory, name), { recursive: true });

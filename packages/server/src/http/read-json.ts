@@ -70,8 +70,8 @@ async function readBytes(
 }
 
 /**
- * Reads the rest of a refused body and drops it, for a bounded time: a client that still sends would find its connection broken
- * and never see the answer.
+ * Reads and drops the rest of a refused body for a limited time. Otherwise a client that is still sending would see a
+ * broken connection instead of the answer.
  */
 async function discard(reader: ReadableStreamDefaultReader<Uint8Array>, limitBytes: number): Promise<void> {
   const timer = setTimeout(() => reader.cancel().catch(() => {}), DISCARD_MS);
@@ -83,7 +83,7 @@ async function discard(reader: ReadableStreamDefaultReader<Uint8Array>, limitByt
     }
     await reader.cancel();
   } catch {
-    // The connection broke: nobody waits for an answer.
+    // The connection broke, so no client waits for an answer.
   } finally {
     clearTimeout(timer);
   }
