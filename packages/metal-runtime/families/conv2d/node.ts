@@ -6,7 +6,7 @@ import type { Value } from '../../src/value.js';
 import type { ConvKernel } from '../../src/weights.js';
 
 /** Taps of a convolution in time and in frequency. */
-export const CONV_TAPS = 3;
+const CONV_TAPS = 3;
 
 /** A 3 × 3 convolution of stride 2 over time steps and frequencies of masked rows. */
 export interface Conv2dNode {

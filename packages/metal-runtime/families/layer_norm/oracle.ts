@@ -21,7 +21,7 @@ interface LayerNormCase {
 const EPS = 1e-6;
 
 /** (x - mean) · (variance + eps)^(-1/2) · gain + bias for one vector. */
-export function layerNormOracle(
+function layerNormOracle(
   x: ArrayLike<number>,
   gain: ArrayLike<number> | null,
   bias: ArrayLike<number> | null,

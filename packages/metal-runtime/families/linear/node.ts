@@ -120,7 +120,7 @@ export const linear: Family<LinearNode, LinearOps> = {
 };
 
 /** Values that hold the products, after the epilogue. */
-export function outputsOf(node: LinearNode): number[] {
+function outputsOf(node: LinearNode): number[] {
   return node.epilogue.kind === 'store' ? node.weights.map((weight) => weight.y) : [node.epilogue.y];
 }
 

@@ -5,7 +5,7 @@ import type { Value } from '../../src/value.js';
 import type { RelativeKeys, Vector } from '../../src/weights.js';
 
 /** Maximum number of keys that a query sees; their scores stay in registers. */
-export const MAX_LOCAL_REACH = 64;
+const MAX_LOCAL_REACH = 64;
 
 /**
  * out_t = softmax_d(cap · tanh(s_d / cap)) v_{t-d}, s_d = (queryScale ⊙ q_t) · (keyScale · k_{t-d} + relativeKeys_d).
