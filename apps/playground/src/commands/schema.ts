@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { FileAccessError, InvalidArgumentError } from '@markbase/core';
 import { describeSchema, type JsonSchema } from '@markbase/text';
 import { Command } from 'commander';
@@ -50,21 +51,21 @@ function collect(value: string, before: readonly string[]): string[] {
 
 async function read(path: string): Promise<string> {
   try {
-    return await readFile(path === '-' ? 0 : path, 'utf8');
+    return path === '-' ? await text(process.stdin) : await readFile(path, 'utf8');
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new FileAccessError({ path, operation: 'read', reason, cause });
   }
 }
 
-function parse(file: string, text: string): JsonSchema {
+function parse(file: string, source: string): JsonSchema {
   try {
-    return JSON.parse(text) as JsonSchema;
+    return JSON.parse(source) as JsonSchema;
   } catch (cause) {
     throw new InvalidArgumentError({
       argument: file,
       expected: 'a JSON Schema',
-      received: cause instanceof Error ? cause.message : text.slice(0, 40),
+      received: cause instanceof Error ? cause.message : source.slice(0, 40),
       cause,
     });
   }
