@@ -277,7 +277,7 @@ describe('answers', () => {
         { role: 'assistant', content: '31 + 90 =' },
       ],
     });
-    expect(answer.content).toEqual([{ type: 'text', text: ' 121' }]);
+    expect(answer.content).toMatchObject([{ type: 'text', text: ' 121' }]);
     const open = [
       {
         role: 'assistant',

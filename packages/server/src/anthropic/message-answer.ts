@@ -2,10 +2,13 @@ import { type Finish, type GenerateEvent, parseExactJson } from '@markbase/text'
 import type { Frame } from '../http/event-stream.js';
 import { thinkingSignature } from './thinking-signature.js';
 
+/** What a provider accounts for, and this server does not. */
+const NOT_METERED = { cache_creation: null, inference_geo: null, service_tier: null, speed: null };
+
 type Block =
-  | { type: 'text'; text: string }
+  | { type: 'text'; text: string; citations: null }
   | { type: 'thinking'; thinking: string; signature: string }
-  | { type: 'tool_use'; id: string; name: string; input: unknown };
+  | { type: 'tool_use'; id: string; name: string; input: unknown; caller: { type: 'direct' } };
 
 /** Turns the engine's events into a message of Anthropic's API, either complete or as a stream of events. */
 export class MessageAnswer {
@@ -36,7 +39,7 @@ export class MessageAnswer {
       case 'token':
         return [];
       case 'text': {
-        const frames = this.#ensure('text', { type: 'text', text: '' });
+        const frames = this.#ensure('text', { type: 'text', text: '', citations: null });
         (this.#content.at(-1) as { text: string }).text += event.text;
         return [...frames, this.#delta({ type: 'text_delta', text: event.text })];
       }
@@ -49,7 +52,10 @@ export class MessageAnswer {
       }
       case 'tool-call': {
         const { id, name } = event;
-        const frames = [...this.#close(), ...this.#start({ type: 'tool_use', id, name, input: {} })];
+        const frames = [
+          ...this.#close(),
+          ...this.#start({ type: 'tool_use', id, name, input: {}, caller: { type: 'direct' } }),
+        ];
         (this.#content.at(-1) as { input: unknown }).input = parseExactJson(event.argumentsJson);
         const delta = this.#delta({
           type: 'input_json_delta',
@@ -60,10 +66,9 @@ export class MessageAnswer {
       case 'finish': {
         const frames = this.#close();
         this.#finish = event;
-        const { stop_reason, stop_sequence } = this.#stop();
         return [
           ...frames,
-          frame('message_delta', { delta: { stop_reason, stop_sequence }, usage: this.#usage() }),
+          frame('message_delta', { delta: { ...this.#stop(), container: null }, usage: this.#usage() }),
           frame('message_stop', {}),
         ];
       }
@@ -78,7 +83,9 @@ export class MessageAnswer {
       role: 'assistant',
       content: this.#content.map((block) => ({ ...block })),
       ...this.#stop(),
-      usage: this.#usage(),
+      container: null,
+      diagnostics: null,
+      usage: { ...this.#usage(), ...NOT_METERED },
     };
   }
 
@@ -111,12 +118,13 @@ export class MessageAnswer {
     return [this.#delta({ type: 'signature_delta', signature: block.signature })];
   }
 
-  #stop(): { stop_reason: string | null; stop_sequence: string | null } {
+  #stop(): { stop_reason: string | null; stop_sequence: string | null; stop_details: null } {
     const finish = this.#finish;
-    if (!finish) return { stop_reason: null, stop_sequence: null };
-    if (finish.stop !== null) return { stop_reason: 'stop_sequence', stop_sequence: finish.stop };
+    if (!finish) return { stop_reason: null, stop_sequence: null, stop_details: null };
+    if (finish.stop !== null)
+      return { stop_reason: 'stop_sequence', stop_sequence: finish.stop, stop_details: null };
     const reasons = { stop: 'end_turn', length: 'max_tokens', 'tool-calls': 'tool_use' } as const;
-    return { stop_reason: reasons[finish.reason], stop_sequence: null };
+    return { stop_reason: reasons[finish.reason], stop_sequence: null, stop_details: null };
   }
 
   /** `input_tokens` excludes the cached tokens, which are reported separately. */
@@ -127,6 +135,8 @@ export class MessageAnswer {
       output_tokens: this.#finish?.usage.completionTokens ?? 0,
       cache_creation_input_tokens: 0,
       cache_read_input_tokens: cached,
+      output_tokens_details: { thinking_tokens: this.#finish?.usage.reasoningTokens ?? 0 },
+      server_tool_use: null,
     };
   }
 }

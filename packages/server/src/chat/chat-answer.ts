@@ -102,7 +102,6 @@ export class ChatAnswer {
         finish_reason: FINISH_REASONS[choice.finish!.reason],
       })),
       usage: this.#usage(),
-      system_fingerprint: null,
     };
   }
 
@@ -136,7 +135,7 @@ export class ChatAnswer {
   #chunkHead(): object {
     const { head, withUsage } = this.#options;
     const usage = withUsage ? { usage: null } : {};
-    return { ...head, object: 'chat.completion.chunk', system_fingerprint: null, ...usage };
+    return { ...head, object: 'chat.completion.chunk', ...usage };
   }
 
   #usage(): object {

@@ -193,15 +193,15 @@ export class ResponseAnswer {
       top_logprobs: request.top_logprobs ?? 0,
       top_p: request.top_p ?? null,
       truncation: 'disabled',
-      usage: this.#finish ? this.#usage(this.#finish) : null,
-      user: request.user ?? null,
+      ...(this.#finish && { usage: this.#usage(this.#finish) }),
+      ...(request.user && { user: request.user }),
     };
   }
 
   #usage({ usage }: Finish): object {
     return {
       input_tokens: this.#options.promptTokens,
-      input_tokens_details: { cached_tokens: usage.cachedTokens },
+      input_tokens_details: { cached_tokens: usage.cachedTokens, cache_write_tokens: 0 },
       output_tokens: usage.completionTokens,
       output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
       total_tokens: this.#options.promptTokens + usage.completionTokens,
