@@ -35,7 +35,7 @@ export function control(id: number): Expression {
 }
 
 /** One byte in [low, high]. */
-export function byteRange(low: number, high: number): Expression {
+function byteRange(low: number, high: number): Expression {
   return { kind: 'range', low, high };
 }
 
@@ -70,7 +70,7 @@ export function reference(resolve: () => Expression): Expression {
 }
 
 /** Any character that is not in ASCII, well-formed (RFC 3629). */
-export const NON_ASCII: Expression = (() => {
+const NON_ASCII: Expression = (() => {
   const tail = byteRange(0x80, 0xbf);
   return choice(
     sequence(byteRange(0xc2, 0xdf), tail),
@@ -85,7 +85,7 @@ export const NON_ASCII: Expression = (() => {
 })();
 
 /** ASCII characters for which `isIn` holds. */
-export function asciiWhere(isIn: (code: number) => boolean): Expression {
+function asciiWhere(isIn: (code: number) => boolean): Expression {
   const ranges: Expression[] = [];
   for (let low = 0; low < 0x80; low++) {
     if (!isIn(low)) continue;

@@ -126,10 +126,3 @@ export function textsOf(texts: readonly string[], budget: GrammarBudget): Dfa {
     budget,
   );
 }
-
-/** The state after a text, or NO_STATE. */
-export function stateAfter(dfa: Dfa, text: string): number {
-  let state = dfa.start;
-  for (const character of text) state = advance(dfa, state, character.codePointAt(0)!);
-  return state;
-}
