@@ -1,6 +1,6 @@
 import type { GrammarBudget } from '../grammar-budget.js';
 import { LAST_CODE } from './character-set.js';
-import { advance, type Dfa, dfaOf, NO_STATE, type Step } from './dfa.js';
+import { type Dfa, dfaOf, NO_STATE, type Step } from './dfa.js';
 
 /** How to combine two languages. */
 type Operation = 'and' | 'or' | 'without';

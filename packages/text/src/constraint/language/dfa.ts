@@ -119,7 +119,7 @@ function trimmed(dfa: Dfa): Dfa {
 }
 
 /** The state after a code point. */
-export function advance(dfa: Dfa, state: number, code: number): number {
+function advance(dfa: Dfa, state: number, code: number): number {
   if (state === NO_STATE) return NO_STATE;
   return dfa.targets[state]![rangeOf(dfa.highs[state]!, code)]!;
 }
