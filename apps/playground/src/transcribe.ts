@@ -9,6 +9,8 @@ export interface TranscribedSegment {
   readonly text: string;
   /** Number of soft tokens of the sound. */
   readonly softTokens: number;
+  /** Number of tokens of the whole prompt, including `softTokens`. */
+  readonly promptTokens: number;
   readonly generatedTokens: number;
   /** False if the answer reached its maximum length. */
   readonly isComplete: boolean;
@@ -20,6 +22,8 @@ export interface TranscribeOptions extends ReadSegmentsOptions {
   readonly instruction: string;
   /** Maximum number of tokens in the text of a segment. */
   readonly maxTokens: number;
+  /** Default 0. */
+  readonly temperature?: number;
 }
 
 /** Transcribes a recording segment by segment; the next segments are encoded while the model writes. */
@@ -27,18 +31,19 @@ export async function* transcribe(
   text: TextModel,
   audio: AudioModel,
   source: AudioSource,
-  { instruction, maxTokens, ...reading }: TranscribeOptions,
+  { instruction, maxTokens, temperature = 0, ...reading }: TranscribeOptions,
 ): AsyncGenerator<TranscribedSegment> {
   const { signal } = reading;
   for await (const { startSeconds, endSeconds, softTokens } of audio.encodeEach(source, reading)) {
     const content = arrangeParts([{ type: 'audio', softTokens }], instruction, text.checkpoint);
     const messages: ChatMessage[] = [{ role: 'user', content }];
-    const answer = await generate(text, { messages, maxTokens, temperature: 0, ...(signal && { signal }) });
+    const answer = await generate(text, { messages, maxTokens, temperature, ...(signal && { signal }) });
     yield {
       startSeconds,
       endSeconds,
       text: answer.text.trim(),
       softTokens: softTokens.rows,
+      promptTokens: answer.usage.promptTokens,
       generatedTokens: answer.usage.completionTokens,
       isComplete: answer.finishReason !== 'length',
     };

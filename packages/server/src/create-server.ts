@@ -18,6 +18,7 @@ import { listModels, retrieveModel } from './models/list-models.js';
 import { logFailure, RequestScope } from './request-scope.js';
 import { createResponse } from './responses/create-response.js';
 import { checkedOptions, type ServerOptions, type ServerSettings } from './server-options.js';
+import { transcriptions, translations } from './transcriptions/transcriptions.js';
 
 /** The address to listen on. */
 export interface ListenOptions {
@@ -136,6 +137,8 @@ export class Server {
     post('/v1/chat/completions', chatCompletions);
     post('/v1/completions', completions);
     post('/v1/responses', createResponse);
+    post('/v1/audio/transcriptions', transcriptions);
+    post('/v1/audio/translations', translations);
     post('/v1/messages', createMessage, anthropicError);
     post('/v1/messages/count_tokens', countMessageTokens, anthropicError);
     get('/v1/models', listModels);

@@ -6,6 +6,7 @@ import { RequestError } from './errors/request-error.js';
 import { requestErrorOf } from './errors/request-error-of.js';
 import type { AnswerResponseOptions } from './http/answer-response.js';
 import { linkedAbort } from './http/linked-abort.js';
+import { type Form, readForm } from './http/read-form.js';
 import { readJson } from './http/read-json.js';
 import type { ByteBudget, ByteClaim } from './limits/byte-budget.js';
 import type { ServerMetrics } from './metrics.js';
@@ -64,6 +65,11 @@ export class RequestScope {
     return body;
   }
 
+  /** Reads the body as a form. @throws RequestError */
+  form(): Promise<Form> {
+    return readForm(this.#options.request, { limits: this.settings.limits, claim: this.#claim });
+  }
+
   /** The model with this name. @throws RequestError (404) */
   served(id: string): ServedModel {
     const found = this.settings.models.find((served) => served.id === id);
@@ -79,6 +85,18 @@ export class RequestScope {
     const release = () => this.release();
     opening.answer.then(release, release);
     return opening;
+  }
+
+  /** Waits for a slot of the model. `leave` releases it, and the memory of the body. */
+  async enter(served: ServedModel): Promise<{ readonly signal: AbortSignal; readonly leave: () => void }> {
+    const leave = await this.#options.runner.enter(served, this.#place());
+    return {
+      signal: this.#control.signal,
+      leave: () => {
+        leave();
+        this.release();
+      },
+    };
   }
 
   /** Counts the prompt tokens of a request. */

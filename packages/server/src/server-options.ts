@@ -2,6 +2,7 @@ import path from 'node:path';
 import { InvalidArgumentError } from '@markbase/core';
 import { type MediaEncoder, openAnswers, type TextModel } from '@markbase/text';
 import type { Logger } from './logger.js';
+import type { Transcriber } from './transcriptions/transcriber.js';
 
 /** A model and the name that clients use for it. */
 export interface ServedModel {
@@ -9,6 +10,8 @@ export interface ServedModel {
   readonly model: TextModel;
   /** Encoders of images, video and sound. Media without an encoder are refused. */
   readonly media?: MediaEncoder;
+  /** Answers `/v1/audio/transcriptions`; without it, that is refused. */
+  readonly transcribe?: Transcriber;
 }
 
 /** Limits that keep one client, or many, from exhausting the machine. */

@@ -79,6 +79,7 @@ async function serve(flags: ServeFlags): Promise<void> {
   }
   await withDevice(flags, async (device) => {
     const { createServer } = await import('@markbase/server');
+    const { transcriberFor } = await import('../serve/transcriber.js');
     const model = await withInterrupt((signal) => loadServedModel(flags, device, signal));
     const { precision } = flags;
     using media = await withInterrupt((signal) =>
@@ -89,6 +90,7 @@ async function serve(flags: ServeFlags): Promise<void> {
         id: flags.name ?? path.basename(path.resolve(model.checkpoint.directory)),
         model,
         media: media.encoder,
+        ...(media.audio && { transcribe: transcriberFor(model, media.audio) }),
       },
       allowedOrigins: flags.allowOrigin,
       allowedHosts: [...flags.allowHost, flags.host],

@@ -5,6 +5,7 @@ import { addDeviceFlags, type DeviceFlags, integer, real } from '../options.js';
 import { printJson, printLines } from '../output.js';
 import { note, startProgress } from '../progress.js';
 import type { TranscribedSegment, TranscribeOptions } from '../transcribe.js';
+import { TRANSCRIPTION_INSTRUCTION, TRANSCRIPTION_MAX_TOKENS } from '../transcription-instruction.js';
 import { withDevice } from '../with-device.js';
 
 interface TranscribeFlags extends DeviceFlags {
@@ -16,9 +17,6 @@ interface TranscribeFlags extends DeviceFlags {
   readonly json: boolean;
 }
 
-const INSTRUCTION = 'Transcribe the following speech segment.';
-/** A minute of fast speech has about 250 words. */
-const MAX_TOKENS = 512;
 const MAX_SECONDS = 30;
 
 /** `markbase transcribe`: transcribes a recording. */
@@ -30,8 +28,13 @@ export function transcribeCommand(): Command {
     )
     .argument('<file>', 'the recording')
     .requiredOption('--model <dir>', 'checkpoint folder, or org/name on the Hugging Face hub')
-    .option('--prompt <text>', 'instruction for the model, for each segment', INSTRUCTION)
-    .option('--max-tokens <n>', 'maximum number of tokens in the text of a segment', integer(1), MAX_TOKENS)
+    .option('--prompt <text>', 'instruction for the model, for each segment', TRANSCRIPTION_INSTRUCTION)
+    .option(
+      '--max-tokens <n>',
+      'maximum number of tokens in the text of a segment',
+      integer(1),
+      TRANSCRIPTION_MAX_TOKENS,
+    )
     .option('--max-seconds <n>', 'maximum length of a segment in seconds', real(1, MAX_SECONDS), MAX_SECONDS)
     .option('--truncated', 'accept a truncated file as far as it goes', false)
     .option('--json', 'print the complete result as JSON', false)

@@ -5,6 +5,7 @@ import { mixtureOfExperts } from '@markbase/moe';
 import { createServer, type Server } from '@markbase/server';
 import { generate, loadTextModel, type MediaEncoder, type TextModel } from '@markbase/text';
 import { loadCheckpointMedia } from '../serve/checkpoint-media.js';
+import { transcriberFor } from '../serve/transcriber.js';
 import type { HostOptions } from './host-options.js';
 import { mediaSupport } from './media-support.js';
 import type { LoadedModel, LoadProgress, LoadRequest } from './playground-types.js';
@@ -62,7 +63,12 @@ export async function startModel(
     await generate(model, { prompt: 'Hi', maxTokens: 2, signal });
     const id = options.name ?? (await readableName(model.checkpoint.directory));
     const server = createServer({
-      model: { id, model, media: media.encoder },
+      model: {
+        id,
+        model,
+        media: media.encoder,
+        ...(media.audio && { transcribe: transcriberFor(model, media.audio) }),
+      },
       apiKey: options.apiKey,
       allowedHosts: options.allowedHosts,
       allowedImageHosts: options.allowedImageHosts,

@@ -7,6 +7,7 @@ import type { AudioEncoding, MediaEncoder } from '@markbase/text';
 /** The encoders of a checkpoint. */
 export interface CheckpointMedia extends Disposable {
   readonly encoder: MediaEncoder;
+  readonly audio: AudioModel | null;
 }
 
 /** Options for loading encoders. */
@@ -35,6 +36,7 @@ export async function loadCheckpointMedia(
         encodeAudio: (bytes, encoding) => encodeAudio(audio, bytes, encoding),
       }),
     },
+    audio,
     [Symbol.dispose]() {
       vision?.dispose();
       audio?.dispose();

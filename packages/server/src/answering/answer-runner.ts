@@ -25,10 +25,10 @@ export interface AnswerControl {
 }
 
 /** A request that is being fetched, queued and checked. */
-export interface Opening {
+export interface Opening<Answer = RunningAnswer> {
   /** Settles when all media have been fetched. */
   readonly fetched: Promise<unknown>;
-  readonly answer: Promise<RunningAnswer>;
+  readonly answer: Promise<Answer>;
 }
 
 /** The client of a request, and what the request uses. */
@@ -126,6 +126,22 @@ export class AnswerRunner {
     return { fetched, answer };
   }
 
+  /**
+   * Waits for a slot in which work other than a planned answer may run.
+   *
+   * @returns a function that releases the slot; calling it again does nothing
+   */
+  async enter(served: ServedModel, place: AnswerPlace): Promise<() => void> {
+    const { control } = place;
+    this.#controls.add(control);
+    try {
+      return await this.#enter({ served, count: 1 }, place);
+    } catch (error) {
+      this.#controls.delete(control);
+      throw error;
+    }
+  }
+
   /** Counts the tokens of the prompt. That means encoding media, so the request waits for its turn too. */
   async countTokens(plan: AnswerPlan, place: AnswerPlace): Promise<number> {
     const { control } = place;
@@ -157,7 +173,10 @@ export class AnswerRunner {
     return { ...plan, options: { ...plan.options, messages: fetched } };
   }
 
-  async #enter({ served, count }: AnswerPlan, { client, control }: AnswerPlace): Promise<() => void> {
+  async #enter(
+    { served, count }: Pick<AnswerPlan, 'served' | 'count'>,
+    { client, control }: AnswerPlace,
+  ): Promise<() => void> {
     const leave = await this.#queues.get(served)!.enter(client, count, control.signal);
     return () => {
       this.#controls.delete(control);

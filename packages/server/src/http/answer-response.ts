@@ -1,5 +1,5 @@
 import { stringifyExactJson } from '@markbase/text';
-import type { Opening, RunningAnswer } from '../answering/answer-runner.js';
+import type { Opening } from '../answering/answer-runner.js';
 import { requestErrorOf } from '../errors/request-error-of.js';
 import type { ServerLimits } from '../server-options.js';
 import { byteStream, eventStream, type Frame } from './event-stream.js';
@@ -34,9 +34,9 @@ export interface StreamStyle {
  *
  * @param opening the request while it waits for its turn and is checked
  */
-export async function streamResponse(
-  { fetched, answer }: Opening,
-  frames: (answer: RunningAnswer) => AsyncGenerator<Frame, void, void>,
+export async function streamResponse<Answer>(
+  { fetched, answer }: Opening<Answer>,
+  frames: (answer: Answer) => AsyncGenerator<Frame, void, void>,
   style: StreamStyle,
   options: AnswerResponseOptions,
 ): Promise<Response> {
@@ -74,9 +74,9 @@ export async function streamResponse(
  * status. If the answer takes longer than clients wait for headers, these are sent first and white space keeps the
  * connection alive. An error after that is sent as the body, and the connection breaks: the status said success.
  */
-export async function jsonResponse(
-  { answer }: Opening,
-  whole: (answer: RunningAnswer) => Promise<object>,
+export async function jsonResponse<Answer>(
+  { answer }: Pick<Opening<Answer>, 'answer'>,
+  whole: (answer: Answer) => Promise<object>,
   options: AnswerResponseOptions,
 ): Promise<Response> {
   const { limits, headers, abort, onLateError, errorBody, signal, isContended } = options;

@@ -1,19 +1,15 @@
 import { RequestError } from '../errors/request-error.js';
-import type { ByteClaim } from '../limits/byte-budget.js';
 import type { ServerLimits } from '../server-options.js';
-import { JsonShape, type StringRange } from './json-shape.js';
+import { JsonShape } from './json-shape.js';
 import { parseBody } from './parse-body.js';
+import { type ReadBytesOptions, readBytes } from './read-bytes.js';
 
 /** Maximum nesting depth of a body; schemas and tool arguments need less. */
 const MAX_DEPTH = 200;
-const FIRST_BYTES = 65_536;
-const DISCARD_MS = 5000;
 
 /** Options of `readJson`. */
-export interface ReadJsonOptions {
-  readonly limits: Pick<ServerLimits, 'bodyBytes' | 'textBytes' | 'bodyValues' | 'bodyMs'>;
-  /** Counts the bytes while they arrive. */
-  readonly claim: ByteClaim;
+export interface ReadJsonOptions extends ReadBytesOptions {
+  readonly limits: ReadBytesOptions['limits'] & Pick<ServerLimits, 'textBytes' | 'bodyValues'>;
 }
 
 /**
@@ -30,94 +26,14 @@ export async function readJson(request: Request, options: ReadJsonOptions): Prom
     const message = `Unsupported content type "${type}": send application/json`;
     throw new RequestError({ status: 415, message, apiCode: 'unsupported_content_type' });
   }
-  const { bytes, longStrings } = await readBytes(request, options);
-  return parseBody(bytes, longStrings, options.limits.textBytes);
-}
-
-async function readBytes(
-  request: Request,
-  { limits, claim }: ReadJsonOptions,
-): Promise<{ bytes: Buffer; longStrings: readonly StringRange[] }> {
-  const announced = Number(request.headers.get('content-length') ?? 0);
-  if (announced > limits.bodyBytes) throw tooLarge(limits);
-  if (!request.body) return { bytes: Buffer.alloc(0), longStrings: [] };
+  const { limits } = options;
   const shape = new JsonShape({ depth: MAX_DEPTH, values: limits.bodyValues });
-  const body = new GrowingBuffer(limits.bodyBytes);
-  const reader = request.body.getReader();
-  let timer: NodeJS.Timeout | undefined;
-  const tooSlow = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(slow(limits)), limits.bodyMs);
+  const bytes = await readBytes(request, options, (chunk) => {
+    const excess = shape.push(chunk);
+    if (excess === 'depth') throw tooDeep();
+    if (excess === 'values') throw tooMany(limits);
   });
-  try {
-    for (;;) {
-      const { done, value } = await Promise.race([reader.read(), tooSlow]);
-      if (done) return { bytes: body.bytes, longStrings: shape.longStrings };
-      if (body.length + value.length > limits.bodyBytes) throw tooLarge(limits);
-      claim.add(value.length);
-      const chunk = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-      const excess = shape.push(chunk);
-      if (excess === 'depth') throw tooDeep();
-      if (excess === 'values') throw tooMany(limits);
-      body.append(chunk);
-    }
-  } catch (error) {
-    void discard(reader, limits.bodyBytes - body.length);
-    throw error;
-  } finally {
-    clearTimeout(timer);
-    tooSlow.catch(() => {});
-  }
-}
-
-/**
- * Reads and drops the rest of a refused body for a limited time. Otherwise a client that is still sending would see a
- * broken connection instead of the answer.
- */
-async function discard(reader: ReadableStreamDefaultReader<Uint8Array>, limitBytes: number): Promise<void> {
-  const timer = setTimeout(() => reader.cancel().catch(() => {}), DISCARD_MS);
-  try {
-    for (let left = limitBytes; left > 0; ) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      left -= value.length;
-    }
-    await reader.cancel();
-  } catch {
-    // The connection broke, so no client waits for an answer.
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** A buffer that doubles as bytes arrive: an announced length alone allocates nothing. */
-class GrowingBuffer {
-  readonly #limitBytes: number;
-  #buffer = Buffer.allocUnsafe(FIRST_BYTES);
-  length = 0;
-
-  constructor(limitBytes: number) {
-    this.#limitBytes = limitBytes;
-  }
-
-  get bytes(): Buffer {
-    return this.#buffer.subarray(0, this.length);
-  }
-
-  append(chunk: Buffer): void {
-    const needed = this.length + chunk.length;
-    if (needed > this.#buffer.length) {
-      const grown = Buffer.allocUnsafe(Math.min(Math.max(needed, 2 * this.#buffer.length), this.#limitBytes));
-      this.#buffer.copy(grown, 0, 0, this.length);
-      this.#buffer = grown;
-    }
-    chunk.copy(this.#buffer, this.length);
-    this.length = needed;
-  }
-}
-
-function tooLarge({ bodyBytes }: Pick<ServerLimits, 'bodyBytes'>): RequestError {
-  const message = `The body is larger than ${bodyBytes} bytes: send smaller media, or raise limits.bodyBytes`;
-  return new RequestError({ status: 413, message, apiCode: 'body_too_large', closesConnection: true });
+  return parseBody(bytes, shape.longStrings, limits.textBytes);
 }
 
 function tooMany({ bodyValues }: Pick<ServerLimits, 'bodyValues'>): RequestError {
@@ -128,9 +44,4 @@ function tooMany({ bodyValues }: Pick<ServerLimits, 'bodyValues'>): RequestError
 function tooDeep(): RequestError {
   const message = `The body is nested deeper than ${MAX_DEPTH} levels`;
   return new RequestError({ status: 400, message, apiCode: 'invalid_json', closesConnection: true });
-}
-
-function slow({ bodyMs }: Pick<ServerLimits, 'bodyMs'>): RequestError {
-  const message = `The body did not arrive within ${bodyMs / 1000} s: send it faster, or raise limits.bodyMs`;
-  return new RequestError({ status: 408, message, apiCode: 'body_timeout', closesConnection: true });
 }

@@ -1,18 +1,7 @@
-import { hasErrorCode, MarkBaseError } from '@markbase/core';
 import type { ChatMessage, ContentPart, MediaEncoder, MediaPart } from '@markbase/text';
-import { badParameter } from '../errors/request-error.js';
 import { linkedAbort } from '../http/linked-abort.js';
+import { mediumError } from './medium-error.js';
 import { hasSource, replaceParts, type SourcePart } from './source-part.js';
-
-/** Errors that are caused by the medium itself. */
-const MEDIUM_ERROR_CODES = [
-  'INVALID_ARGUMENT',
-  'CORRUPT_FILE',
-  'UNSUPPORTED_MEDIA',
-  'UNSUPPORTED_MODEL',
-  'LIMIT_EXCEEDED',
-  'CONTEXT_LENGTH',
-];
 
 /** Options of `encodeMedia`. */
 export interface EncodeMediaOptions {
@@ -64,9 +53,6 @@ async function encodePart(part: SourcePart, options: EncodeMediaOptions): Promis
     const sound = { signal, maxTokens, ...(format !== undefined && { format }) };
     return (await encoder.encodeAudio!(bytes, sound)).map((softTokens) => ({ type, softTokens }));
   } catch (error) {
-    if (!MarkBaseError.isInstance(error) || !MEDIUM_ERROR_CODES.some((code) => hasErrorCode(error, code)))
-      throw error;
-    const code = hasErrorCode(error, 'CONTEXT_LENGTH') ? 'context_length_exceeded' : 'invalid_media';
-    throw badParameter(param, `The ${type} cannot be used: ${error.message}`, code);
+    throw mediumError(error, { what: type, param });
   }
 }

@@ -1,0 +1,19 @@
+import type { AudioModel } from '@markbase/audio';
+import type { Transcriber } from '@markbase/server';
+import type { TextModel } from '@markbase/text';
+import { transcribe } from '../transcribe.js';
+import { TRANSCRIPTION_MAX_TOKENS, transcriptionInstruction } from '../transcription-instruction.js';
+
+/** Transcribes recordings for the server's API, as `markbase transcribe` does. */
+export function transcriberFor(model: TextModel, audio: AudioModel): Transcriber {
+  return (bytes, { language, prompt, temperature = 0, signal }) =>
+    transcribe(model, audio, bytes, {
+      instruction: transcriptionInstruction({
+        ...(language !== undefined && { language }),
+        ...(prompt !== undefined && { prompt }),
+      }),
+      maxTokens: TRANSCRIPTION_MAX_TOKENS,
+      temperature,
+      signal,
+    });
+}

@@ -1,0 +1,27 @@
+/** The instruction to write speech down, in the words that models were trained with. */
+export const TRANSCRIPTION_INSTRUCTION = 'Transcribe the following speech segment.';
+/** Maximum number of tokens in the text of a segment. A minute of fast speech has about 250 words. */
+export const TRANSCRIPTION_MAX_TOKENS = 512;
+
+const languageNames = new Intl.DisplayNames('en', { type: 'language' });
+
+/**
+ * The instruction for one segment.
+ *
+ * @param language ISO 639 code, such as `en`
+ * @param prompt what the model should know about the recording
+ */
+export function transcriptionInstruction({
+  language,
+  prompt,
+}: {
+  readonly language?: string;
+  readonly prompt?: string;
+}): string {
+  const name = language === undefined ? undefined : languageNames.of(language);
+  const instruction =
+    name === undefined
+      ? TRANSCRIPTION_INSTRUCTION
+      : `Transcribe the following speech segment in ${name} into ${name} text.`;
+  return prompt === undefined ? instruction : `${instruction}\n${prompt}`;
+}
