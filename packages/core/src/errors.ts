@@ -6,6 +6,7 @@ export class InvalidArgumentError extends MarkBaseError {
   readonly argument: string;
   readonly expected: string;
   readonly received: string;
+  readonly #fields: ConstructorParameters<typeof InvalidArgumentError>[0];
 
   constructor(fields: {
     argument: string;
@@ -23,6 +24,12 @@ export class InvalidArgumentError extends MarkBaseError {
     this.argument = fields.argument;
     this.expected = fields.expected;
     this.received = received;
+    this.#fields = fields;
+  }
+
+  /** The same error about an argument of another name, for code that passes its own arguments on. */
+  renamed(argument: string): InvalidArgumentError {
+    return new InvalidArgumentError({ ...this.#fields, argument });
   }
 }
 

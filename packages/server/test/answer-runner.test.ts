@@ -1,3 +1,4 @@
+import { openAnswers } from '@markbase/text';
 import { describe, expect, it, vi } from 'vitest';
 import { AnswerRunner } from '../src/answering/answer-runner.js';
 import { ByteBudget } from '../src/limits/byte-budget.js';
@@ -47,5 +48,30 @@ describe('AnswerRunner', () => {
     await expect(reading).rejects.toThrow('stopped');
     await expect(waiting).rejects.toThrow('stopped');
     expect(runner.busy).toBe(0);
+  });
+
+  it('logs that calls could not be read, but not what they say', async () => {
+    const entries: unknown[][] = [];
+    const log = (...entry: unknown[]) => void entries.push(entry);
+    const { served, ...plan } = stories();
+    const runner = new AnswerRunner(
+      checkedOptions({
+        models: [served],
+        logger: { info: log, warn: log, error: log },
+        // The demo model does not write such calls, so the warning is added to its answers.
+        openAnswers: async (...args) =>
+          (await openAnswers(...args)).map((answer) => ({
+            promptTokens: answer.promptTokens,
+            async *events() {
+              for await (const event of answer.events())
+                yield event.type === 'finish' ? { ...event, warnings: ['secret', 'secret'] } : event;
+            },
+          })),
+      }),
+    );
+    const limited = { ...plan, served, options: { ...plan.options, maxTokens: 2 } };
+    const { events } = await runner.open(limited, place('a')).answer;
+    for await (const _ of events());
+    expect(entries).toEqual([[expect.stringContaining('could not be read'), { model: 'demo', calls: 2 }]]);
   });
 });

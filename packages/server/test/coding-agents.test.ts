@@ -190,6 +190,60 @@ describe('requests of coding agents and SDKs', () => {
   });
 });
 
+describe('a keyword that no grammar can hold', () => {
+  const schema = {
+    type: 'object',
+    properties: { a: { type: 'array', items: {}, uniqueItems: true } },
+    required: ['a'],
+  };
+  const format = { type: 'json_schema', name: 'x', strict: true, schema };
+  const search = { type: 'web_search' };
+  it.each([
+    [
+      ...chat({ response_format: { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } } }),
+      'response_format.json_schema.schema',
+    ],
+    [
+      ...chat({
+        tools: [search, { type: 'function', function: { name: 'x', strict: true, parameters: schema } }],
+      }),
+      'tools[1].function.parameters',
+    ],
+    [...response({ text: { format } }), 'text.format.schema'],
+    [
+      ...response({ tools: [search, { type: 'function', name: 'x', strict: true, parameters: schema }] }),
+      'tools[1].parameters',
+    ],
+    [
+      ...message({ output_config: { format: { type: 'json_schema', schema } } }),
+      'output_config.format.schema',
+    ],
+    [
+      ...message({
+        tools: [
+          { name: 'w', input_schema: SCHEMA },
+          { name: 'x', strict: true, input_schema: schema },
+        ],
+      }),
+      'tools[1].input_schema',
+    ],
+  ])("is refused by the client's own path: %s %j", async (path, body, field) => {
+    const answer = await post(path, body);
+    const place = `${field}#/properties/a/uniqueItems`;
+    const { error } = (await answer.json()) as { error: { message: string; param?: string } };
+    expect([answer.status, error.message]).toEqual([400, expect.stringContaining(`${place}: expected`)]);
+    if (path !== MESSAGES) expect(error.param).toBe(place);
+  });
+
+  it('and so is a keyword with a value of the wrong kind', async () => {
+    const bad = { type: 'object', properties: { a: { type: 'string', pattern: 5 } } };
+    const tools = [{ type: 'function', function: { name: 'x', strict: true, parameters: bad } }];
+    const answer = await post(CHAT, { messages: [hi], tools });
+    const param = 'tools[0].function.parameters#/properties/a/pattern';
+    expect([answer.status, await answer.json()]).toMatchObject([400, { error: { param } }]);
+  });
+});
+
 describe('pages of an allowed origin', () => {
   it('may send the headers of the SDKs', async () => {
     const asked = 'authorization,content-type,x-stainless-arch,x-stainless-os,x-stainless-retry-count';
@@ -254,16 +308,37 @@ describe('answers', () => {
 
   it('give signatures that bring a thought back that was not shown', async () => {
     const client = new Anthropic({ baseURL: demo.url, apiKey: 'none', maxRetries: 0 });
-    const request = (extra: object) =>
+    const thinking = { type: 'enabled' as const, budget_tokens: 20 };
+    const question = { role: 'user' as const, content: 'What is 31 + 90?' };
+    const create = (display: 'omitted' | 'summarized') =>
       client.messages.create({
         model: 'demo',
         max_tokens: 40,
-        messages: [{ role: 'user', content: 'What is 31 + 90?' }],
-        thinking: { type: 'enabled', budget_tokens: 20, ...extra } as never,
+        ...({ temperature: 0 } as object),
+        messages: [question],
+        thinking: { ...thinking, display },
       });
-    const block = (await request({ display: 'omitted' })).content.find(({ type }) => type === 'thinking');
-    if (block === undefined) return;
-    expect(block).toMatchObject({ thinking: '', signature: expect.stringMatching(/^thought\./) });
+    const [hidden] = (await create('omitted')).content;
+    const [shown] = (await create('summarized')).content;
+    expect(hidden).toMatchObject({
+      type: 'thinking',
+      thinking: '',
+      signature: expect.stringMatching(/^thought\./),
+    });
+    expect(shown).toMatchObject({ type: 'thinking', thinking: expect.stringMatching(/./) });
+    // In the middle of a turn with tools, templates keep thoughts.
+    const count = async (...thoughts: readonly object[]) => {
+      const call = { type: 'tool_use', id: 'a', name: 'f', input: {} };
+      const result = { type: 'tool_result', tool_use_id: 'a', content: 'x' };
+      const messages = [
+        question,
+        { role: 'assistant', content: [...thoughts, call] },
+        { role: 'user', content: [result] },
+      ] as Anthropic.MessageParam[];
+      return (await client.messages.countTokens({ model: 'demo', thinking, messages })).input_tokens;
+    };
+    expect(await count(hidden!)).toBe(await count(shown!));
+    expect(await count(hidden!)).toBeGreaterThan(await count());
   });
 
   it('continue what the assistant began', async () => {

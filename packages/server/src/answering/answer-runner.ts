@@ -1,6 +1,7 @@
 import type { Finish, GenerateEvent, OpenAnswer } from '@markbase/text';
 import { AdmissionQueue } from '../limits/admission-queue.js';
 import type { ByteClaim } from '../limits/byte-budget.js';
+import type { Logger } from '../logger.js';
 import { encodeMedia } from '../media/encode-media.js';
 import { fetchMedia } from '../media/fetch-media.js';
 import type { ModelGauges, ServerMetrics } from '../metrics.js';
@@ -113,7 +114,14 @@ export class AnswerRunner {
           promptTokens,
           events: () => {
             isRead = true;
-            return counted(answers, { model, metrics, queuedMs, signal, leave });
+            return counted(answers, {
+              model,
+              metrics,
+              logger: this.#settings.logger,
+              queuedMs,
+              signal,
+              leave,
+            });
           },
         };
       } catch (error) {
@@ -211,15 +219,22 @@ async function* counted(
   context: {
     readonly model: string;
     readonly metrics: ServerMetrics;
+    readonly logger: Logger | null;
     readonly queuedMs: number;
     readonly signal: AbortSignal;
     readonly leave: () => void;
   },
 ): AsyncGenerator<Indexed<GenerateEvent>, void, void> {
-  const { model, metrics, queuedMs, signal, leave } = context;
+  const { model, metrics, logger, queuedMs, signal, leave } = context;
   try {
     for await (const indexed of merge(answers.map((answer) => () => answer.events()))) {
-      if (indexed.item.type === 'finish') metrics.answer(model, numbersOf(indexed.item, queuedMs));
+      if (indexed.item.type === 'finish') {
+        metrics.answer(model, numbersOf(indexed.item, queuedMs));
+        const { length } = indexed.item.warnings;
+        // The calls themselves are part of an answer, which is not logged.
+        if (length > 0)
+          logger?.warn('tool calls could not be read and became text', { model, calls: length });
+      }
       yield indexed;
     }
   } finally {

@@ -51,7 +51,12 @@ export function chatPlan(request: ChatRequest, served: ServedModel, choicesLimit
     messages: request.messages.map(originOf),
     tools: functions?.map(({ path }) => path) ?? [],
     prompt: 'messages',
-    fields: { maxTokens: request.max_completion_tokens ? 'max_completion_tokens' : 'max_tokens' },
+    fields: {
+      maxTokens: request.max_completion_tokens ? 'max_completion_tokens' : 'max_tokens',
+      ...(request.response_format?.type === 'json_schema' && {
+        responseFormat: 'response_format.json_schema',
+      }),
+    },
   };
   return { served, options, count, names };
 }

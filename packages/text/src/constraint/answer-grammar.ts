@@ -68,7 +68,11 @@ export function answerGrammar(
 function textGrammar(format: ResponseFormat, budget: GrammarBudget): Expression {
   if (format === 'text') return ANY_TEXT;
   if (format === 'json') return anyObjectGrammar(JSON_DIALECT);
-  return schemaGrammar(format.schema, JSON_DIALECT, { budget, isObject: meansObjects(format.schema) });
+  return schemaGrammar(format.schema, JSON_DIALECT, {
+    budget,
+    argument: 'responseFormat.schema',
+    isObject: meansObjects(format.schema),
+  });
 }
 
 /** A schema with properties and no type is meant for an object, though it allows other values. */
@@ -98,7 +102,7 @@ function callsGrammar(
   const dialect = toolCallDialect(idOf(tokenizer, '<|"|>'));
   const named = typeof toolChoice === 'object' ? toolChoice.name : null;
   normalizeTools(tools);
-  const chosen = tools.filter(({ function: { name } }) => named === null || name === named);
+  const chosen = [...tools.entries()].filter(([, tool]) => named === null || tool.function.name === named);
   if (chosen.length === 0) {
     throw new InvalidArgumentError({
       argument: 'toolChoice',
@@ -106,15 +110,16 @@ function callsGrammar(
       received: named,
     });
   }
-  const calls = chosen.map(({ function: { name, parameters, strict } }) =>
+  const calls = chosen.map(([index, { function: tool }]) =>
     sequence(
       control(idOf(tokenizer, '<|tool_call>')),
-      literal(`call:${name}`),
-      schemaGrammar(parametersOf(parameters), dialect, {
+      literal(`call:${tool.name}`),
+      schemaGrammar(parametersOf(tool.parameters), dialect, {
         budget,
+        argument: `tools[${index}].function.parameters`,
         isObject: true,
         // `strict` promises all keywords; calls that are only required ignore the unsupported ones.
-        onUnsupported: strict ? refuseUnsupported : () => {},
+        onUnsupported: tool.strict ? refuseUnsupported : () => {},
       }),
       control(idOf(tokenizer, '<tool_call|>')),
     ),

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@markbase/core';
+import { hasErrorCode, InvalidArgumentError } from '@markbase/core';
 
 /** An unsupported keyword: where it is, and what would be supported instead. */
 export interface Unsupported {
@@ -20,4 +20,23 @@ export function refuseUnsupported({ path, keyword, expected }: Unsupported): nev
 /** Refuses a malformed schema. @throws InvalidArgumentError always */
 export function refuseMalformed(path: string, expected: string, received: unknown): never {
   throw new InvalidArgumentError({ argument: `schema ${path}`, expected, received });
+}
+
+/** How errors of schemas begin; the place in the schema follows. */
+const SCHEMA_PLACE = 'schema ';
+
+/**
+ * Builds part of a grammar; errors name the argument that the schema came from instead of `schema`.
+ *
+ * @param argument such as `responseFormat.schema`; null leaves errors as they are
+ */
+export function withArgument<Built>(argument: string | null, build: () => Built): Built {
+  try {
+    return build();
+  } catch (error) {
+    if (argument === null || !hasErrorCode(error, 'INVALID_ARGUMENT')) throw error;
+    const refusal = error as InvalidArgumentError;
+    if (!refusal.argument.startsWith(SCHEMA_PLACE)) throw error;
+    throw refusal.renamed(argument + refusal.argument.slice(SCHEMA_PLACE.length));
+  }
 }

@@ -21,7 +21,7 @@ import { type JsonSchema, VALUE_KINDS, type ValueKind } from './json-schema.js';
 import { Languages } from './languages.js';
 import { type Lowering, spelled } from './lowering.js';
 import { objectGrammar } from './object-grammar.js';
-import { type OnUnsupported, refuseUnsupported } from './refusals.js';
+import { type OnUnsupported, refuseUnsupported, withArgument } from './refusals.js';
 import { type Atom, type Literal, literalKey } from './terms.js';
 import { ValueCheck } from './value-check.js';
 
@@ -33,6 +33,8 @@ export interface SchemaOptions {
   readonly onUnsupported?: OnUnsupported;
   /** Only objects, whatever else the schema allows. */
   readonly isObject?: boolean;
+  /** What the schema was passed as, such as `responseFormat.schema`; errors name it. */
+  readonly argument?: string;
 }
 
 /**
@@ -44,8 +46,8 @@ export interface SchemaOptions {
  *   the budget
  */
 export function schemaGrammar(schema: JsonSchema, dialect: Dialect, options: SchemaOptions = {}): Expression {
-  const { budget = new GrammarBudget(), onUnsupported = refuseUnsupported, isObject = false } = options;
-  return new SchemaCompiler(schema, dialect, budget, onUnsupported).compile(isObject);
+  const { isObject = false, argument = null } = options;
+  return withArgument(argument, () => new SchemaCompiler(schema, dialect, options).compile(isObject));
 }
 
 /** Any JSON object, for answers that must be JSON but have no schema. */
@@ -60,9 +62,12 @@ class SchemaCompiler implements Lowering {
   readonly dialect: Dialect;
   readonly onUnsupported: OnUnsupported;
   readonly #budget: GrammarBudget;
+  readonly #argument: string | null;
   readonly #rules = new Map<string, Expression>();
 
-  constructor(schema: JsonSchema, dialect: Dialect, budget: GrammarBudget, onUnsupported: OnUnsupported) {
+  constructor(schema: JsonSchema, dialect: Dialect, options: SchemaOptions) {
+    const { budget = new GrammarBudget(), onUnsupported = refuseUnsupported, argument = null } = options;
+    this.#argument = argument;
     this.dialect = dialect;
     this.onUnsupported = onUnsupported;
     this.#budget = budget;
@@ -88,7 +93,8 @@ class SchemaCompiler implements Lowering {
     return reference(() => {
       const known = this.#rules.get(key);
       if (known) return known;
-      const made = this.#compile(held);
+      // Rules are built when the grammar is, long after `schemaGrammar` returned.
+      const made = withArgument(this.#argument, () => this.#compile(held));
       this.#rules.set(key, made);
       return made;
     });
