@@ -242,6 +242,21 @@ describe('a keyword that no grammar can hold', () => {
     const param = 'tools[0].function.parameters#/properties/a/pattern';
     expect([answer.status, await answer.json()]).toMatchObject([400, { error: { param } }]);
   });
+
+  it.each([
+    ['{"enum":[12345678901234567890]}', 400],
+    ['{"const":1e400}', 400],
+    ['{"enum":[1.0,12345678901234567000,2.50]}', 200],
+    ['{"type":"integer","maximum":9223372036854775807}', 200],
+  ])('and listed numbers whose digits would be lost: %s', async (schema, status) => {
+    const parameters = `{"type":"object","properties":{"n":${schema}}}`;
+    const tools = `[{"type":"function","function":{"name":"x","parameters":${parameters}}}]`;
+    const body = `{"model":"demo","max_tokens":2,"messages":[{"role":"user","content":"Hi"}],"tools":${tools}}`;
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(demo.url + CHAT, { method: 'POST', headers, body });
+    expect(answer.status).toBe(status);
+    if (status === 400) expect(await answer.text()).toContain('tools[0].function.parameters');
+  });
 });
 
 describe('pages of an allowed origin', () => {

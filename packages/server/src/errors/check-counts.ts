@@ -1,3 +1,5 @@
+import { ExactNumber } from '@markbase/text';
+import { exactValue } from '../http/exact-value.js';
 import type { ServerLimits } from '../server-options.js';
 import { badParameter } from './request-error.js';
 
@@ -70,9 +72,29 @@ function checkSchema(where: string, schema: unknown, limits: CountLimits): void 
     const value = stack.pop();
     count++;
     if (typeof value !== 'object' || value === null) continue;
+    checkDigits(where, value);
     for (const child of Object.values(value)) stack.push(child);
     checkCount(where, count + stack.length, 'schemaValues', limits);
   }
+}
+
+/** Listed values reach prompts and answers; those whose digits JavaScript would change are refused. */
+function checkDigits(where: string, schema: object): void {
+  const written: Fields = exactValue(schema) as Fields;
+  for (const key of ['enum', 'const']) {
+    for (const item of [written[key]].flat()) {
+      if (!(item instanceof ExactNumber) || isKept(item.text)) continue;
+      const param = `${where}.${key}`;
+      const message = `Invalid value for '${param}': the digits of ${item.text} would be lost. Send it as a string`;
+      throw badParameter(param, message, 'invalid_value');
+    }
+  }
+}
+
+/** Whether a JavaScript number has the value of an integer; decimals are accepted as the nearest number. */
+function isKept(text: string): boolean {
+  const value = Number(text);
+  return Number.isFinite(value) && (!/^-?\d+$/.test(text) || BigInt(text) === BigInt(value));
 }
 
 function checkCount(param: string, count: number, limit: keyof CountLimits, limits: CountLimits): void {
