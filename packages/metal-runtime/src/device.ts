@@ -96,10 +96,10 @@ function addonFor(kind: string): NativeAddon {
 
 /**
  * A device that plans programs for a kind of GPU without running them; see `Program.planStep`. It works on any machine.
- * `metal-sim` plans the same as `metal`, with the simulator's addon.
+ * `metal-sim` plans the same as `metal`, with the simulator's addon; `cuda` plans for an H200.
  */
-export async function openPlanDevice(kind: 'metal' | 'metal-sim'): Promise<Device> {
-  const plan = { kind: 'metal-plan', threads: 0, isa: '' };
+export async function openPlanDevice(kind: 'metal' | 'metal-sim' | 'cuda'): Promise<Device> {
+  const plan = { kind: kind === 'cuda' ? 'cuda-plan' : 'metal-plan', threads: 0, isa: '' };
   return new AddonDevice(callNative(() => addonFor(kind).openDevice(plan)));
 }
 

@@ -28,7 +28,10 @@ void add_backend(const char* name, std::string* backends) { *backends += (backen
 
 Status open_device(const DeviceOptions& options, std::shared_ptr<Device>* out, [[maybe_unused]] std::string* note) {
   const bool is_auto = options.kind == "auto";
-  if (options.kind == "metal-plan") return gpu::open_plan_device(options, out);
+  if (std::shared_ptr<Device> plans = gpu::open_plan_device(options.kind)) {
+    *out = std::move(plans);
+    return Status::good();
+  }
   std::string backends;
 #if defined(MARKBASE_METAL_KIND)
   if (is_auto || options.kind == MARKBASE_METAL_KIND) {

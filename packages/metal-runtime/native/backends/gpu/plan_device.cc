@@ -18,7 +18,7 @@ class PlanBuffer : public RegionBuffer {
 /** A program that can be looked at. */
 class PlanProgram : public Program {
  public:
-  explicit PlanProgram(ProgramDescription description) : description_(std::move(description)) {}
+  PlanProgram(ProgramDescription description, const GpuTraits& traits) : description_(std::move(description)), traits_(traits) {}
 
   void start(const StepCall&, StepEnd end) override {
     const char* reason = "this device plans programs and runs none: open a device of another kind";
@@ -32,18 +32,20 @@ class PlanProgram : public Program {
   }
 
   Status plan_step(const StepSize& size, std::vector<PlannedDispatch>* out) const override {
-    return list_dispatches(description_, size, {}, out);
+    return list_dispatches(description_, size, traits_, out);
   }
 
   std::vector<double> seconds() const override { return std::vector<double>(description_.commands.size(), 0.0); }
 
  private:
   const ProgramDescription description_;
+  const GpuTraits traits_;
 };
 
 class PlanDevice : public Device {
  public:
-  DeviceInfo info() const override { return {"metal", "plans only", "metal", 1, 0}; }
+  PlanDevice(std::string kind, const GpuTraits& traits) : kind_(std::move(kind)), traits_(traits) {}
+  DeviceInfo info() const override { return {kind_, "plans only", kind_, 1, 0}; }
   Status map(const std::string&, uint64_t offset, uint64_t size, BufferPtr* out) override {
     *out = std::make_shared<PlanBuffer>(offset, size);
     return Status::good();
@@ -59,18 +61,26 @@ class PlanDevice : public Device {
   Status create_program(ProgramDescription description, std::shared_ptr<Program>* out) override {
     std::vector<PlannedDispatch> dispatches;
     const StepSize widest = {description.max_rows, description.max_outputs, 1};
-    if (Status status = list_dispatches(description, widest, {}, &dispatches); !status.ok()) return status;
-    *out = std::make_shared<PlanProgram>(std::move(description));
+    if (Status status = list_dispatches(description, widest, traits_, &dispatches); !status.ok()) return status;
+    *out = std::make_shared<PlanProgram>(std::move(description), traits_);
     return Status::good();
   }
   void shut_down() override {}
+
+ private:
+  const std::string kind_;
+  const GpuTraits traits_;
 };
+
+/** An H200: what differs between NVIDIA GPUs changes grids, and which tiles are taken. */
+constexpr GpuTraits kNvidia = {.multiprocessors = 132, .shared_bytes = 227 * 1024, .has_warpgroups = true};
 
 }  // namespace
 
-Status open_plan_device(const DeviceOptions&, std::shared_ptr<Device>* out) {
-  *out = std::make_shared<PlanDevice>();
-  return Status::good();
+std::shared_ptr<Device> open_plan_device(const std::string& kind) {
+  if (kind == "metal-plan") return std::make_shared<PlanDevice>("metal", GpuTraits{});
+  if (kind == "cuda-plan") return std::make_shared<PlanDevice>("cuda", kNvidia);
+  return nullptr;
 }
 
 }  // namespace markbase::gpu

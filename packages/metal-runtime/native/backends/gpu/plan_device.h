@@ -7,9 +7,11 @@
 namespace markbase::gpu {
 
 /**
- * Opens a device that plans programs for Metal and runs none: buffers have sizes but no memory, so that what a model would
- * cost can be counted on any machine.
+ * A device that plans programs and runs none: buffers have sizes but no memory, so that what a model would cost can be
+ * counted on any machine.
+ *
+ * @param kind "metal-plan", or "cuda-plan" for an H200; null for others
  */
-Status open_plan_device(const DeviceOptions& options, std::shared_ptr<Device>* out);
+std::shared_ptr<Device> open_plan_device(const std::string& kind);
 
 }  // namespace markbase::gpu
