@@ -24,6 +24,13 @@ export interface NativeCommand {
   operands: NativeOperand[];
 }
 
+/** Neighbouring commands that a backend may run at once, from `first` on. Merges come in their order and share no command. */
+export interface NativeMerge {
+  name: string;
+  first: number;
+  count: number;
+}
+
 /** Rows that a named input or output has: 0 all rows, 1 output rows, 2 rows of its own. */
 export interface NativePort {
   name: string;
@@ -44,6 +51,7 @@ export interface NativeProgramDescription {
   checkFinite: boolean;
   measuresTime: boolean;
   commands: NativeCommand[];
+  merges: NativeMerge[];
   inputs: NativePort[];
   outputs: NativePort[];
   /** Arena offsets of the sampler's results; null when the program does not sample. */
@@ -136,7 +144,7 @@ export interface NativeAddon {
   measureMatmulPeak(threads: number): Promise<{ float32: number; bfloat16: number; int8: number }>;
 }
 
-const ABI = 7;
+const ABI = 8;
 
 const require = createRequire(import.meta.url);
 const loaded = new Map<string, NativeAddon>();

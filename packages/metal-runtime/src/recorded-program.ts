@@ -5,6 +5,7 @@ import {
   callNative,
   type NativeCommand,
   type NativeDevice,
+  type NativeMerge,
   type NativePort,
   type NativeProgram,
 } from './native.js';
@@ -13,6 +14,7 @@ import type { Program, ProgramPlan, RecordOptions } from './program.js';
 import { encodeNode, needsOf } from './recorder/families.js';
 import type { Operand } from './recorder/family.js';
 import { fuse } from './recorder/fusions/index.js';
+import type { Merge } from './recorder/fusions/merge.js';
 import type { Graph } from './recorder/graph.js';
 import { type MemoryPlan, planMemory } from './recorder/plan.js';
 import { strideOf } from './recorder/values.js';
@@ -33,8 +35,10 @@ export class RecordedProgram implements Program {
 
   constructor(device: NativeDevice, graph: Graph, options: RecordOptions) {
     this.label = options.label;
-    fuse(graph, options.fusions);
-    const memory = planMemory(graph);
+    const proposed = fuse(graph, options.fusions);
+    // Values between merged commands are not stored and cannot be checked; commands that run at once cannot be timed.
+    const merges = options.checkFinite || options.profile ? [] : proposed;
+    const memory = planMemory(graph, merges);
     const { precision, maxRows, kernelsFor = maxRows <= FEW_ROWS ? 'few-rows' : 'many-rows' } = options;
     const encodeOptions = { isFast: precision === 'fast', hasFewRows: kernelsFor === 'few-rows' };
     const encoded = graph.nodes.map((node) => encodeNode(node, graph, encodeOptions));
@@ -56,6 +60,7 @@ export class RecordedProgram implements Program {
         checkFinite: options.checkFinite ?? false,
         measuresTime: options.profile ?? false,
         commands,
+        merges: encodeMerges(merges, graph),
         inputs,
         outputs,
         sampler,
@@ -130,6 +135,13 @@ export class RecordedProgram implements Program {
   [Symbol.dispose](): void {
     this.dispose();
   }
+}
+
+function encodeMerges(merges: readonly Merge[], graph: Graph): NativeMerge[] {
+  const indices = new Map(graph.nodes.map((node, index) => [node, index]));
+  return merges
+    .map(({ name, parts }) => ({ name, first: indices.get(parts[0]!)!, count: parts.length }))
+    .sort((a, b) => a.first - b.first);
 }
 
 function toNativeOperand(

@@ -37,7 +37,41 @@ uint32_t most_parts(const AttentionParams& p, const StepShape& shape) {
   return window < parts ? window : parts;
 }
 
+/** Query heads that a threadgroup of attention.metal takes together, of those that read the same keys. */
+uint32_t heads_of_group(const AttentionParams& p, uint32_t rows) {
+  const uint32_t group_heads = p.heads / p.kv_heads, most_heads = p.width > 256 ? 2 : 4;
+  uint32_t heads = group_heads >= most_heads ? most_heads : group_heads >= 2 ? 2 : 1;
+  // Few threadgroups: rather more of them that read the same keys than idle cores.
+  while (heads > 1 && rows * p.kv_heads * divide_up(group_heads, heads) < 8) heads /= 2;
+  return heads;
+}
+
+/** Threadgroups of a row that is not split. */
+uint32_t groups_of_row(const AttentionParams& p, uint32_t rows) {
+  return p.kv_heads * divide_up(p.heads / p.kv_heads, heads_of_group(p, rows));
+}
+
+bool runs_on_tiles(const CommandContext& context) {
+  const bool has_enough = !context.traits.has_tensor_cores() || context.rows() > kFewRows;
+  return is_tiled(context.params<AttentionParams>()) && has_enough;
+}
+
+/** Scratch for the results of `spans` spans of all rows and heads. */
+size_t span_bytes(const AttentionParams& p, uint32_t rows, uint32_t spans) {
+  return size_t{rows} * p.heads * spans * (p.width + kSpanHeader) * sizeof(float);
+}
+
 }  // namespace
+
+uint32_t count_spans(const CommandContext& context) {
+  const auto& p = context.params<AttentionParams>();
+  const uint32_t rows = context.rows();
+  if (runs_attention_few(context) || runs_on_tiles(context)) return 0;
+  const uint32_t parts = most_parts(p, context.shape), spans = std::min(parts, kMostSpans);
+  const bool is_split = parts > kMostDirectParts && rows * groups_of_row(p, rows) < kEnoughGroups &&
+                        span_bytes(p, rows, spans) <= kMaxSplitBytes;
+  return is_split ? spans : 0;
+}
 
 Status plan_attention_spans(CommandContext& context, AttentionSpans* spans) {
   const auto& p = context.params<AttentionParams>();
@@ -49,16 +83,8 @@ Status plan_attention_spans(CommandContext& context, AttentionSpans* spans) {
     return Status::good();
   }
   const std::string cache = p.cache_type == kScalarF32 ? "f32" : "bf16";
-  const bool is_wide = p.width > 256;
-  const uint32_t group_heads = p.heads / p.kv_heads;
-  const uint32_t most_heads = is_wide ? 2 : 4;
-  // Few threadgroups: rather more of them that read the same keys than idle cores.
-  uint32_t heads = group_heads >= most_heads ? most_heads : group_heads >= 2 ? 2 : 1;
-  while (heads > 1 && rows * p.kv_heads * divide_up(group_heads, heads) < 8) heads /= 2;
-  const uint32_t tiles = p.kv_heads * divide_up(group_heads, heads);
-
-  const bool runs_on_tiles = is_tiled(p) && (!context.traits.has_tensor_cores() || rows > kFewRows);
-  const bool prepares_first = p.has_prepare != 0 && (rows > 1 || runs_on_tiles);
+  const bool is_on_tiles = runs_on_tiles(context);
+  const bool prepares_first = p.has_prepare != 0 && (rows > 1 || is_on_tiles);
   size_t prepared = 0;
   const size_t prepared_bytes = size_t{rows} * p.heads * p.width * sizeof(float);
   if (prepares_first) {
@@ -75,12 +101,12 @@ Status plan_attention_spans(CommandContext& context, AttentionSpans* spans) {
     }
   }
 
-  if (runs_on_tiles && runs_attention_wide(context)) {
+  if (is_on_tiles && runs_attention_wide(context)) {
     plan_attention_wide(context, prepares_first, prepared, prepared_bytes);
     return Status::good();
   }
 
-  if (runs_on_tiles) {
+  if (is_on_tiles) {
     DispatchBuilder dispatch(context, "attention_tile", attention_tile_kernel(p));
     if (prepares_first) {
       dispatch.scratch(kFirstOperand, prepared, prepared_bytes, false);
@@ -93,13 +119,13 @@ Status plan_attention_spans(CommandContext& context, AttentionSpans* spans) {
     return Status::good();
   }
 
-  const uint32_t parts = most_parts(p, context.shape);
-  const uint32_t most_spans = std::min(parts, kMostSpans);
-  const size_t split_bytes = size_t{rows} * p.heads * most_spans * (p.width + kSpanHeader) * sizeof(float);
-  const bool is_split = parts > kMostDirectParts && rows * tiles < kEnoughGroups && split_bytes <= kMaxSplitBytes;
-  if (is_split) *spans = {most_spans, context.scratch.take(split_bytes), split_bytes};
+  const uint32_t count = count_spans(context);
+  const bool is_split = count > 0;
+  const size_t split_bytes = span_bytes(p, rows, count);
+  if (is_split) *spans = {count, context.scratch.take(split_bytes), split_bytes};
   DispatchBuilder dispatch(context, "attention",
-                           std::string("attention_") + (is_wide ? "k512h" : "k256h") + std::to_string(heads) + "_" + cache);
+                           std::string("attention_") + (p.width > 256 ? "k512h" : "k256h") +
+                               std::to_string(heads_of_group(p, rows)) + "_" + cache);
   if (prepares_first) {
     dispatch.scratch(kFirstOperand, prepared, prepared_bytes, false);
   } else {
@@ -117,7 +143,7 @@ Status plan_attention_spans(CommandContext& context, AttentionSpans* spans) {
   dispatch.launch().has_prologue = p.has_prepare != 0 && !prepares_first ? 1 : 0;
   dispatch.launch().x_stride = prepares_first ? p.heads * p.width : p.q_stride;
   dispatch.launch().is_split = spans->count;
-  dispatch.grid(is_split ? most_spans : 1, tiles, rows, kRowThreads);
+  dispatch.grid(std::max(count, 1u), groups_of_row(p, rows), rows, kRowThreads);
   return Status::good();
 }
 

@@ -18,6 +18,9 @@ struct AttentionSpans {
   size_t size_bytes = 0;
 };
 
+/** Spans that the attention of a command is split into, one after the other for a threadgroup each; 0: it is not split. */
+uint32_t count_spans(const CommandContext& context);
+
 /** Attention up to its last fold. */
 Status plan_attention_spans(CommandContext& context, AttentionSpans* spans);
 

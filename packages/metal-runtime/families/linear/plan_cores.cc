@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "plan_stream.h"
+#include "plan_prologue.h"
 #include "scalar_type.h"
 #include "weight_formats.h"
 
@@ -68,34 +68,17 @@ bool is_row_aligned(const CommandContext& context, uint32_t operand, uint32_t st
   return binding.kind == Binding::Kind::kNone || activation_alignment(operand_offset(context.command, operand), stride) == 16;
 }
 
+/** True when the first weight has codes of 4 bits in groups of 64, and its rows are whole chunks of 256 columns. */
+bool is_whole(const LinearParams& p) {
+  const LinearWeightParams& weight = p.weight[0];
+  return weight.format == kWeightAffine && weight.bits == 4 && weight.group == kSpan && p.in % kWholeSpan == 0;
+}
+
 bool is_gain_of_bf16(const CommandContext& context, uint32_t operand, uint32_t type) {
   return type == kScalarBf16 && operand_offset(context.command, operand) % 8 == 0;
 }
 
 }  // namespace
-
-void bind_source(const CommandContext& context, const PreparedRows* rows, DispatchBuilder* dispatch) {
-  if (rows == nullptr) {
-    dispatch->operands(0, 5);
-    dispatch->launch().x_stride = context.params<LinearParams>().x_stride;
-    return;
-  }
-  bind_rows(*rows, dispatch);
-  for (uint32_t operand = 1; operand < 5; ++operand) dispatch->nothing(operand + kFirstOperand);
-  dispatch->launch().x_stride = rows->stride;
-}
-
-void bind_products(const CommandContext& context, const LinearParams& selected, const WeightGroup& group, DispatchBuilder* dispatch) {
-  dispatch->operand(5);
-  bind_weights(context, selected, group, dispatch);
-  bind_outputs(context, selected, group, dispatch);
-  dispatch->step(kStepArgument, StepArray::kOutputRow);
-}
-
-bool is_whole(const LinearParams& p) {
-  const LinearWeightParams& weight = p.weight[0];
-  return weight.format == kWeightAffine && weight.bits == 4 && weight.group == kSpan && p.in % kWholeSpan == 0;
-}
 
 bool runs_on_cores(const GpuTraits& traits, const LinearParams& p, const LinearWeightParams& weight, uint32_t rows) {
   if (!traits.has_tensor_cores() || p.is_fast == 0 || p.in % kSpan != 0) return false;
@@ -104,12 +87,25 @@ bool runs_on_cores(const GpuTraits& traits, const LinearParams& p, const LinearW
   return weight.bits % 2 == 0 && weight.group % kSpan == 0 && weight.scale_type == kScalarBf16;
 }
 
+bool packs_with_prologue(const CommandContext& context) {
+  const auto& p = context.params<LinearParams>();
+  if (!is_row_aligned(context, kLinearX, p.x_stride)) return false;
+  if (!has_prologue(p)) return true;
+  if (p.in > kMaxNormedWidth) return false;
+  if (p.has_norm != 0 && !is_gain_of_bf16(context, kNormGain, p.norm_gain_type)) return false;
+  return p.has_residual == 0 || (is_gain_of_bf16(context, kResidualGain, p.residual_gain_type) && is_row_aligned(context, kLinearResidual, p.residual_stride) &&
+                                 is_row_aligned(context, kLinearH, p.h_stride));
+}
+
+namespace {
+
+/** The same of weights of the command, where they lie. */
 bool runs_on_cores(const CommandContext& context, const WeightGroup& group) {
   const auto& p = context.params<LinearParams>();
   for (uint32_t i = 0; i < group.count; ++i) {
     const LinearWeightParams& weight = p.weight[group.index[i]];
     if (!runs_on_cores(context.traits, p, weight, context.rows())) return false;
-    const uint32_t operand = kFirstWeight + 3 * group.index[i];
+    const uint32_t operand = kFirstWeight + kWeightParts * group.index[i];
     if (row_alignment(context.command, operand, weight_row_bytes(weight.format, weight.bits, p.in)) < 16) return false;
     if (weight.format != kWeightAffine) continue;
     // A chunk of scales is one load.
@@ -118,59 +114,69 @@ bool runs_on_cores(const CommandContext& context, const WeightGroup& group) {
   return true;
 }
 
-bool packs_with_prologue(const CommandContext& context) {
-  const auto& p = context.params<LinearParams>();
-  if (!is_row_aligned(context, 0, p.x_stride)) return false;
-  if (p.has_residual == 0 && p.has_norm == 0) return true;
-  if (p.in > kMaxNormedWidth) return false;
-  if (p.has_norm != 0 && !is_gain_of_bf16(context, 4, p.norm_gain_type)) return false;
-  return p.has_residual == 0 || (is_gain_of_bf16(context, 2, p.residual_gain_type) && is_row_aligned(context, 1, p.residual_stride) &&
-                                 is_row_aligned(context, 3, p.h_stride));
+/** One row, which every threadgroup packs for itself. */
+void plan_row(const LinearProduct& product, const std::string& format) {
+  CommandContext& context = product.context;
+  const RowTeams teams = teams_of(context, product.p.in, count_blocks(product.p, 1));
+  const std::optional<PreparedRows> source = source_rows(product);
+  DispatchBuilder dispatch(context, "linear_cores", (teams.is_alone ? "linear_cores_each_" : "linear_cores_row_") + format);
+  dispatch.params(product.p);
+  bind_source(product, source, &dispatch);
+  bind_products(product, &dispatch);
+  dispatch.shared_bytes(static_cast<uint32_t>(packed_row_bytes(product.p.in))).grid(teams.threadgroups, 1, 1, kRowThreads);
 }
 
-void multiply_by_cores(CommandContext& context, const WeightGroup& group, const PreparedRows* rows) {
-  const auto& p = context.params<LinearParams>();
-  LinearParams selected = select_weights(p, group);
-  if (rows != nullptr) selected.gathers = selected.has_residual = selected.has_norm = 0;
-  if (runs_as_stream(context, selected)) return multiply_by_stream(context, selected, group, rows);
-  const LinearWeightParams& first = selected.weight[0];
-  const std::string format = kernel_format(first.format, first.bits);
-  const uint32_t count = context.rows();
-  const size_t row_bytes = packed_row_bytes(p.in);
-  if (count == 1 && row_bytes <= kMaxPackedBytes) {
-    const RowTeams teams = teams_of(context, p.in, count_blocks(selected, 1));
-    DispatchBuilder dispatch(context, "linear_cores", (teams.is_alone ? "linear_cores_each_" : "linear_cores_row_") + format);
-    dispatch.params(selected);
-    bind_source(context, rows, &dispatch);
-    bind_products(context, selected, group, &dispatch);
-    dispatch.shared_row(static_cast<uint32_t>(row_bytes / sizeof(float)), 1).grid(teams.threadgroups, 1, 1, kRowThreads);
-    return;
-  }
-
-  const CoreShape shape = shape_of(count);
-  const uint32_t row_blocks = divide_up(count, shape.rows), packed_rows = row_blocks * shape.rows;
-  const size_t bytes = packed_rows * row_bytes;
-  const size_t offset = context.scratch.take(bytes);
+/** Rows that a dispatch of its own packs. */
+void plan_packed(const LinearProduct& product, const std::string& format) {
+  CommandContext& context = product.context;
+  const LinearParams& p = product.p;
+  const LinearWeightParams& first = p.weight[0];
+  const CoreShape shape = shape_of(context.rows());
+  const uint32_t row_blocks = divide_up(context.rows(), shape.rows), packed_rows = row_blocks * shape.rows;
+  const std::optional<PreparedRows> source = source_rows(product);
+  const size_t bytes = packed_rows * packed_row_bytes(p.in);
+  const PreparedRows packed = {true, context.scratch.take(bytes), bytes, kLinearX, 0};
   {
     const bool interleaves = first.format == kWeightAffine && first.bits == 4;
     DispatchBuilder pack(context, "linear_cores", interleaves ? "linear_pack_q4" : "linear_pack");
-    pack.params(selected);
-    bind_source(context, rows, &pack);
-    pack.scratch(kScratchArgument, offset, bytes, true).step(kStepArgument, StepArray::kOutputRow);
+    pack.params(p);
+    bind_source(product, source, &pack);
+    pack.scratch(kScratchArgument, packed.offset, bytes, true).step(kStepArgument, StepArray::kOutputRow);
     pack.grid(packed_rows, 1, 1, kRowThreads);
   }
-  std::string kernel = (shape.rows == 32 && is_whole(selected) ? "linear_whole" : "linear_cores") + std::to_string(shape.rows) + "_";
-  uint32_t threadgroups = count_blocks(selected, shape.tiles);
+  std::string kernel = (shape.rows == 32 && is_whole(p) ? "linear_whole" : "linear_cores") + std::to_string(shape.rows) + "_";
+  uint32_t threadgroups = count_blocks(p, shape.tiles);
   if (shape.rows == 8) {
     const RowTeams teams = teams_of(context, p.in, threadgroups);
     if (teams.is_alone) kernel = "linear_cores_each8_";
     threadgroups = teams.threadgroups;
   }
   DispatchBuilder dispatch(context, "linear_cores", kernel + format);
-  dispatch.params(selected).scratch(kFirstOperand, offset, bytes, false);
-  for (uint32_t operand = 1; operand < 5; ++operand) dispatch.nothing(operand + kFirstOperand);
-  bind_products(context, selected, group, &dispatch);
+  dispatch.params(p);
+  bind_source(product, packed, &dispatch);
+  bind_products(product, &dispatch);
   dispatch.grid(threadgroups, row_blocks, 1, kRowThreads);
 }
+
+void plan(const LinearProduct& product) {
+  const LinearWeightParams& first = product.p.weight[0];
+  const std::string format = kernel_format(first.format, first.bits);
+  const bool packs_itself = product.context.rows() == 1 && packed_row_bytes(product.p.in) <= kMaxPackedBytes;
+  if (packs_itself) plan_row(product, format);
+  else plan_packed(product, format);
+}
+
+}  // namespace
+
+bool takes_cores(const LinearProduct& product) {
+  const CommandContext& context = product.context;
+  // Rows that are packed for one weight are packed again for the other.
+  if (product.output != nullptr || !runs_on_cores(context, product.group)) return false;
+  if (product.rows == nullptr) return packs_with_prologue(context);
+  // Those that are clamped lie in scratch memory, one after the other.
+  return product.p.weight[0].has_clip != 0 || row_alignment_of(context, *product.rows) == 16;
+}
+
+const LinearStrategy kCoresLinear = {takes_cores, plan};
 
 }  // namespace markbase::gpu

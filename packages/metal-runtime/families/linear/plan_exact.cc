@@ -1,7 +1,5 @@
-#include "plan_exact.h"
-
-#include "plan_cores.h"
 #include "linear_exact_tiles.h"
+#include "plan_cores.h"
 #include "scalar_type.h"
 #include "weight_formats.h"
 
@@ -18,16 +16,14 @@ constexpr uint32_t kDeclaredBytes = 128;
 
 uint32_t shared_bytes(const LinearParams& p) { return exact_shared_bytes(p.in, p.weight[0].group); }
 
-}  // namespace
-
-bool runs_exactly(const CommandContext& context) {
-  const auto& p = context.params<LinearParams>();
+/** The prologue and one product of few outputs, with the bits of linear_row and linear_rows: up to 32 rows with an output for a simdgroup, or more. */
+bool takes(const LinearProduct& product) {
+  const CommandContext& context = product.context;
+  const LinearParams& p = product.p;
   const LinearWeightParams& weight = p.weight[0];
-  // Programs of many rows multiply on tiles instead, with other bits.
-  if (!context.traits.has_tensor_cores() || (p.is_fast != 0 && p.has_few_rows == 0)) return false;
+  if (product.rows != nullptr || p.weights != 1 || is_tiled(p)) return false;
   const bool has_many_rows = context.rows() > kMostCoreRows;
-  const uint32_t most_outputs = has_many_rows ? kMostOutputs : kRowSimdgroups * context.traits.multiprocessors;
-  if (p.weights != 1 || weight.has_clip != 0 || weight.out > most_outputs) return false;
+  if (weight.out > (has_many_rows ? kMostOutputs : kRowSimdgroups * context.traits.multiprocessors)) return false;
   // Sums of norms are those of all threads.
   if (p.in <= kSimdgroupWidth || p.in > MARKBASE_EXACT_COLUMNS || p.in % kChunk != 0) return false;
   if (weight.format != kWeightAffine || weight.bits != 8 || weight.scale_type != kScalarBf16) return false;
@@ -36,12 +32,14 @@ bool runs_exactly(const CommandContext& context) {
   return (p.has_norm == 0 || p.norm_gain_type == kScalarBf16) && (p.has_residual == 0 || p.residual_gain_type == kScalarBf16);
 }
 
-void multiply_exactly(CommandContext& context) {
-  const auto& p = context.params<LinearParams>();
+void plan(const LinearProduct& product) {
+  CommandContext& context = product.context;
+  const LinearParams& p = product.p;
   const bool has_many_rows = context.rows() > kMostCoreRows;
   DispatchBuilder dispatch(context, has_many_rows ? "linear_exact_rows" : "linear_exact",
                            has_many_rows ? "linear_exact_rows_q8" : "linear_exact_q8");
-  dispatch.operands(0, 9).operand(kFirstWeight + 3, 17, 15).step(kStepArgument, StepArray::kOutputRow);
+  dispatch.operands(kLinearX, kFirstWeight + kWeightParts).operand(kFirstWeight + kWeightParts, kFirstOperand + kFirstOutput, kFirstOutput);
+  dispatch.step(kStepArgument, StepArray::kOutputRow);
   if (has_many_rows) {
     dispatch.shared_bytes(shared_bytes(p));
     dispatch.grid(divide_up(p.weight[0].out, MARKBASE_EXACT_OUTPUTS), divide_up(context.rows(), MARKBASE_EXACT_ROWS), 1, kRowThreads);
@@ -49,5 +47,9 @@ void multiply_exactly(CommandContext& context) {
     dispatch.grid(divide_up(p.weight[0].out, kRowSimdgroups), context.rows(), 1, kRowThreads);
   }
 }
+
+}  // namespace
+
+const LinearStrategy kExactLinear = {takes, plan};
 
 }  // namespace markbase::gpu

@@ -1,9 +1,9 @@
-#include "plan_stream.h"
-
 #include <algorithm>
 #include <string>
 
 #include "linear_stream_tiles.h"
+#include "plan_cores.h"
+#include "plan_prologue.h"
 #include "weight_formats.h"
 
 namespace markbase::gpu {
@@ -46,38 +46,45 @@ size_t shared_bytes(const CommandContext& context, const LinearParams& p) {
 }
 
 /** Packs the rows by a dispatch of its own; where they lie. */
-PreparedRows pack(CommandContext& context, const LinearParams& selected, const PreparedRows* rows) {
+PreparedRows pack(const LinearProduct& product) {
+  CommandContext& context = product.context;
   const uint32_t count = context.rows(), packed_rows = count == 1 ? 1 : std::max(kernel_rows(count), 8u);
-  const size_t bytes = packed_rows * packed_bytes(count > 8 ? 1 : 2, stream_columns(selected.in));
-  const PreparedRows packed = {true, context.scratch.take(bytes), bytes, 0, 0};
+  const std::optional<PreparedRows> source = source_rows(product);
+  const size_t bytes = packed_rows * packed_bytes(count > 8 ? 1 : 2, stream_columns(product.p.in));
+  const PreparedRows packed = {true, context.scratch.take(bytes), bytes, kLinearX, 0};
   DispatchBuilder dispatch(context, "linear_stream", count > 8 ? "linear_stream_pack16" : "linear_stream_pack");
-  dispatch.params(selected);
-  bind_source(context, rows, &dispatch);
+  dispatch.params(product.p);
+  bind_source(product, source, &dispatch);
   dispatch.scratch(kScratchArgument, packed.offset, bytes, true).step(kStepArgument, StepArray::kOutputRow);
   dispatch.grid(packed_rows, 1, 1, MARKBASE_STREAM_THREADS);
   return packed;
 }
 
+bool takes(const LinearProduct& product) {
+  const CommandContext& context = product.context;
+  const LinearWeightParams& weight = product.p.weight[0];
+  if (!takes_cores(product) || context.rows() > 16) return false;
+  if (weight.format != kWeightAffine || weight.bits != 4 || weight.group != 64) return false;
+  return shared_bytes(context, product.p) + kStreamDeclaredBytes <= context.traits.shared_bytes;
+}
+
+void plan(const LinearProduct& product) {
+  CommandContext& context = product.context;
+  const LinearParams& p = product.p;
+  const uint32_t count = context.rows();
+  const bool is_one_launch = packs_itself(context, p);
+  const std::optional<PreparedRows> source = is_one_launch ? source_rows(product) : pack(product);
+  const std::string kernel = is_one_launch ? "linear_stream_row" : "linear_stream" + std::to_string(kernel_rows(count));
+  DispatchBuilder dispatch(context, count > 8 ? "linear_stream16" : "linear_stream", kernel + (has_whole_stages(p) ? "_q4" : "_part_q4"));
+  dispatch.params(p);
+  bind_source(product, source, &dispatch);
+  bind_products(product, &dispatch);
+  dispatch.shared_bytes(static_cast<uint32_t>(shared_bytes(context, p)));
+  dispatch.grid(count_threadgroups(context, p), 1, 1, MARKBASE_STREAM_THREADS);
+}
+
 }  // namespace
 
-bool runs_as_stream(const CommandContext& context, const LinearParams& p) {
-  const LinearWeightParams& weight = p.weight[0];
-  if (context.rows() > 16 || weight.format != kWeightAffine || weight.bits != 4 || weight.group != 64) return false;
-  return shared_bytes(context, p) + kStreamDeclaredBytes <= context.traits.shared_bytes;
-}
-
-void multiply_by_stream(CommandContext& context, const LinearParams& selected, const WeightGroup& group, const PreparedRows* rows) {
-  const uint32_t count = context.rows();
-  const bool is_one_launch = packs_itself(context, selected);
-  PreparedRows packed;
-  if (!is_one_launch) packed = pack(context, selected, rows);
-  const std::string kernel = is_one_launch ? "linear_stream_row" : "linear_stream" + std::to_string(kernel_rows(count));
-  DispatchBuilder dispatch(context, count > 8 ? "linear_stream16" : "linear_stream", kernel + (has_whole_stages(selected) ? "_q4" : "_part_q4"));
-  dispatch.params(selected);
-  bind_source(context, is_one_launch ? rows : &packed, &dispatch);
-  bind_products(context, selected, group, &dispatch);
-  dispatch.shared_bytes(static_cast<uint32_t>(shared_bytes(context, selected)));
-  dispatch.grid(count_threadgroups(context, selected), 1, 1, MARKBASE_STREAM_THREADS);
-}
+const LinearStrategy kStreamLinear = {takes, plan};
 
 }  // namespace markbase::gpu

@@ -1,5 +1,11 @@
 #include "plan_wide.h"
 
+#include <algorithm>
+
+#include "linear_wide_tiles.h"
+#include "plan_cores.h"
+#include "plan_prologue.h"
+#include "plan_wide_tiles.h"
 #include "scalar_type.h"
 #include "weight_formats.h"
 
@@ -12,67 +18,22 @@ constexpr uint32_t kSpan = MARKBASE_WIDE_COLUMNS;
 /** Columns that a thread of linear_rows takes. */
 constexpr uint32_t kPiece = 16;
 
-/** What a tile costs, in cycles: of 64 columns, and whatever its columns. */
-struct TileCost {
-  uint32_t threads;
-  uint32_t rows;
-  uint32_t outputs;
-  uint32_t resident;  ///< threadgroups of linear_wide that a multiprocessor has at once
-  double busy;        ///< of the multiprocessor, while it has enough threadgroups
-  double alone;       ///< until a threadgroup has done it
-  double fixed;       ///< beginning and end of a threadgroup
-};
-constexpr uint32_t kWide = MARKBASE_WIDE_THREADS, kWarpgroups = MARKBASE_WARPGROUP_THREADS;
-constexpr TileCost kTiles[] = {{kWarpgroups, 256, 128, 0, 1300, 1300, 10000},
-                               {kWarpgroups, 128, 128, 0, 850, 1000, 7000},
-                               {kWarpgroups, 64, 128, 0, 460, 750, 5000},
-                               {kWide, 128, 128, 2, 950, 1400, 6000},
-                               {kWide, 64, 128, 3, 540, 850, 4500},
-                               {kWide, 64, 64, 4, 290, 500, 3000}};
+/** Columns of which threads of linear_rows_normed2 have two fours each. */
+constexpr uint32_t kShortRow = 2 * 4 * kRowThreads;
 
-/** The second dispatch of shares, and what a multiprocessor moves for it in a cycle. */
-constexpr double kAddCycles = 4000, kBytesOfCycle = 12;
+/** Columns of a row that linear_rows_prepared loads together. */
+constexpr uint32_t kRowChunk = 8;
 
-constexpr uint32_t kShares[] = {1, 2, 3, 4, 6, 8};
-/** Spans of 64 columns that a share has at least. */
-constexpr uint32_t kLeastSpans = 6;
+/** Bytes that linear_rows loads at once. */
+constexpr uint32_t kRowAlignment = 16;
 
-uint32_t blocks_of(const LinearParams& p, uint32_t outputs) {
-  if (p.epilogue == kLinearGeglu) return divide_up(p.weight[0].out, outputs / 2);
-  uint32_t blocks = 0;
-  for (uint32_t i = 0; i < p.weights; ++i) blocks += divide_up(p.weight[i].out, outputs);
-  return blocks;
-}
+/** Rows of the largest tile: memory is taken for whole ones, so that none reads beyond it. */
+constexpr uint32_t kMostTileRows = 256;
 
-/** True for a tile that there is for the GPU and the weights, and that is not kept away by GpuTraits::wide_tile. */
-bool exists(const CommandContext& context, const LinearParams& p, const TileCost& tile) {
-  const auto has_kernel = [&](const TileCost& each) {
-    if (each.threads == kWarpgroups) return context.traits.has_warpgroups;
-    return each.rows < 128 || p.weight[0].format != kWeightBf16;
-  };
-  const uint32_t only = context.traits.wide_tile;
-  return has_kernel(tile) && (only == 0 || !has_kernel(kTiles[only - 1]) || &tile == &kTiles[only - 1]);
-}
-
-double estimate(const CommandContext& context, const LinearParams& p, const TileCost& tile, uint32_t spans, uint32_t blocks, uint32_t shares) {
-  const double multiprocessors = context.traits.multiprocessors;
-  const uint32_t groups = divide_up(context.rows(), tile.rows) * blocks * shares;
-  const uint32_t most = divide_up(groups, context.traits.multiprocessors);
-  const uint32_t bits = p.weight[0].format == kWeightAffine ? p.weight[0].bits : 16;
-  const uint32_t resident = tile.threads == kWarpgroups ? warpgroup_tiles(tile.rows, bits) : tile.resident;
-  const uint32_t waves = divide_up(most, resident);
-  const double span = std::max(most * tile.busy, waves * tile.alone);
-  const double cycles = divide_up(spans, shares) * span + waves * tile.fixed;
-  if (shares == 1) return cycles;
-  const double bytes = 2.0 * sizeof(float) * shares * blocks * tile.outputs * context.rows();
-  return cycles + kAddCycles + bytes / (kBytesOfCycle * multiprocessors);
-}
-
-}  // namespace
-
+/** True when the kernel takes a weight of the command, whose operands begin at `operand`; for programs of many rows in `fast`. */
 bool is_wide(const CommandContext& context, const LinearWeightParams& weight, uint32_t operand) {
   const auto& p = context.params<LinearParams>();
-  if (!context.traits.has_tensor_cores() || p.is_fast == 0 || p.has_few_rows != 0) return false;
+  if (!context.traits.has_tensor_cores() || !is_tiled(p)) return false;
   // The last stage of a row of bf16 may be a part of one.
   if (p.in < kSpan || p.in % (weight.format == kWeightBf16 ? kPiece : kSpan) != 0) return false;
   if (row_alignment(context.command, operand, weight_row_bytes(weight.format, weight.bits, p.in)) < 16) return false;
@@ -81,30 +42,96 @@ bool is_wide(const CommandContext& context, const LinearWeightParams& weight, ui
   return has_scalar_words(context.command, operand, uint64_t{weight.out} * (p.in / weight.group));
 }
 
-uint32_t wide_tile_named(const std::string& kernel) {
-  uint32_t number = 0;
-  for (const TileCost& tile : kTiles) {
-    ++number;
-    if (WideTiling{tile.threads, tile.rows, tile.outputs}.kernel() == kernel) return number;
-  }
-  return 0;
+/** Memory for rows as linear_wide takes them. */
+PreparedRows take_wide_rows(CommandContext& context) {
+  const uint32_t in = context.params<LinearParams>().in, rows = divide_up(context.rows(), kMostTileRows) * kMostTileRows;
+  const size_t bytes = size_t{rows} * wide_columns(in) * sizeof(uint16_t);
+  return {true, context.scratch.take(bytes), bytes, kLinearX, in, true};
 }
 
-WideTiling wide_tiling(const CommandContext& context, const LinearParams& p) {
-  WideTiling best;
-  double least = 0;
-  for (const TileCost& tile : kTiles) {
-    if (!exists(context, p, tile)) continue;
-    const uint32_t spans = wide_columns(p.in) / kSpan, blocks = blocks_of(p, tile.outputs);
-    for (const uint32_t shares : kShares) {
-      if (shares > 1 && spans / shares < kLeastSpans) break;
-      const double cycles = estimate(context, p, tile, spans, blocks, shares);
-      if (best.threads > 0 && cycles >= least) continue;
-      least = cycles;
-      best = {tile.threads, tile.rows, tile.outputs, shares, blocks};
-    }
+bool takes(const LinearProduct& product) {
+  const CommandContext& context = product.context;
+  if (product.rows == nullptr || context.rows() <= kMostCoreRows) return false;
+  for (uint32_t i = 0; i < product.group.count; ++i) {
+    if (!is_wide(context, product.p.weight[i], kFirstWeight + kWeightParts * product.group.index[i])) return false;
   }
-  return best;
+  return product.p.weight[0].has_clip != 0 || row_alignment_of(context, *product.rows) >= kRowAlignment;
 }
+
+void plan(const LinearProduct& product) {
+  CommandContext& context = product.context;
+  const LinearParams& p = product.p;
+  const bool is_aligned = row_alignment_of(context, *product.rows) >= kRowAlignment;
+  const PreparedRows rows = widen_rows(context, p, is_aligned ? *product.rows : clamp_rows(product));
+  const LinearWeightParams& first = p.weight[0];
+  const WideTiling tiling = wide_tiling(context, p);
+  const uint32_t bits = first.format == kWeightAffine ? first.bits : 16;
+  const size_t bytes = size_t{tiling.shares} * context.rows() * tiling.blocks * tiling.outputs * sizeof(float);
+  const bool is_split = tiling.shares > 1;
+  const size_t offset = is_split ? context.scratch.take(bytes) : 0;
+  {
+    DispatchBuilder dispatch(context, tiling.source(), tiling.kernel() + "_" + kernel_format(first.format, first.bits));
+    dispatch.params(p);
+    bind_rows(rows, &dispatch);
+    dispatch.operand(kEpilogueOperand);
+    bind_weights(product, &dispatch);
+    if (is_split) {
+      for (uint32_t i = 0; i < kMostWeights; ++i) dispatch.nothing(kFirstOperand + kFirstOutput + i);
+      dispatch.scratch(kScratchArgument, offset, bytes, true);
+      dispatch.launch().is_split = tiling.shares;
+    } else {
+      bind_outputs(product, &dispatch);
+      dispatch.nothing(kScratchArgument);
+    }
+    dispatch.shared_bytes(wide_shared_bytes(tiling.threads, tiling.rows, tiling.outputs, bits));
+    dispatch.grid(tiling.blocks, divide_up(context.rows(), tiling.rows), tiling.shares, tiling.threads);
+  }
+  if (!is_split) return;
+  DispatchBuilder add(context, "linear_wide", "linear_wide_add" + std::to_string(tiling.outputs));
+  add.params(p).operand(kEpilogueOperand).scratch(kScratchArgument, offset, bytes, false);
+  bind_outputs(product, &add);
+  add.launch().is_split = tiling.shares;
+  const uint32_t outputs = p.epilogue == kLinearGeglu ? tiling.outputs / 2 : tiling.outputs;
+  add.grid(tiling.blocks, divide_up(context.rows(), kRowThreads / outputs), 1, kRowThreads);
+}
+
+}  // namespace
+
+bool are_wide(const CommandContext& context) {
+  const auto& p = context.params<LinearParams>();
+  if (context.rows() <= kMostCoreRows) return false;
+  for (uint32_t i = 0; i < p.weights; ++i) {
+    if (!has_same_input(p.weight[0], p.weight[i]) || !is_wide(context, p.weight[i], kFirstWeight + kWeightParts * i)) return false;
+  }
+  return true;
+}
+
+PreparedRows prepare_wide(CommandContext& context) {
+  const auto& p = context.params<LinearParams>();
+  const PreparedRows rows = take_wide_rows(context);
+  const bool loads_at_once = packs_with_prologue(context);
+  const std::string normed = p.in <= kShortRow ? "linear_rows_normed2" : "linear_rows_normed6";
+  DispatchBuilder dispatch(context, "linear_rows", loads_at_once ? normed : "linear_rows_prepared");
+  dispatch.operands(kLinearX, kEpilogueOperand).scratch(kScratchArgument, rows.offset, rows.size_bytes, true);
+  dispatch.step(kStepArgument, StepArray::kOutputRow);
+  if (!loads_at_once) dispatch.shared_row(p.in, kRowChunk);
+  dispatch.grid(context.rows(), 1, 1, kRowThreads);
+  return rows;
+}
+
+PreparedRows widen_rows(CommandContext& context, const LinearParams& p, const PreparedRows& rows) {
+  if (rows.is_wide) return rows;
+  const PreparedRows wide = take_wide_rows(context);
+  DispatchBuilder dispatch(context, "linear_rows", "linear_rows");
+  dispatch.params(p);
+  bind_rows(rows, &dispatch);
+  dispatch.scratch(kScratchArgument, wide.offset, wide.size_bytes, true);
+  const uint32_t tasks = wide_columns(p.in) / kPiece;
+  // Short rows have no threads that do nothing.
+  dispatch.grid(divide_up(tasks, kRowThreads), context.rows(), 1, std::min(divide_up(tasks, kLanes) * kLanes, kRowThreads));
+  return wide;
+}
+
+const LinearStrategy kWideLinear = {takes, plan};
 
 }  // namespace markbase::gpu

@@ -1,37 +1,19 @@
 #pragma once
 
-#include "dispatch_builder.h"
-#include "linear_params.h"
-#include "linear_wide_tiles.h"
+#include "plan_linear.h"
 
 namespace markbase::gpu {
 
-/** Tiles of a dispatch of linear_wide_nvidia.metal or linear_warpgroup_nvidia.metal, and how many threadgroups share the columns of one. */
-struct WideTiling {
-  uint32_t threads = 0;  ///< MARKBASE_WIDE_THREADS or MARKBASE_WARPGROUP_THREADS
-  uint32_t rows = 0;     ///< of a tile
-  uint32_t outputs = 0;
-  uint32_t shares = 1;
-  uint32_t blocks = 0;  ///< of outputs, of all weights
+/** True when linear_wide multiplies the rows with all weights of the command, as they lie, and all take the same rows. */
+bool are_wide(const CommandContext& context);
 
-  const char* source() const { return threads == MARKBASE_WIDE_THREADS ? "linear_wide" : "linear_warpgroup"; }
-  /** Without the format. */
-  std::string kernel() const {
-    const std::string kernel = source() + std::to_string(rows);
-    return threads == MARKBASE_WIDE_THREADS ? kernel + "x" + std::to_string(outputs) : kernel;
-  }
-};
+/** Runs the prologue of several rows, whose end is a norm, for linear_wide; of weights that take the same rows. */
+PreparedRows prepare_wide(CommandContext& context);
 
-/** True when the kernel takes a weight of the command, whose operands begin at `operand`; for programs of many rows in `fast`. */
-bool is_wide(const CommandContext& context, const LinearWeightParams& weight, uint32_t operand);
-
-/** The quickest tiles for the rows of the step, by estimate. `p`: with the weights of the dispatch alone. */
-WideTiling wide_tiling(const CommandContext& context, const LinearParams& p);
-
-/** The number of a tile by its kernel without the format, such as linear_warpgroup256, for GpuTraits::wide_tile; 0: there is none. */
-uint32_t wide_tile_named(const std::string& kernel);
-
-/** Rows for which memory is taken, so that no tile reads beyond it. */
-inline uint32_t padded_wide_rows(uint32_t rows) { return divide_up(rows, 256) * 256; }
+/**
+ * The rows as linear_wide takes them, clamped for the first weight of `p`, by a dispatch of their own unless they are so; rows are
+ * aligned.
+ */
+PreparedRows widen_rows(CommandContext& context, const LinearParams& p, const PreparedRows& rows);
 
 }  // namespace markbase::gpu

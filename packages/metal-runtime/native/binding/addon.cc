@@ -12,7 +12,7 @@ namespace markbase {
 namespace {
 
 /** Version of the contract in src/native.ts. */
-constexpr int kAbi = 7;
+constexpr int kAbi = 8;
 
 Napi::Value list_isas(const Napi::CallbackInfo& info) {
   Napi::Array names = Napi::Array::New(info.Env());

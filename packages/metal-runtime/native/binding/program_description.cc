@@ -53,6 +53,15 @@ Status read_op_call(const Napi::Object& object, OpCall* out) {
   return Status::good();
 }
 
+std::vector<Merge> read_merges(const Napi::Array& array) {
+  std::vector<Merge> merges;
+  for (uint32_t i = 0; i < array.Length(); ++i) {
+    const auto merge = array.Get(i).As<Napi::Object>();
+    merges.push_back({text(merge, "name"), size(merge, "first"), size(merge, "count")});
+  }
+  return merges;
+}
+
 std::vector<Port> read_ports(const Napi::Array& array) {
   std::vector<Port> ports;
   for (uint32_t i = 0; i < array.Length(); ++i) {
@@ -80,6 +89,7 @@ Status read_program_description(Napi::Object object, ProgramDescription* out) {
     out->sampler = {size(sampler, "tokens"), size(sampler, "logprobs"), size(sampler, "topTokens"),
                     size(sampler, "topLogprobs")};
   }
+  out->merges = read_merges(object.Get("merges").As<Napi::Array>());
   const auto commands = object.Get("commands").As<Napi::Array>();
   for (uint32_t i = 0; i < commands.Length(); ++i) {
     OpCall call;

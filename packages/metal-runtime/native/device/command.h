@@ -41,6 +41,16 @@ struct Command {
   }
 };
 
+/**
+ * Neighbouring commands of a program whose work may be done at once. What one of them makes for the next, no other command reads, so
+ * that it need not be stored; and no value that one of them writes shares memory with one that another reads.
+ */
+struct Merge {
+  std::string name;  ///< of its rule in src/recorder/fusions; a backend that does not know it runs the commands one by one
+  size_t first;      ///< index of the first command
+  size_t count;
+};
+
 /** A named tensor [rows, width] in the arena that the caller fills before a step, or reads after it. */
 struct Port {
   std::string name;
@@ -68,6 +78,7 @@ struct ProgramDescription {
   bool check_finite = false;
   bool measures_time = false;
   std::vector<Command> commands;
+  std::vector<Merge> merges;  ///< in the order of their commands, of which they share none
   std::vector<Port> inputs;
   std::vector<Port> outputs;
   bool has_sampler = false;

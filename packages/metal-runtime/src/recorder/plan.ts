@@ -1,4 +1,5 @@
 import { readsOf, writesOf } from './families.js';
+import type { Merge } from './fusions/merge.js';
 import type { Graph } from './graph.js';
 import { baseOf, type ValueRecord } from './values.js';
 
@@ -29,14 +30,16 @@ interface Placed {
 }
 
 /**
- * Gives every value an offset so that values whose lives overlap do not overlap in memory: largest first, each at the
- * lowest place that is free during its life. Inputs live from the start, outputs to the end.
+ * Gives every value an offset so that values whose lives overlap do not overlap in memory: largest first, of those the
+ * longest lived, each at the lowest place that is free during its life. Inputs live from the start, outputs to the end. What the nodes of a merge that runs at
+ * once read and store lives until the last of them; what lies between them may share memory with that, as it is not stored then.
  */
-export function planMemory(graph: Graph): MemoryPlan {
-  const spans = lifetimes(graph);
+export function planMemory(graph: Graph, merges: readonly Merge[] = []): MemoryPlan {
+  const spans = lifetimes(graph, merges);
   const placed: Placed[] = [];
   const offsets = new Map<number, number>();
-  for (const span of [...spans.values()].sort((a, b) => b.sizeBytes - a.sizeBytes || a.first - b.first)) {
+  const lifeOf = ({ first, last }: Span) => last - first;
+  for (const span of [...spans.values()].sort((a, b) => b.sizeBytes - a.sizeBytes || lifeOf(b) - lifeOf(a))) {
     const neighbours = placed
       .filter((other) => other.span.first <= span.last && span.first <= other.span.last)
       .sort((a, b) => a.begin - b.begin);
@@ -62,7 +65,7 @@ export function planMemory(graph: Graph): MemoryPlan {
   };
 }
 
-function lifetimes(graph: Graph): Map<number, Span> {
+function lifetimes(graph: Graph, merges: readonly Merge[]): Map<number, Span> {
   const spans = new Map<number, Span>();
   const touch = (id: number, time: number): void => {
     const value = graph.values[baseOf(graph, id)]!;
@@ -78,10 +81,14 @@ function lifetimes(graph: Graph): Map<number, Span> {
   };
   for (const id of graph.inputs.values()) touch(id, -1);
   for (const [time, node] of graph.nodes.entries()) {
-    for (const id of readsOf(node)) touch(id, time);
-    for (const id of writesOf(node)) touch(id, time);
+    for (const id of [...readsOf(node), ...writesOf(node)]) touch(id, time);
     // Results of the sampler are read back after the step.
     if (node.kind === 'sample') for (const id of writesOf(node)) touch(id, graph.nodes.length);
+  }
+  for (const { parts, between } of merges.filter(({ isAtOnce }) => isAtOnce)) {
+    const last = graph.nodes.indexOf(parts.at(-1)!);
+    const touched = parts.flatMap((part) => [...readsOf(part), ...writesOf(part)]);
+    for (const id of touched.filter((id) => !between.includes(id))) touch(id, last);
   }
   for (const id of graph.outputs.values()) touch(id, graph.nodes.length);
   return spans;

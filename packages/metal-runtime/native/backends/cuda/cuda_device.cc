@@ -10,7 +10,7 @@
 
 #include "cuda_backend.h"
 #include "cuda_program.h"
-#include "linear/plan_wide.h"
+#include "linear/plan_wide_tiles.h"
 
 namespace markbase::cuda {
 

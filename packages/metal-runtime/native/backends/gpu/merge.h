@@ -1,13 +1,25 @@
 #pragma once
 
+#include <span>
+
 #include "step_planner.h"
 
 namespace markbase::gpu {
 
-/**
- * Dispatches that do the work of several commands, where that is the same work: from command `index` on, `*count` commands are
- * planned, or none, with a count of 0. `context` is that of the first one.
- */
-Status plan_merged(const ProgramDescription& program, size_t index, CommandContext& context, size_t* count);
+/** How a GPU does the work of merged commands at once. */
+struct MergePlanner {
+  std::string_view name;  ///< as in Merge
+  /** True when it does, for a step of this shape; `context`: of the first command. */
+  bool (*takes)(const CommandContext& context, std::span<const Command> commands);
+  Status (*plan)(CommandContext& context, std::span<const Command> commands);
+};
+
+/** Null for a merge that GPUs run one command after the other. */
+const MergePlanner* find_merge_planner(std::string_view name);
+
+extern const MergePlanner kBeginStep;
+extern const MergePlanner kLinearScaleNorm;
+extern const MergePlanner kAttentionLinear;
+extern const MergePlanner kNormPair;
 
 }  // namespace markbase::gpu

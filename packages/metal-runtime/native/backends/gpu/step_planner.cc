@@ -39,6 +39,13 @@ void redirect_results(const ProgramDescription& program, Dispatch* dispatch) {
   }
 }
 
+/** The merge that begins with a command; null: none does. */
+const Merge* merge_from(const ProgramDescription& program, size_t command) {
+  const auto found = std::lower_bound(program.merges.begin(), program.merges.end(), command,
+                                      [](const Merge& merge, size_t first) { return merge.first < first; });
+  return found != program.merges.end() && found->first == command ? &*found : nullptr;
+}
+
 /** Bytes of all activations that a dispatch is bound to, for the rows of the step. */
 uint64_t activation_bytes(const ProgramDescription& program, const StepShape& shape, const Dispatch& dispatch) {
   const RowSet set = program.commands[dispatch.command].row_set;
@@ -79,20 +86,18 @@ Status plan_step(const ProgramDescription& program, const StepShape& shape, cons
                            .scratch = Scratch(traits.has_tensor_cores() ? kCounterBytes : 0),
                            .out = &out->dispatches};
     if (context.rows() == 0) continue;
-    size_t merged = 0;
-    if (Status status = plan_merged(program, i, context, &merged); !status.ok()) return status;
-    if (merged > 0) {
-      out->scratch_bytes = std::max(out->scratch_bytes, context.scratch.size_bytes());
-      i += merged - 1;
-      continue;
-    }
-    if (Status status = planner->second(context); !status.ok()) return status;
+    const Merge* merge = merge_from(program, i);
+    const std::span parts(&command, merge ? merge->count : 1);
+    const MergePlanner* merged = merge ? find_merge_planner(merge->name) : nullptr;
+    if (merged && !merged->takes(context, parts)) merged = nullptr;
+    if (Status status = merged ? merged->plan(context, parts) : planner->second(context); !status.ok()) return status;
     if (program.has_sampler && command.kernel.family == "sample") {
       for (Dispatch& dispatch : out->dispatches) {
         if (dispatch.command == i) redirect_results(program, &dispatch);
       }
     }
     out->scratch_bytes = std::max(out->scratch_bytes, context.scratch.size_bytes());
+    if (merged) i += parts.size() - 1;
   }
   place_barriers(&out->dispatches);
   return Status::good();

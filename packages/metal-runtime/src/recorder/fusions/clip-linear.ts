@@ -1,6 +1,7 @@
 import { type LinearClip, type LinearNode, NO_CLIP } from '../../../families/linear/node.js';
 import type { Node } from '../graph.js';
 import type { Fusion } from './fusion.js';
+import { plainLinear } from './plain-linear.js';
 
 /** linear(clamp(x)) → the command clamps its rows itself. */
 export const clipInput: Fusion = {
@@ -32,12 +33,6 @@ export const clipOutput: Fusion = {
     return { replacement: { ...clipped, weights }, absorbed: [linear] };
   },
 };
-
-/** A linear of one weight that nothing but a clip was fused into. */
-function plainLinear(node: Node | null): LinearNode | null {
-  if (node?.kind !== 'linear' || node.weights.length !== 1 || node.epilogue.kind !== 'store') return null;
-  return node.norm || node.residual ? null : node;
-}
 
 function clipOf(linear: LinearNode): LinearClip {
   return linear.weights[0]!.clip ?? NO_CLIP;

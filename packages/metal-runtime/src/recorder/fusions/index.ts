@@ -1,12 +1,18 @@
 import { InvalidArgumentError } from '@markbase/core';
+import type { RecordOptions } from '../../program.js';
 import type { Graph } from '../graph.js';
+import { attentionLinear } from './attention-linear.js';
+import { beginStep } from './begin-step.js';
 import { clampClamp } from './clamp-clamp.js';
 import { clipInput, clipOutput } from './clip-linear.js';
 import { applyFusion, type Fusion } from './fusion.js';
 import { geglu, softcap } from './linear-epilogue.js';
 import { linearGroup } from './linear-group.js';
 import { gatherLinear, normLinear, residualLinear } from './linear-prologue.js';
+import { linearScaleNorm } from './linear-scale-norm.js';
+import { applyMerges, type Merge, type MergeRule } from './merge.js';
 import { moeCombineLinear, moeGeglu, normMoeLinear, routeMoeLinear } from './moe.js';
+import { normPair } from './norm-pair.js';
 import { prepareAttention } from './prepare-attention.js';
 import { prepareSegmentAttention } from './prepare-segment-attention.js';
 import { residualNorm, residualScale } from './residual-norm.js';
@@ -32,12 +38,19 @@ const FUSIONS: readonly Fusion[] = [
   routeMoeLinear,
 ];
 
-/** Names of the switches in `RecordOptions.fusions`. */
-export const FUSION_NAMES: readonly string[] = [...new Set(FUSIONS.map((fusion) => fusion.name))];
+/** What a backend may do at once, after the fusions; a node is in one merge at most, of the first rule that finds it. */
+const MERGES: readonly MergeRule[] = [beginStep, linearScaleNorm, normPair, attentionLinear];
 
-/** Fuses a graph in place; `fusions` as in `RecordOptions`. */
-export function fuse(graph: Graph, fusions: false | { without: readonly string[] } | undefined): void {
-  if (fusions === false) return;
+/** Names of the switches in `RecordOptions.fusions`. */
+export const FUSION_NAMES: readonly string[] = [...new Set([...FUSIONS, ...MERGES].map(({ name }) => name))];
+
+/**
+ * Fuses a graph in place and says what may be merged; `fusions` as in `RecordOptions`.
+ *
+ * @throws InvalidArgumentError for a switch that does not exist
+ */
+export function fuse(graph: Graph, fusions: RecordOptions['fusions']): readonly Merge[] {
+  if (fusions === false) return [];
   const without = fusions?.without ?? [];
   const unknown = without.find((name) => !FUSION_NAMES.includes(name));
   if (unknown !== undefined) {
@@ -47,17 +60,7 @@ export function fuse(graph: Graph, fusions: false | { without: readonly string[]
       received: unknown,
     });
   }
-  for (const fusion of FUSIONS) {
-    if (!without.includes(fusion.name)) applyFusion(graph, fusion);
-  }
-  beginWithSources(graph);
-}
-
-/**
- * Moves what waits for nothing, embeddings and rope tables, to the beginning: a GPU then does all of it at once. What is
- * inserted into an embedding comes in with the step.
- */
-function beginWithSources(graph: Graph): void {
-  const isSource = (node: Graph['nodes'][number]) => node.kind === 'embed' || node.kind === 'ropeTable';
-  graph.nodes = [...graph.nodes.filter(isSource), ...graph.nodes.filter((node) => !isSource(node))];
+  const isOn = ({ name }: { name: string }) => !without.includes(name);
+  for (const fusion of FUSIONS.filter(isOn)) applyFusion(graph, fusion);
+  return applyMerges(graph, MERGES.filter(isOn));
 }

@@ -1,0 +1,18 @@
+#include "plan_rows.h"
+
+namespace markbase::gpu {
+
+namespace {
+
+/** As linear_tile.metal and linear_tensor.metal cut them. */
+constexpr LinearTiling kTile = {"linear_tile", "linear_tile_", 32, 64, 128};
+
+bool takes(const LinearProduct& product) { return product.rows != nullptr && is_tiled(product.p); }
+
+void plan(const LinearProduct& product) { plan_tiling(product, kTile); }
+
+}  // namespace
+
+const LinearStrategy kTileLinear = {takes, plan};
+
+}  // namespace markbase::gpu

@@ -1,0 +1,95 @@
+#include "plan_wide_tiles.h"
+
+#include "weight_formats.h"
+
+namespace markbase::gpu {
+
+namespace {
+
+constexpr uint32_t kSpan = MARKBASE_WIDE_COLUMNS;
+
+/** What a tile costs, in cycles: of 64 columns, and whatever its columns. */
+struct TileCost {
+  uint32_t threads;
+  uint32_t rows;
+  uint32_t outputs;
+  uint32_t resident;  ///< threadgroups of linear_wide that a multiprocessor has at once
+  double busy;        ///< of the multiprocessor, while it has enough threadgroups
+  double alone;       ///< until a threadgroup has done it
+  double fixed;       ///< beginning and end of a threadgroup
+};
+constexpr uint32_t kWide = MARKBASE_WIDE_THREADS, kWarpgroups = MARKBASE_WARPGROUP_THREADS;
+constexpr TileCost kTiles[] = {{kWarpgroups, 256, 128, 0, 1300, 1300, 10000},
+                               {kWarpgroups, 128, 128, 0, 850, 1000, 7000},
+                               {kWarpgroups, 64, 128, 0, 460, 750, 5000},
+                               {kWide, 128, 128, 2, 950, 1400, 6000},
+                               {kWide, 64, 128, 3, 540, 850, 4500},
+                               {kWide, 64, 64, 4, 290, 500, 3000}};
+
+/** The second dispatch of shares, and what a multiprocessor moves for it in a cycle. */
+constexpr double kAddCycles = 4000, kBytesOfCycle = 12;
+
+constexpr uint32_t kShares[] = {1, 2, 3, 4, 6, 8};
+/** Spans of 64 columns that a share has at least. */
+constexpr uint32_t kLeastSpans = 6;
+
+uint32_t blocks_of(const LinearParams& p, uint32_t outputs) {
+  if (p.epilogue == kLinearGeglu) return divide_up(p.weight[0].out, outputs / 2);
+  uint32_t blocks = 0;
+  for (uint32_t i = 0; i < p.weights; ++i) blocks += divide_up(p.weight[i].out, outputs);
+  return blocks;
+}
+
+/** True for a tile that there is for the GPU and the weights, and that is not kept away by GpuTraits::wide_tile. */
+bool exists(const CommandContext& context, const LinearParams& p, const TileCost& tile) {
+  const auto has_kernel = [&](const TileCost& each) {
+    if (each.threads == kWarpgroups) return context.traits.has_warpgroups;
+    return each.rows < 128 || p.weight[0].format != kWeightBf16;
+  };
+  const uint32_t only = context.traits.wide_tile;
+  return has_kernel(tile) && (only == 0 || !has_kernel(kTiles[only - 1]) || &tile == &kTiles[only - 1]);
+}
+
+double estimate(const CommandContext& context, const LinearParams& p, const TileCost& tile, uint32_t spans, uint32_t blocks, uint32_t shares) {
+  const double multiprocessors = context.traits.multiprocessors;
+  const uint32_t groups = divide_up(context.rows(), tile.rows) * blocks * shares;
+  const uint32_t most = divide_up(groups, context.traits.multiprocessors);
+  const uint32_t bits = p.weight[0].format == kWeightAffine ? p.weight[0].bits : 16;
+  const uint32_t resident = tile.threads == kWarpgroups ? warpgroup_tiles(tile.rows, bits) : tile.resident;
+  const uint32_t waves = divide_up(most, resident);
+  const double span = std::max(most * tile.busy, waves * tile.alone);
+  const double cycles = divide_up(spans, shares) * span + waves * tile.fixed;
+  if (shares == 1) return cycles;
+  const double bytes = 2.0 * sizeof(float) * shares * blocks * tile.outputs * context.rows();
+  return cycles + kAddCycles + bytes / (kBytesOfCycle * multiprocessors);
+}
+
+}  // namespace
+
+uint32_t wide_tile_named(const std::string& kernel) {
+  uint32_t number = 0;
+  for (const TileCost& tile : kTiles) {
+    ++number;
+    if (WideTiling{tile.threads, tile.rows, tile.outputs}.kernel() == kernel) return number;
+  }
+  return 0;
+}
+
+WideTiling wide_tiling(const CommandContext& context, const LinearParams& p) {
+  WideTiling best;
+  double least = 0;
+  for (const TileCost& tile : kTiles) {
+    if (!exists(context, p, tile)) continue;
+    const uint32_t spans = wide_columns(p.in) / kSpan, blocks = blocks_of(p, tile.outputs);
+    for (const uint32_t shares : kShares) {
+      if (shares > 1 && spans / shares < kLeastSpans) break;
+      const double cycles = estimate(context, p, tile, spans, blocks, shares);
+      if (best.threads > 0 && cycles >= least) continue;
+      least = cycles;
+      best = {tile.threads, tile.rows, tile.outputs, shares, blocks};
+    }
+  }
+  return best;
+}
+
+}  // namespace markbase::gpu

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "dispatch_builder.h"
+#include "linear_params.h"
+#include "linear_wide_tiles.h"
+
+namespace markbase::gpu {
+
+/** Tiles of a dispatch of linear_wide_nvidia.metal or linear_warpgroup_nvidia.metal, and how many threadgroups share the columns of one. */
+struct WideTiling {
+  uint32_t threads = 0;  ///< MARKBASE_WIDE_THREADS or MARKBASE_WARPGROUP_THREADS
+  uint32_t rows = 0;     ///< of a tile
+  uint32_t outputs = 0;
+  uint32_t shares = 1;
+  uint32_t blocks = 0;  ///< of outputs, of all weights
+
+  const char* source() const { return threads == MARKBASE_WIDE_THREADS ? "linear_wide" : "linear_warpgroup"; }
+  /** Without the format. */
+  std::string kernel() const {
+    const std::string kernel = source() + std::to_string(rows);
+    return threads == MARKBASE_WIDE_THREADS ? kernel + "x" + std::to_string(outputs) : kernel;
+  }
+};
+
+/** The quickest tiles for the rows of the step, by estimate. `p`: with the weights of the dispatch alone. */
+WideTiling wide_tiling(const CommandContext& context, const LinearParams& p);
+
+/** The number of a tile by its kernel without the format, such as linear_warpgroup256, for GpuTraits::wide_tile; 0: there is none. */
+uint32_t wide_tile_named(const std::string& kernel);
+
+}  // namespace markbase::gpu
