@@ -53,17 +53,15 @@ struct PlaneStream {
   };
 
   /** sums += the products of a stage. */
-  template <typename Scalars>
-  static void multiply(threadgroup const uchar* stage, Scalars scalars, thread const Columns& x, uint lane,
-                       thread float (&sums)[4 * blocks]) {
+  static void multiply(threadgroup const uchar* stage, thread const Columns& x, uint lane, thread float (&sums)[4 * blocks]) {
     const uint row = lane / 4, quarter = lane % 4;
     threadgroup const uchar* codes = stage + row * kRowBytes;
+    threadgroup const uchar* scalars = stage + kStreamCodeBytes + row * (kSpans * 2);
     uint2 scale[2], bias[2];
 #pragma unroll
     for (uint k = 0; k < 2; ++k) {
-      threadgroup const uchar* at = scalars.scales + 8 * k * scalars.row_bytes;
-      scale[k] = *(threadgroup const uint2*)at;
-      bias[k] = *(threadgroup const uint2*)(at + scalars.kind_bytes);
+      scale[k] = *(threadgroup const uint2*)(scalars + 8 * k * (kSpans * 2));
+      bias[k] = *(threadgroup const uint2*)(scalars + kStreamScalarBytes + 8 * k * (kSpans * 2));
     }
 #pragma unroll
     for (uint s = 0; s < kSpans; ++s) {
@@ -101,22 +99,14 @@ struct PlaneStream {
 };
 
 /** launch.rows of 16 rows. x: 16 rows as DeviceBytes of one plane. */
-template <bool is_whole>
-kernel void linear_stream16(MARKBASE_CORES_ARGUMENTS, threadgroup uchar* memory [[threadgroup(0)]]) {
+kernel void linear_stream16_q4(MARKBASE_CORES_ARGUMENTS, threadgroup uchar* memory [[threadgroup(0)]]) {
   threadgroup float numbers[kSimdgroups][2 * kSpans * PlaneStream::rows];
   const BoundWeights bound = MARKBASE_BOUND_WEIGHTS;
-  const uint columns = whole_columns<is_whole>(p.in);
   threadgroup float* shares = (threadgroup float*)(memory + kSimdgroups * kStages * kStreamStageBytes);
   threadgroup uchar* stages = memory + thread_index / kLanes * (kStages * kStreamStageBytes);
-  StreamCopier<is_whole> copier(StreamShare(p, columns, at.x, groups.x, stream_tiles(PlaneStream::rows)), bound, launch, p.in, thread_index);
+  StreamCopier copier(StreamShare(p, at.x, groups.x, stream_tiles(PlaneStream::rows)), bound, launch, p.in, thread_index);
   begin_copies(launch, stages, copier);
-  const ScalarList list(copier.share, memory + stream_shared_bytes(PlaneStream::rows));
-  if (!is_whole) list.load(copier.share, bound, launch, p.in / kSpan, thread_index);
   nvidia::wait_for_inputs();
-  if (!is_whole) threadgroup_barrier(mem_flags::mem_threadgroup);
-  const StreamPack source = {{(device uint*)x, columns, PlaneStream::rows}, numbers[thread_index / kLanes]};
-  multiply_share<PlaneStream>(p, launch, operand, source, stages, shares, list, thread_index, copier);
+  const StreamPack source = {{(device uint*)x, p.in, PlaneStream::rows}, numbers[thread_index / kLanes]};
+  multiply_share<PlaneStream>(p, launch, operand, source, stages, shares, thread_index, copier);
 }
-
-template [[host_name("linear_stream16_q4")]] kernel decltype(linear_stream16<true>) linear_stream16<true>;
-template [[host_name("linear_stream16_part_q4")]] kernel decltype(linear_stream16<false>) linear_stream16<false>;

@@ -25,16 +25,7 @@ struct StreamTile {
   uint count;   ///< of outputs
 };
 
-/** Columns of whole chunks. `is_whole`: rows have no others. */
-template <bool is_whole>
-inline uint whole_columns(uint in) {
-  return is_whole ? in : stream_columns(in);
-}
-
-/**
- * What falls to a threadgroup: some neighbouring outputs of every weight, in tiles. Of a pair, a tile has 8 gates and their ups. `columns`:
- * of whole chunks.
- */
+/** What falls to a threadgroup: some neighbouring outputs of every weight, in tiles. Of a pair, a tile has 8 gates and their ups. */
 struct StreamShare {
   bool is_pair;
   uint outputs;  ///< of a tile
@@ -42,7 +33,7 @@ struct StreamShare {
   uint tiles, group_tiles;  ///< of all, and of a group, which the simdgroups share
   uint chunks;
 
-  StreamShare(constant LinearParams& p, uint columns, uint at, uint threadgroups, uint most_tiles) {
+  StreamShare(constant LinearParams& p, uint at, uint threadgroups, uint most_tiles) {
     is_pair = p.epilogue == kLinearGeglu;
     outputs = is_pair ? 8 : 16;
     tiles = 0;
@@ -56,7 +47,7 @@ struct StreamShare {
     }
     const uint groups = (tiles + most_tiles - 1) / most_tiles;
     group_tiles = (tiles + groups - 1) / groups;
-    chunks = columns / kChunk;
+    chunks = p.in / kChunk;
   }
   uint tiles_of(uint weight) const { return (count[weight] + outputs - 1) / outputs; }
 
@@ -98,66 +89,12 @@ struct StreamUnits {
   }
 };
 
-/** Where the scales of a weight row and its neighbours lie, and their biases. */
-struct StagedScalars {
-  threadgroup const uchar* scales;
-  static constexpr uint row_bytes = kSpans * 2, kind_bytes = kStreamScalarBytes;
-};
-struct ListedScalars {
-  threadgroup const uchar* scales;
-  uint row_bytes, kind_bytes;
-};
-
-/** Scales and biases of all tiles of a threadgroup: weight rows whose groups are no multiple of four begin anywhere, and no copy takes four. */
-struct ScalarList {
-  threadgroup uchar* memory;
-  uint row_bytes, kind_bytes;
-
-  ScalarList(StreamShare share, threadgroup uchar* at)
-      : memory(at), row_bytes(share.chunks * (kSpans * 2)), kind_bytes(share.tiles * 16 * row_bytes) {}
-
-  ListedScalars scalars(uint tile, uint row, uint chunk) const {
-    return {memory + (tile * 16 + row) * row_bytes + chunk * (kSpans * 2), row_bytes, kind_bytes};
-  }
-  /** Brings them; zeros for groups and weight rows that do not exist. A barrier must follow. */
-  void load(StreamShare share, BoundWeights bound, constant Launch& launch, uint groups, uint thread_index) const {
-    const uint columns = row_bytes / 2, count = share.tiles * 16 * columns;
-    constexpr uint kTogether = 4;
-    for (uint begin = thread_index; begin < count; begin += kTogether * kThreads) {
-      ushort scales[kTogether], biases[kTogether];
-#pragma unroll
-      for (uint k = 0; k < kTogether; ++k) {
-        const uint at = min(begin + k * kThreads, count - 1), row = at / columns, group = at - row * columns;
-        const StreamTile tile = share.tile(row / 16);
-        const uint weight = share.is_pair ? row % 16 / 8 : tile.weight, own = share.is_pair ? row % 8 : row % 16;
-        const bool exists = own < tile.count && group < groups;
-        const ulong from = ulong(share.first_output(tile.weight) + tile.offset + (exists ? own : 0)) * groups + (exists ? group : 0);
-        const ushort scale = ((device const ushort*)bound.scales(launch, weight))[from];
-        const ushort bias = ((device const ushort*)bound.biases(launch, weight))[from];
-        scales[k] = exists ? scale : 0;
-        biases[k] = exists ? bias : 0;
-      }
-#pragma unroll
-      for (uint k = 0; k < kTogether; ++k) {
-        if (begin + k * kThreads >= count) continue;
-        ((threadgroup ushort*)memory)[begin + k * kThreads] = scales[k];
-        ((threadgroup ushort*)(memory + kind_bytes))[begin + k * kThreads] = biases[k];
-      }
-    }
-  }
-};
-
-/**
- * Copies the units of a simdgroup into its stages, in their order. `is_whole`: rows are whole chunks; else the last one has some of its
- * columns, and scales and biases come by ScalarList.
- */
-template <bool is_whole>
+/** Copies the units of a simdgroup into its stages, in their order. */
 struct StreamCopier {
   StreamShare share;
   StreamUnits units;
   BoundWeights bound;
   uint simdgroup, lane, row_bytes, scale_bytes;
-  uint own_chunks;  ///< that have the columns which the lane copies
   uint weight;  ///< from which the next three are: what the lane copies of the first row of the threadgroup
   device const uchar* low;
   device const uchar* high;  ///< of weight rows 8 to 15 of a tile
@@ -165,7 +102,7 @@ struct StreamCopier {
 
   StreamCopier(StreamShare whole, BoundWeights weights, constant Launch& launch, uint in, uint thread_index)
       : share(whole), units(whole, 0, thread_index / kLanes), bound(weights), simdgroup(thread_index / kLanes), lane(thread_index % kLanes),
-        row_bytes(in / 2), scale_bytes(in / kSpan * 2), own_chunks((in / 32 - lane % 8 + 7) / 8) {
+        row_bytes(in / 2), scale_bytes(in / kSpan * 2) {
     skip();
     enter(launch, 0);
   }
@@ -180,7 +117,6 @@ struct StreamCopier {
     const uint row = share.first_output(index) + lane / 8;
     low = bound.codes(launch, index) + ulong(row) * row_bytes + lane % 8 * 16;
     high = share.is_pair ? bound.codes(launch, 1) + ulong(row) * row_bytes + lane % 8 * 16 : low + 8 * row_bytes;
-    if (!is_whole) return;
     const uint scalar_row = lane % 16, own = share.is_pair ? scalar_row / 8 : index;
     scalars = (lane < 16 ? bound.scales(launch, own) : bound.biases(launch, own)) +
               ulong(share.first_output(index) + (share.is_pair ? scalar_row % 8 : scalar_row)) * scale_bytes;
@@ -194,16 +130,13 @@ struct StreamCopier {
     const uint row = lane / 8, behind = share.is_pair ? 0 : 8;
     threadgroup uchar* to = stage + row * kRowBytes + (lane % 8 ^ piece_mask(row)) * 16;
     const uint at = tile.offset * row_bytes + units.chunk * kRowBytes;
-    const uint count = is_whole || units.chunk < own_chunks ? tile.count : 0;
-    nvidia::copy_16_if(row < count, to, low + at);
-    nvidia::copy_16_if(row + 4 < count, to + 4 * kRowBytes, low + at + 4 * row_bytes);
-    nvidia::copy_16_if(row + behind < count, to + 8 * kRowBytes, high + at);
-    nvidia::copy_16_if(row + behind + 4 < count, to + 12 * kRowBytes, high + at + 4 * row_bytes);
-    if (is_whole) {
-      const uint scalar_row = share.is_pair ? lane % 8 : lane % 16;
-      nvidia::copy_8_if(scalar_row < count, stage + kStreamCodeBytes + lane * 8,
-                        scalars + tile.offset * scale_bytes + units.chunk * (kSpans * 2));
-    }
+    nvidia::copy_16_if(row < tile.count, to, low + at);
+    nvidia::copy_16_if(row + 4 < tile.count, to + 4 * kRowBytes, low + at + 4 * row_bytes);
+    nvidia::copy_16_if(row + behind < tile.count, to + 8 * kRowBytes, high + at);
+    nvidia::copy_16_if(row + behind + 4 < tile.count, to + 12 * kRowBytes, high + at + 4 * row_bytes);
+    const uint scalar_row = share.is_pair ? lane % 8 : lane % 16;
+    nvidia::copy_8_if(scalar_row < tile.count, stage + kStreamCodeBytes + lane * 8,
+                      scalars + tile.offset * scale_bytes + units.chunk * (kSpans * 2));
     units.advance();
     if (units.left == 0) skip();
   }
@@ -235,11 +168,11 @@ inline void store_outputs(constant LinearParams& p, constant Launch& launch, Bou
 /**
  * The products of a threadgroup's share, whose first stages are on their way. `shares`: of every tile of a group, of every simdgroup, the
  * sums of its lanes. `Kind`: Columns, what a lane brings to the products of a chunk, of `rows` rows; multiply(), the products of a stage;
- * add_shares(), the sum over simdgroups, of which neighbouring threads have `parts`. `list`: has what is not in stages.
+ * add_shares(), the sum over simdgroups, of which neighbouring threads have `parts`.
  */
-template <typename Kind, bool is_whole, typename X>
+template <typename Kind, typename X>
 inline void multiply_share(constant LinearParams& p, constant Launch& launch, device const float* operand, X x, threadgroup uchar* stages,
-                           threadgroup float* shares, ScalarList list, uint thread_index, thread StreamCopier<is_whole>& copier) {
+                           threadgroup float* shares, uint thread_index, thread StreamCopier& copier) {
   const StreamShare share = copier.share;
   const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
   constexpr uint tile_floats = kSimdgroups * kLanes * Kind::sums;
@@ -262,12 +195,7 @@ inline void multiply_share(constant LinearParams& p, constant Launch& launch, de
       float sums[Kind::sums];
 #pragma unroll
       for (uint k = 0; k < Kind::sums; ++k) sums[k] = to[k];
-      if (is_whole) {
-        const StagedScalars scalars = {stages + stage + kStreamCodeBytes + lane / 4 * StagedScalars::row_bytes};
-        Kind::multiply(stages + stage, scalars, columns, lane, sums);
-      } else {
-        Kind::multiply(stages + stage, list.scalars(first + units.tile, lane / 4, units.chunk), columns, lane, sums);
-      }
+      Kind::multiply(stages + stage, columns, lane, sums);
 #pragma unroll
       for (uint k = 0; k < Kind::sums; ++k) to[k] = sums[k];
       filled = stage;
@@ -282,8 +210,7 @@ inline void multiply_share(constant LinearParams& p, constant Launch& launch, de
 }
 
 /** Begins with the first stages. */
-template <bool is_whole>
-inline void begin_copies(constant Launch& launch, threadgroup uchar* stages, thread StreamCopier<is_whole>& copier) {
+inline void begin_copies(constant Launch& launch, threadgroup uchar* stages, thread StreamCopier& copier) {
   for (uint i = 0; i + 1 < kStages; ++i) {
     copier.copy(launch, stages + i * kStreamStageBytes);
     nvidia::end_copies();

@@ -1,6 +1,6 @@
 /**
- * linear_stream: linear for up to eight rows by the tensor cores, in `fast`, with codes of 4 bits in groups of 64; those of
- * kernels named `part` end with a part of a chunk of 256 columns.
+ * linear_stream: linear for up to eight rows by the tensor cores, in `fast`, with codes of 4 bits in groups of 64 and a multiple of 256
+ * columns.
  *
  * The outputs are divided evenly over the multiprocessors, one threadgroup each, and the columns of its outputs over its simdgroups.
  * Every simdgroup copies what it multiplies into stages of its own in threadgroup memory, some ahead, and the first ones before the
@@ -76,21 +76,21 @@ struct ByteStream {
   static_assert(kLanes * sums == stream_share_floats(rows), "host and kernel disagree");
 
   /** sums += the products of a stage. */
-  template <typename Scalars>
-  static void multiply(threadgroup const uchar* stage, Scalars scalars, thread const Columns& x, uint lane,
-                       thread float (&sums)[2 * Columns::blocks]) {
+  static void multiply(threadgroup const uchar* stage, thread const Columns& x, uint lane,
+                             thread float (&sums)[2 * Columns::blocks]) {
     constexpr uint blocks = Columns::blocks, spans = Columns::spans;
     const uint row = lane / 4, quarter = lane % 4;
     threadgroup const uchar* codes = stage + row * kRowBytes;
+    threadgroup const uchar* scalars = stage + kStreamCodeBytes + row * (kSpans * 2);
     uint scale[2][2], bias[2][2];
 #pragma unroll
     for (uint i = 0; i < 2; ++i) {
-      threadgroup const uchar* at = scalars.scales + 8 * i * scalars.row_bytes;
       if (rows == 1) {
-        scale[i][0] = *(threadgroup const ushort*)(at + quarter * 2);
-        bias[i][0] = *(threadgroup const ushort*)(at + scalars.kind_bytes + quarter * 2);
+        scale[i][0] = *(threadgroup const ushort*)(scalars + 8 * i * (kSpans * 2) + quarter * 2);
+        bias[i][0] = *(threadgroup const ushort*)(scalars + kStreamScalarBytes + 8 * i * (kSpans * 2) + quarter * 2);
       } else {
-        const uint2 own = *(threadgroup const uint2*)at, own_biases = *(threadgroup const uint2*)(at + scalars.kind_bytes);
+        const uint2 own = *(threadgroup const uint2*)(scalars + 8 * i * (kSpans * 2));
+        const uint2 own_biases = *(threadgroup const uint2*)(scalars + kStreamScalarBytes + 8 * i * (kSpans * 2));
         scale[i][0] = own.x, scale[i][1] = own.y;
         bias[i][0] = own_biases.x, bias[i][1] = own_biases.y;
       }
@@ -159,43 +159,33 @@ struct ByteStream {
 };
 
 /** launch.rows of `rows` rows, 1, 4 or 8. x: rows as DeviceBytes, of one row one, else eight. */
-template <uint rows, bool is_whole>
+template <uint rows>
 kernel void linear_stream(MARKBASE_CORES_ARGUMENTS, threadgroup uchar* memory [[threadgroup(0)]]) {
   const BoundWeights bound = MARKBASE_BOUND_WEIGHTS;
-  const uint columns = whole_columns<is_whole>(p.in);
   threadgroup float* shares = (threadgroup float*)(memory + kSimdgroups * kStages * kStreamStageBytes);
   threadgroup uchar* stages = memory + thread_index / kLanes * (kStages * kStreamStageBytes);
-  StreamCopier<is_whole> copier(StreamShare(p, columns, at.x, groups.x, stream_tiles(rows)), bound, launch, p.in, thread_index);
+  StreamCopier copier(StreamShare(p, at.x, groups.x, stream_tiles(rows)), bound, launch, p.in, thread_index);
   begin_copies(launch, stages, copier);
-  const ScalarList list(copier.share, memory + stream_shared_bytes(rows));
-  if (!is_whole) list.load(copier.share, bound, launch, p.in / kSpan, thread_index);
   nvidia::wait_for_inputs();
-  if (!is_whole) threadgroup_barrier(mem_flags::mem_threadgroup);
-  const DeviceBytes<2> packed = {(device uint*)x, columns, rows == 1 ? 1u : 8u};
-  multiply_share<ByteStream<rows>>(p, launch, operand, packed, stages, shares, list, thread_index, copier);
+  multiply_share<ByteStream<rows>>(p, launch, operand, DeviceBytes<2>{(device uint*)x, p.in, rows == 1 ? 1u : 8u}, stages, shares, thread_index, copier);
 }
 
 /** One row, packed by every threadgroup for itself. */
-template <bool is_whole>
-kernel void linear_stream_row(MARKBASE_CORES_ARGUMENTS, threadgroup uchar* memory [[threadgroup(0)]]) {
+kernel void linear_stream_row_q4(MARKBASE_CORES_ARGUMENTS, threadgroup uchar* memory [[threadgroup(0)]]) {
   threadgroup float partial[kSimdgroups];
   const BoundWeights bound = MARKBASE_BOUND_WEIGHTS;
-  const uint columns = whole_columns<is_whole>(p.in);
   threadgroup float* shares = (threadgroup float*)(memory + kSimdgroups * kStages * kStreamStageBytes);
   threadgroup uchar* stages = memory + thread_index / kLanes * (kStages * kStreamStageBytes);
-  const SharedBytes packed = {(threadgroup uint*)(memory + stream_shared_bytes(1)), columns};
-  StreamCopier<is_whole> copier(StreamShare(p, columns, at.x, groups.x, stream_tiles(1)), bound, launch, p.in, thread_index);
+  const SharedBytes packed = {(threadgroup uint*)(shares + kSimdgroups * stream_tiles(1) * stream_share_floats(1)), p.in};
+  StreamCopier copier(StreamShare(p, at.x, groups.x, stream_tiles(1)), bound, launch, p.in, thread_index);
   begin_copies(launch, stages, copier);
-  const ScalarList list(copier.share, memory + stream_shared_bytes(1) + packed_bytes(2, packed.in));
-  if (!is_whole) list.load(copier.share, bound, launch, p.in / kSpan, thread_index);
   nvidia::wait_for_inputs();
   const ulong row = p.gathers != 0 ? output_row[0] : 0;
   const PackSource prologue = {x + row * p.x_stride, residual + row * p.residual_stride, residual_gain + launch.shift[2], h,
                                norm_gain + launch.shift[4], at.x == 0};
   pack_row<kThreads>(p, prologue, ByteWriter<SharedBytes>{packed}, partial, thread_index);
-  if (!is_whole) store_zeros<kThreads>(packed, p.in / kSpan, packed.in / kSpan, thread_index);
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  multiply_share<ByteStream<1>>(p, launch, operand, packed, stages, shares, list, thread_index, copier);
+  multiply_share<ByteStream<1>>(p, launch, operand, packed, stages, shares, thread_index, copier);
 }
 
 /** Packs rows for linear_stream, one threadgroup a row: two planes for up to eight rows, one for 16. */
@@ -210,17 +200,11 @@ kernel void linear_stream_pack(constant LinearParams& p [[buffer(0)]], constant 
   const ulong from = p.gathers != 0 && row < launch.rows ? output_row[row] : row;
   const PackSource source = {x + from * launch.x_stride, residual + from * p.residual_stride, residual_gain + launch.shift[2],
                              h + ulong(row) * p.h_stride, norm_gain + launch.shift[4], true};
-  pack_bytes<planes, kThreads>(p, launch, source, {{packed, stream_columns(p.in), rows}, row}, partial, thread_index);
+  pack_bytes<planes, kThreads>(p, launch, source, {{packed, p.in, rows}, row}, partial, thread_index);
 }
 
 template [[host_name("linear_stream_pack")]] kernel decltype(linear_stream_pack<2>) linear_stream_pack<2>;
 template [[host_name("linear_stream_pack16")]] kernel decltype(linear_stream_pack<1>) linear_stream_pack<1>;
-
-#define MARKBASE_STREAM(suffix, is_whole)                                                                                          \
-  template [[host_name("linear_stream_row_" #suffix)]] kernel decltype(linear_stream_row<is_whole>) linear_stream_row<is_whole>;   \
-  template [[host_name("linear_stream1_" #suffix)]] kernel decltype(linear_stream<1, is_whole>) linear_stream<1, is_whole>;        \
-  template [[host_name("linear_stream4_" #suffix)]] kernel decltype(linear_stream<4, is_whole>) linear_stream<4, is_whole>;        \
-  template [[host_name("linear_stream8_" #suffix)]] kernel decltype(linear_stream<8, is_whole>) linear_stream<8, is_whole>;
-
-MARKBASE_STREAM(q4, true)
-MARKBASE_STREAM(part_q4, false)
+template [[host_name("linear_stream1_q4")]] kernel decltype(linear_stream<1>) linear_stream<1>;
+template [[host_name("linear_stream4_q4")]] kernel decltype(linear_stream<4>) linear_stream<4>;
+template [[host_name("linear_stream8_q4")]] kernel decltype(linear_stream<8>) linear_stream<8>;

@@ -19,14 +19,6 @@ constexpr uint32_t kStreamStageBytes = kStreamCodeBytes + 2 * kStreamScalarBytes
 constexpr uint32_t stream_tiles(uint32_t rows) { return rows <= 4 ? 8 : 4; }
 constexpr uint32_t stream_share_floats(uint32_t rows) { return rows <= 4 ? 64 : 16 * rows; }
 
-/** Columns of whole stages. */
-constexpr uint32_t stream_columns(uint32_t in) {
-  return (in + MARKBASE_STREAM_COLUMNS - 1) / MARKBASE_STREAM_COLUMNS * MARKBASE_STREAM_COLUMNS;
-}
-
-/** Scales and biases of some tiles, where stages have none: those of whole stages. */
-constexpr uint32_t stream_scalar_bytes(uint32_t tiles, uint32_t in) { return 2 * tiles * 16 * (stream_columns(in) / 64 * 2); }
-
 /** A row as packed_bytes.h has it. `in`: columns. */
 constexpr uint32_t packed_bytes(uint32_t planes, uint32_t in) { return in * planes + in / 64 * 8; }
 

@@ -68,17 +68,16 @@ bool is_row_aligned(const CommandContext& context, uint32_t operand, uint32_t st
   return binding.kind == Binding::Kind::kNone || activation_alignment(operand_offset(context.command, operand), stride) == 16;
 }
 
-/** True when the first weight has codes of 4 bits in groups of 64, and its rows are whole chunks of 256 columns. */
-bool is_whole(const LinearParams& p) {
-  const LinearWeightParams& weight = p.weight[0];
-  return weight.format == kWeightAffine && weight.bits == 4 && weight.group == kSpan && p.in % kWholeSpan == 0;
-}
-
 bool is_gain_of_bf16(const CommandContext& context, uint32_t operand, uint32_t type) {
   return type == kScalarBf16 && operand_offset(context.command, operand) % 8 == 0;
 }
 
 }  // namespace
+
+bool is_whole(const LinearParams& p) {
+  const LinearWeightParams& weight = p.weight[0];
+  return weight.format == kWeightAffine && weight.bits == 4 && weight.group == kSpan && p.in % kWholeSpan == 0;
+}
 
 bool runs_on_cores(const GpuTraits& traits, const LinearParams& p, const LinearWeightParams& weight, uint32_t rows) {
   if (!traits.has_tensor_cores() || p.is_fast == 0 || p.in % kSpan != 0) return false;

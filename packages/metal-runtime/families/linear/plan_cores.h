@@ -16,6 +16,9 @@ bool runs_on_cores(const GpuTraits& traits, const LinearParams& p, const LinearW
 /** True when the prologue of the command, if it has one, can be a part of its products on tensor cores. */
 bool packs_with_prologue(const CommandContext& context);
 
+/** True when the first weight has codes of 4 bits in groups of 64, and its rows are whole chunks of 256 columns. */
+bool is_whole(const LinearParams& p);
+
 /** True when the tensor cores make a product of few rows; linear_stream takes some of these. */
 bool takes_cores(const LinearProduct& product);
 

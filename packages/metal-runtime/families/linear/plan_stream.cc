@@ -15,8 +15,11 @@ constexpr uint32_t kMaxOwnWidth = 4096;
 
 bool packs_itself(const CommandContext& context, const LinearParams& p) { return context.rows() == 1 && p.in <= kMaxOwnWidth; }
 
+/** Rows of the largest kernel; those with more than eight have one plane. */
+constexpr uint32_t kMostRows = 16, kMostTwoPlanes = 8;
+
 /** Rows of the kernel for `rows` rows. */
-uint32_t kernel_rows(uint32_t rows) { return rows == 1 ? 1 : rows <= 4 ? 4 : rows <= 8 ? 8 : 16; }
+uint32_t kernel_rows(uint32_t rows) { return rows == 1 ? 1 : rows <= 4 ? 4 : rows <= kMostTwoPlanes ? kMostTwoPlanes : kMostRows; }
 
 /** Threadgroups: one for each multiprocessor, if the widest weight has outputs for all. */
 uint32_t count_threadgroups(const CommandContext& context, const LinearParams& p) {
@@ -25,34 +28,19 @@ uint32_t count_threadgroups(const CommandContext& context, const LinearParams& p
   return std::min(context.traits.multiprocessors, most);
 }
 
-/** Tiles of a threadgroup, at most: StreamShare. */
-uint32_t count_tiles(const CommandContext& context, const LinearParams& p) {
-  const bool is_pair = p.epilogue == kLinearGeglu;
-  uint32_t tiles = 0;
-  for (uint32_t i = 0; i < (is_pair ? 1 : p.weights); ++i) {
-    tiles += divide_up(divide_up(p.weight[i].out, count_threadgroups(context, p)), is_pair ? 8 : 16);
-  }
-  return tiles;
-}
-
-/** True when rows are whole stages, which then have the scales too. */
-bool has_whole_stages(const LinearParams& p) { return p.in % MARKBASE_STREAM_COLUMNS == 0; }
-
 /** Threadgroup memory beside what the kernel declares. */
 size_t shared_bytes(const CommandContext& context, const LinearParams& p) {
-  const size_t row_bytes = packs_itself(context, p) ? packed_bytes(2, stream_columns(p.in)) : 0;
-  const size_t scalar_bytes = has_whole_stages(p) ? 0 : stream_scalar_bytes(count_tiles(context, p), p.in);
-  return stream_shared_bytes(kernel_rows(context.rows())) + row_bytes + scalar_bytes;
+  return stream_shared_bytes(kernel_rows(context.rows())) + (packs_itself(context, p) ? packed_bytes(2, p.in) : 0);
 }
 
 /** Packs the rows by a dispatch of its own; where they lie. */
 PreparedRows pack(const LinearProduct& product) {
   CommandContext& context = product.context;
-  const uint32_t count = context.rows(), packed_rows = count == 1 ? 1 : std::max(kernel_rows(count), 8u);
+  const uint32_t count = context.rows(), packed_rows = count == 1 ? 1 : std::max(kernel_rows(count), kMostTwoPlanes);
   const std::optional<PreparedRows> source = source_rows(product);
-  const size_t bytes = packed_rows * packed_bytes(count > 8 ? 1 : 2, stream_columns(product.p.in));
+  const size_t bytes = packed_rows * packed_bytes(count > kMostTwoPlanes ? 1 : 2, product.p.in);
   const PreparedRows packed = {true, context.scratch.take(bytes), bytes, kLinearX, 0};
-  DispatchBuilder dispatch(context, "linear_stream", count > 8 ? "linear_stream_pack16" : "linear_stream_pack");
+  DispatchBuilder dispatch(context, "linear_stream", count > kMostTwoPlanes ? "linear_stream_pack16" : "linear_stream_pack");
   dispatch.params(product.p);
   bind_source(product, source, &dispatch);
   dispatch.scratch(kScratchArgument, packed.offset, bytes, true).step(kStepArgument, StepArray::kOutputRow);
@@ -60,11 +48,10 @@ PreparedRows pack(const LinearProduct& product) {
   return packed;
 }
 
+/** Up to 16 of the rows that tensor cores take, and weights whose rows are whole stages. */
 bool takes(const LinearProduct& product) {
   const CommandContext& context = product.context;
-  const LinearWeightParams& weight = product.p.weight[0];
-  if (!takes_cores(product) || context.rows() > 16) return false;
-  if (weight.format != kWeightAffine || weight.bits != 4 || weight.group != 64) return false;
+  if (!takes_cores(product) || context.rows() > kMostRows || !is_whole(product.p)) return false;
   return shared_bytes(context, product.p) + kStreamDeclaredBytes <= context.traits.shared_bytes;
 }
 
@@ -75,7 +62,7 @@ void plan(const LinearProduct& product) {
   const bool is_one_launch = packs_itself(context, p);
   const std::optional<PreparedRows> source = is_one_launch ? source_rows(product) : pack(product);
   const std::string kernel = is_one_launch ? "linear_stream_row" : "linear_stream" + std::to_string(kernel_rows(count));
-  DispatchBuilder dispatch(context, count > 8 ? "linear_stream16" : "linear_stream", kernel + (has_whole_stages(p) ? "_q4" : "_part_q4"));
+  DispatchBuilder dispatch(context, count > kMostTwoPlanes ? "linear_stream16" : "linear_stream", kernel + "_q4");
   dispatch.params(p);
   bind_source(product, source, &dispatch);
   bind_products(product, &dispatch);

@@ -100,19 +100,11 @@ struct ByteWriter {
   }
 };
 
-/** Writes zeros to spans [begin, end) of a row. */
-template <uint threads, typename Pack>
-inline void store_zeros(Pack out, uint begin, uint end, uint thread_index) {
-  constexpr uint words = kPlaneWords * Pack::planes;
-  for (uint at = begin * words + thread_index; at < end * words; at += threads) out.store(at, 0);
-  for (uint span = begin + thread_index; span < end; span += threads) out.store_span(span, 0.0f, 0.0f);
-}
-
-/** Writes a row for linear_stream, zeros behind its columns, or zeros behind the last one that fill up a kernel's rows. */
+/** Writes a row for linear_stream, or zeros behind the last one that fill up a kernel's rows. */
 template <uint planes, uint threads>
 inline void pack_bytes(constant LinearParams& p, constant Launch& launch, PackSource source, DeviceBytesRow<planes> out,
                        threadgroup float* partial, uint thread_index) {
-  const bool exists = out.row < launch.rows;
-  if (exists) pack_row<threads>(p, source, ByteWriter<DeviceBytesRow<planes>>{out}, partial, thread_index);
-  store_zeros<threads>(out, exists ? p.in / kSpan : 0, out.pack.in / kSpan, thread_index);
+  if (out.row < launch.rows) return pack_row<threads>(p, source, ByteWriter<DeviceBytesRow<planes>>{out}, partial, thread_index);
+  for (uint at = thread_index; at < p.in / 4 * planes; at += threads) out.store(at, 0);
+  for (uint span = thread_index; span < p.in / kSpan; span += threads) out.store_span(span, 0.0f, 0.0f);
 }
