@@ -16,7 +16,10 @@ export interface RecordOptions {
    * regardless of the other rows in its step (on NVIDIA GPUs: in `high`). Default: by `maxRows`.
    */
   readonly kernelsFor?: 'few-rows' | 'many-rows';
-  /** Fusions to disable, or false to disable all. Default: none disabled. */
+  /**
+   * Fusions to disable, or false to disable all: then no launch of a GPU does the work of two commands either. Default: none
+   * disabled.
+   */
   readonly fusions?: false | { without: readonly string[] };
   /** Checks for NaN and infinity after every command; a step then fails with NonFiniteError. Slow. */
   readonly checkFinite?: boolean;

@@ -40,7 +40,7 @@ export function chooseExperts<R extends RowAxis>(
   h: Value<R, 'D'>,
 ): Routing<R> {
   const x = ops.rmsNorm(h, weights.routerGain, { eps: config.normEps });
-  const logits = ops.linear(x, weights.router, { isExact: true });
+  const logits = ops.linear(x, weights.router, { precision: 'high' });
   return ops.moeRoute(logits, weights.perExpertScale, {
     topK: config.topK,
     scale: config.hiddenWidth ** -0.5,

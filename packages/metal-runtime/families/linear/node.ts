@@ -65,7 +65,7 @@ export interface LinearNode {
   /** Rows of x and residual are the step's output rows: the value that they would have been gathered into; null = all. */
   readonly gathered: number | null;
   /** Activations stay float32 in a `fast` program too. */
-  readonly isExact: boolean;
+  readonly isHigh: boolean;
 }
 
 const EPILOGUE_CODES = { store: 0, geglu: 1, gegluMul: 2, softcap: 3 } as const;
@@ -73,13 +73,13 @@ const EPILOGUE_CODES = { store: 0, geglu: 1, gegluMul: 2, softcap: 3 } as const;
 /** What records `linear` nodes. */
 export interface LinearOps {
   /**
-   * `[R, Out]`: y = x · Wᵀ. With `isExact` the activations stay float32 in a `fast` program too: for products that decide
+   * `[R, Out]`: y = x · Wᵀ. With precision 'high' the activations stay float32 in a `fast` program too: for products that decide
    * something, such as which experts run.
    */
   linear<R extends RowAxis, Out extends Axis, In extends Axis>(
     x: Value<R, In>,
     weight: Matrix<Out, NoInfer<In>>,
-    options?: { isExact: boolean },
+    options?: { precision: 'high' },
   ): Value<R, Out>;
 }
 
@@ -112,7 +112,7 @@ export const linear: Family<LinearNode, LinearOps> = {
           gathered: null,
           weights: [{ matrix: weight, y }],
           epilogue: { kind: 'store' },
-          isExact: options?.isExact ?? false,
+          isHigh: options?.precision === 'high',
         };
       });
     },
@@ -132,7 +132,7 @@ function encodeLinear(node: LinearNode, graph: ValueTable, options: EncodeOption
     gathers: node.gathered === null ? 0 : 1,
     in: graph.values[node.x]!.width,
     weights: node.weights.length,
-    isFast: options.isFast && !node.isExact ? 1 : 0,
+    isFast: options.isFast && !node.isHigh ? 1 : 0,
     hasFewRows: options.hasFewRows ? 1 : 0,
     xStride: strideOf(graph, node.x),
     hasResidual: residual ? 1 : 0,

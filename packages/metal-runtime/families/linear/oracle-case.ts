@@ -222,7 +222,7 @@ export function routerCase(rows: number, weight: StoredMatrix, hasNorm: boolean)
     record(ops, device) {
       const input: Value<'T', 'D'> = ops.input('x', 'T', { axis: 'D', size: columns });
       const row = hasNorm ? ops.rmsNorm(input, normGain.upload<'D'>(device), { eps: EPS }) : input;
-      ops.output('y', ops.linear(row, weight.upload<'F', 'D'>(device), { isExact: true }));
+      ops.output('y', ops.linear(row, weight.upload<'F', 'D'>(device), { precision: 'high' }));
     },
     oracle() {
       const normed = Float64Array.from(x);

@@ -30,16 +30,16 @@ interface Placed {
 }
 
 /**
- * Gives every value an offset so that values whose lives overlap do not overlap in memory: largest first, of those the
- * longest lived, each at the lowest place that is free during its life. Inputs live from the start, outputs to the end. What the nodes of a merge that runs at
- * once read and store lives until the last of them; what lies between them may share memory with that, as it is not stored then.
+ * Gives every value an offset so that values whose lives overlap do not overlap in memory: largest first, each at the
+ * lowest place that is free during its life. Inputs live from the start, outputs to the end. If the nodes of a merge may
+ * run at once, what they read and store lives until the last of them; values between them may share that memory, because
+ * they are not stored in that case.
  */
 export function planMemory(graph: Graph, merges: readonly Merge[] = []): MemoryPlan {
   const spans = lifetimes(graph, merges);
   const placed: Placed[] = [];
   const offsets = new Map<number, number>();
-  const lifeOf = ({ first, last }: Span) => last - first;
-  for (const span of [...spans.values()].sort((a, b) => b.sizeBytes - a.sizeBytes || lifeOf(b) - lifeOf(a))) {
+  for (const span of [...spans.values()].sort((a, b) => b.sizeBytes - a.sizeBytes || a.first - b.first)) {
     const neighbours = placed
       .filter((other) => other.span.first <= span.last && span.first <= other.span.last)
       .sort((a, b) => a.begin - b.begin);

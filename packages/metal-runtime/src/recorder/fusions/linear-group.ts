@@ -35,5 +35,5 @@ function isPlain(node: Node): node is LinearNode {
 
 /** True for linears that one command may do: of the same rows, at the same precision. */
 function isAlike(a: LinearNode, b: LinearNode): boolean {
-  return a.x === b.x && a.isExact === b.isExact;
+  return a.x === b.x && a.isHigh === b.isHigh;
 }
