@@ -1,5 +1,4 @@
 import { type LinearClip, type LinearNode, NO_CLIP } from '../../../families/linear/node.js';
-import type { Node } from '../graph.js';
 import type { Fusion } from './fusion.js';
 import { plainLinear } from './plain-linear.js';
 
