@@ -1,6 +1,12 @@
 import { InvalidArgumentError } from '@markbase/core';
 import { afterAll, describe, expect, it } from 'vitest';
-import { callNative, type NativeCommand, type NativeOperand, nativeAddon } from '../src/native.js';
+import {
+  callNative,
+  type NativeCommand,
+  type NativeMerge,
+  type NativeOperand,
+  nativeAddon,
+} from '../src/native.js';
 
 // The binding checks again what TypeScript passes: a command that kernels cannot run is an error.
 
@@ -10,7 +16,10 @@ afterAll(() => device.dispose());
 const operand: NativeOperand = { arenaOffset: 0, sizeBytes: 64, isOutput: false };
 const operands = (count: number) => Array.from({ length: count }, () => operand);
 
-function create({ family, attributes, operands: given }: Omit<NativeCommand, 'label'>) {
+function create(
+  { family, attributes, operands: given }: Omit<NativeCommand, 'label'>,
+  merges: NativeMerge[] = [],
+) {
   const commands = [{ family, label: 'layer 0 / it', attributes, operands: given }];
   const program = {
     label: 'test',
@@ -21,7 +30,7 @@ function create({ family, attributes, operands: given }: Omit<NativeCommand, 'la
     measuresTime: false,
   };
   return callNative(() =>
-    device.createProgram({ ...program, commands, inputs: [], outputs: [], sampler: null }),
+    device.createProgram({ ...program, commands, merges, inputs: [], outputs: [], sampler: null }),
   );
 }
 
@@ -117,6 +126,21 @@ describe('commands at the native border', () => {
       const { [name]: _, ...attributes } = attention as Record<string, number>;
       expect(() => create({ family: 'attention', attributes, operands: operands(9) })).toThrow(name);
     }
+  });
+
+  it('takes merges of commands that exist, each in one at most', () => {
+    const command = { family: 'rope', attributes: rope, operands: operands(3) };
+    const merge = { name: 'unknown', first: 0, count: 1 };
+    create(command, [merge]).dispose();
+    for (const wrong of [
+      { ...merge, count: 2 },
+      { ...merge, count: 0 },
+      { ...merge, first: 1 },
+      { ...merge, first: 2 ** 40 },
+    ]) {
+      expect(() => create(command, [wrong])).toThrow(/merge unknown/);
+    }
+    expect(() => create(command, [merge, merge])).toThrow(InvalidArgumentError);
   });
 });
 

@@ -19,6 +19,7 @@ constexpr size_t kFactorBytes = size_t{MARKBASE_ATTENTION_LINEAR_HEADS} * (2 * k
 
 /** One row that is split, and a linear by the kernels whose bits attention_linear has. */
 bool takes(const CommandContext& context, std::span<const Command> commands) {
+  if (!are_of(commands, {"attention", "linear"})) return false;
   const Command& next = commands[1];
   const auto& linear = next.params_as<LinearParams>();
   if (context.rows() != 1 || context.shape.rows[next.row_set] != 1 || count_spans(context) == 0) return false;

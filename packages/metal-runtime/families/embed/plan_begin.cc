@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "embed_params.h"
 #include "rope_table/rope_table_params.h"
 
@@ -11,7 +13,14 @@ namespace {
 constexpr uint32_t kMostOfKind = 2;  ///< embeddings, and rope tables, of one dispatch
 constexpr uint32_t kEmbedOperands = 5, kTableOperands = 2;
 
-bool takes(const CommandContext&, std::span<const Command>) { return true; }
+bool takes(const CommandContext&, std::span<const Command> commands) {
+  const auto has_few = [&](std::string_view family, size_t* count) {
+    *count = std::count_if(commands.begin(), commands.end(), [&](const Command& each) { return each.kernel.family == family; });
+    return *count <= kMostOfKind;
+  };
+  size_t embeds = 0, tables = 0;
+  return has_few("embed", &embeds) && has_few("rope_table", &tables) && embeds + tables == commands.size();
+}
 
 Status plan(CommandContext& context, std::span<const Command> commands) {
   std::vector<const Command*> embeds, tables;

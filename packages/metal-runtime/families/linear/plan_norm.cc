@@ -17,6 +17,7 @@ constexpr uint32_t kLinear = 0, kScale = 1, kNorm = 2;
 
 /** One row, by the kernels whose bits linear_norm has. */
 bool takes(const CommandContext& context, std::span<const Command> commands) {
+  if (!are_of(commands, {"linear", "elementwise", "rms_norm"})) return false;
   const auto& linear = context.params<LinearParams>();
   const auto& norm = commands[kNorm].params_as<RmsNormParams>();
   if (context.rows() != 1 || runs_on_cores(context.traits, linear, linear.weight[0], 1)) return false;

@@ -53,13 +53,19 @@ Status read_op_call(const Napi::Object& object, OpCall* out) {
   return Status::good();
 }
 
-std::vector<Merge> read_merges(const Napi::Array& array) {
-  std::vector<Merge> merges;
+/** Merges of some of `command_count` commands, in their order. */
+Status read_merges(const Napi::Array& array, size_t command_count, std::vector<Merge>* out) {
+  size_t next = 0;
   for (uint32_t i = 0; i < array.Length(); ++i) {
-    const auto merge = array.Get(i).As<Napi::Object>();
-    merges.push_back({text(merge, "name"), size(merge, "first"), size(merge, "count")});
+    const auto object = array.Get(i).As<Napi::Object>();
+    const Merge merge = {text(object, "name"), size(object, "first"), size(object, "count")};
+    if (merge.first < next || merge.first > command_count || merge.count < 1 || merge.count > command_count - merge.first) {
+      return Status::error(StatusCode::kInvalidArgument, "merge " + merge.name, "commands of the program, each in one merge at most");
+    }
+    next = merge.first + merge.count;
+    out->push_back(merge);
   }
-  return merges;
+  return Status::good();
 }
 
 std::vector<Port> read_ports(const Napi::Array& array) {
@@ -89,8 +95,9 @@ Status read_program_description(Napi::Object object, ProgramDescription* out) {
     out->sampler = {size(sampler, "tokens"), size(sampler, "logprobs"), size(sampler, "topTokens"),
                     size(sampler, "topLogprobs")};
   }
-  out->merges = read_merges(object.Get("merges").As<Napi::Array>());
   const auto commands = object.Get("commands").As<Napi::Array>();
+  const auto merges = object.Get("merges").As<Napi::Array>();
+  if (Status status = read_merges(merges, commands.Length(), &out->merges); !status.ok()) return status;
   for (uint32_t i = 0; i < commands.Length(); ++i) {
     OpCall call;
     if (Status status = read_op_call(commands.Get(i).As<Napi::Object>(), &call); !status.ok()) return status;

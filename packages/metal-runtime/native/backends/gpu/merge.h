@@ -1,6 +1,8 @@
 #pragma once
 
+#include <initializer_list>
 #include <span>
+#include <string_view>
 
 #include "step_planner.h"
 
@@ -13,6 +15,9 @@ struct MergePlanner {
   bool (*takes)(const CommandContext& context, std::span<const Command> commands);
   Status (*plan)(CommandContext& context, std::span<const Command> commands);
 };
+
+/** True when the commands are of these families, in this order. */
+bool are_of(std::span<const Command> commands, std::initializer_list<std::string_view> families);
 
 /** Null for a merge that GPUs run one command after the other. */
 const MergePlanner* find_merge_planner(std::string_view name);
