@@ -35,8 +35,8 @@ async function planned(kind: 'metal' | 'cuda', variant: string, fusions: RecordO
       ...options,
       ...(fusions !== undefined && { fusions }),
     });
-    for (const step of STEPS) {
-      const { commands, dispatches } = model.plan(...step);
+    for (const [rows, positions, step] of STEPS) {
+      const { commands, dispatches } = model.plan(rows, positions, step);
       const launched = new Set(dispatches.map(({ command }) => command));
       for (const { kernel } of dispatches) kernels.add(kernel);
       merged.push(...commands.filter((_, index) => !launched.has(index)).map(({ label }) => label));
