@@ -79,6 +79,8 @@ void install_handlers() {
   action.sa_sigaction = handle_fault;
   for (int number : kFaults) sigaction(number, &action, &previous_actions[number]);
   action.sa_sigaction = handle_watchdog;
+  // Reading the symbolizer's answer goes on after a wake-up, however slow the machine is.
+  action.sa_flags |= SA_RESTART;
   sigaction(watchdog_signal(), &action, nullptr);
 }
 
