@@ -15,6 +15,10 @@ import { loadTextModel } from '../packages/text/dist/index.js';
 const modules = fileURLToPath(new URL('../packages/server/node_modules', import.meta.url));
 const Ajv = createRequire(`${modules}/x.js`)('ajv/dist/2020.js').default;
 // `nullable` is of OpenAPI 3.0; JSON Schema has a type for it.
+if (!process.argv[2]) {
+  process.stderr.write('usage: node bench/api-schemas.mjs openapi.json\n');
+  process.exit(1);
+}
 const description = JSON.parse(await readFile(process.argv[2], 'utf8'), (_, value) => {
   if (value?.nullable !== true) return value;
   const { nullable, ...schema } = value;

@@ -11,6 +11,10 @@ import { ChatTemplate, loadTokenizer, parseExactJson, renderChat } from '../pack
 const file = fileURLToPath(new URL('../fixtures/chat-templates/conversations.json', import.meta.url));
 const script = fileURLToPath(new URL('lib/render-jinja2.py', import.meta.url));
 const paths = process.argv.slice(2);
+if (paths.length === 0) {
+  process.stderr.write('usage: node bench/chat-templates.mjs template.jinja...\n');
+  process.exit(1);
+}
 const conversations = parseExactJson(await readFile(file, 'utf8'));
 const reference = JSON.parse(execFileSync('python3', [script, file, ...paths], { maxBuffer: 1 << 28 }));
 const tokenizer = await loadTokenizer(join(modelPath, 'tokenizer.json'));

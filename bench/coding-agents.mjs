@@ -11,6 +11,10 @@ import { openDevice } from '../packages/metal-runtime/dist/index.js';
 import { createServer } from '../packages/server/dist/index.js';
 import { encodeChat, loadTextModel } from '../packages/text/dist/index.js';
 
+if (process.argv[2] === '--help') {
+  console.log('usage: node bench/coding-agents.mjs [folder]');
+  process.exit(0);
+}
 const PACKAGES = ['@openai/codex@0.171.0', 'opencode-ai@1.18.33'];
 const WORD = 'pelican';
 const COMMAND = `echo ${WORD} > note.txt && cat note.txt`;

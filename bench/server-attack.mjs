@@ -19,8 +19,15 @@ const { values: flags } = parseArgs({
     model: { type: 'string', default: modelPath },
     seed: { type: 'string', default: '1' },
     json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 });
+if (flags.help) {
+  console.log(
+    'usage: node bench/server-attack.mjs [--mutations 10000] [--streams 64] [--model DIR] [--seed 1] [--json]',
+  );
+  process.exit(0);
+}
 const CLI = fileURLToPath(new URL('../apps/playground/dist/cli.js', import.meta.url));
 const MIB = 2 ** 20;
 const PROBE_MS = 20;

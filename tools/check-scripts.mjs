@@ -19,6 +19,14 @@ const MOE_MODEL = 'packages/demo-model/model-moe';
 
 /** @type {Start[]} */
 const STARTS = [
+  { script: 'bench/api-schemas.mjs', args: [], refused: /^usage: / },
+  { script: 'bench/chat-templates.mjs', args: [], refused: /^usage: / },
+  // Installs two agents: what it imports is there, and that is all that is tried here.
+  { script: 'bench/coding-agents.mjs', args: ['--help'] },
+  { script: 'bench/schema-limits.mjs', args: ['--json'] },
+  { script: 'bench/schema-suite.mjs', args: [], refused: /^usage: / },
+  // Takes minutes; packages/server/test/hurtful-requests.test.ts has its attacks.
+  { script: 'bench/server-attack.mjs', args: ['--help'] },
   { script: 'bench/audio-front-end.mjs', args: ['--seconds', '2'] },
   {
     script: 'bench/audio-tower.mjs',
