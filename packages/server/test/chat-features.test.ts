@@ -165,7 +165,10 @@ describe('structured output', () => {
   });
 
   it('refuses an unsupported schema and names the keyword', async () => {
-    const json_schema = { name: 'x', schema: { type: 'object', properties: { a: { type: 'array', uniqueItems: true } } } };
+    const json_schema = {
+      name: 'x',
+      schema: { type: 'object', properties: { a: { type: 'array', uniqueItems: true } } },
+    };
     await expect(ask('hi', { response_format: { type: 'json_schema', json_schema } })).rejects.toMatchObject({
       status: 400,
       param: expect.stringContaining('schema'),

@@ -355,7 +355,7 @@ int main(int argc, char** argv) {
   test("no usable GPU", there_is_no_usable_gpu);
   test("a device cannot be opened", opening_fails);
   test("a module does not compile", [] { preparing_fails(kCudaSimNoModule, StatusCode::kDevice, "ptxas fatal"); });
-  test("PTX is too new", [] { preparing_fails(kCudaSimOldPtx, StatusCode::kDevice, "speaks CUDA 12.4: update it"); });
+  test("PTX is too new", [] { preparing_fails(kCudaSimOldPtx, StatusCode::kDevice, "supports CUDA 12.4: update it"); });
   test("no memory for a program", [] { preparing_fails(kCudaSimNoMemory, StatusCode::kOutOfMemory, "bytes free of", 2); });
   test("no memory", memory_is_short);
   test("a graph cannot be made", [] { fails_once(kCudaSimNoGraph, StatusCode::kOutOfMemory); });
