@@ -111,7 +111,7 @@ async function post(path, body, headers = { 'content-type': 'application/json' }
   }
 }
 
-/** Sends bytes that no client sends. The connection may be answered or closed; nothing behind them may be served. */
+/** Sends bytes that no client sends. The connection may be answered or closed; nothing after them may be served. */
 async function sendRaw() {
   const statuses = [];
   for (const text of RAW_REQUESTS) {

@@ -253,7 +253,7 @@ export class ContextLengthError extends MarkBaseError {
   readonly promptTokens: number;
   readonly maxTokens: number;
 
-  /** `isLeast`: the prompt was not encoded, because it has at least so many tokens. */
+  /** `isLeast`: the prompt was not encoded, because it has at least this many tokens. */
   constructor(fields: { promptTokens: number; maxTokens: number; isLeast?: boolean }) {
     super(
       `the prompt has ${fields.isLeast ? 'at least ' : ''}${fields.promptTokens} tokens, but the context holds ${fields.maxTokens}: ` +

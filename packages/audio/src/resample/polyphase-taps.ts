@@ -11,7 +11,7 @@ export interface PolyphaseTaps {
   readonly lead: number;
   /** Number of phases; an output sample `p / phaseCount` after an input sample uses the taps of row p. */
   readonly phaseCount: number;
-  /** `[phaseCount + 1, tapCount]`: one extra row, so that there is always a next one. */
+  /** `[phaseCount + 1, tapCount]`: the extra row gives the last phase a next one. */
   readonly taps: Float64Array;
 }
 

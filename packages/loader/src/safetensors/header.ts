@@ -225,6 +225,6 @@ function checkCoverage(entries: Map<string, HeaderEntry>, dataBytes: number, fai
     );
   }
   if (position < dataBytes) {
-    fail('MetadataIncompleteBuffer', `${dataBytes - position} bytes after the last tensor belong to none`);
+    fail('MetadataIncompleteBuffer', `${dataBytes - position} bytes after the last tensor belong to no tensor`);
   }
 }

@@ -47,8 +47,7 @@ function placements(dtype: KvCache['dtype']): ConformanceCase {
 }
 
 /**
- * Spans of single rows, each in its own threadgroup, and among so many rows that one threadgroup handles all of its
- * row.
+ * Spans of single rows, each in its own threadgroup, and of so large a batch that one threadgroup handles a whole row.
  */
 function manyRows(): ConformanceCase {
   const base = { heads: 8, kvHeads: 8, width: 4, window: null, capacity: 4124, dtype: 'F32' } as const;
