@@ -1,5 +1,5 @@
 // `pnpm dev [options of markbase playground]`: rebuilds packages and addon when their sources change, serves the page from its
-// sources, and starts the playground behind it anew after each build. Ctrl-C ends all of it.
+// sources, and restarts the playground after each build. Ctrl-C ends all of it.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, watch } from 'node:fs';
 import path from 'node:path';

@@ -222,6 +222,9 @@ describe.skipIf(!hasDemoModel)('markbase serve', () => {
     expect([missing.status, missing.stderr]).toEqual([1, expect.stringContaining('/nowhere')]);
     const { url } = await serve(['--model', DEMO_MODEL]);
     const busy = await markbase(['serve', '--model', DEMO_MODEL, '--port', new URL(url).port]);
-    expect([busy.status, busy.stderr]).toEqual([1, expect.stringMatching(/--port.*a free port, or 0 for any/)]);
+    expect([busy.status, busy.stderr]).toEqual([
+      1,
+      expect.stringMatching(/--port.*a free port, or 0 for any/),
+    ]);
   });
 });

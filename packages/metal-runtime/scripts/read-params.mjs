@@ -1,6 +1,6 @@
 // The parameter struct of a family, as its header says it.
 
-/** A header that is no parameter header; the message names what is wrong. */
+/** A file that is not a parameter header; the message names what is wrong. */
 export class FamilyError extends Error {
   /** @param {string} message */
   constructor(message) {

@@ -9,7 +9,7 @@ export interface BlockOracle {
 
 /**
  * norm₁(h) + norm₂(Σ_x share_x · expert_x(norm(h))) in float64, written from the formulas (docs/gemma4.md sections 2.4 and
- * 2.9), with the stream itself in the place of the dense branch.
+ * 2.9), with the stream itself instead of the dense branch.
  */
 export async function blockOracle(
   checkpoint: Checkpoint,

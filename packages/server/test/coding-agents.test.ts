@@ -317,7 +317,7 @@ describe('answers', () => {
       return ((await answer.json()) as { input_tokens: number }).input_tokens;
     };
     expect((await fetch(`${demo.url}/v1/messages`, { method: 'POST', headers, body })).status).toBe(200);
-    // Zeros in the place of digits would be other tokens.
+    // Zeros instead of the digits would be other tokens.
     expect(await count(body)).toBeGreaterThan(await count(body.replaceAll(digits, '1')));
   });
 

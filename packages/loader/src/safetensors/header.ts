@@ -225,6 +225,9 @@ function checkCoverage(entries: Map<string, HeaderEntry>, dataBytes: number, fai
     );
   }
   if (position < dataBytes) {
-    fail('MetadataIncompleteBuffer', `${dataBytes - position} bytes after the last tensor belong to no tensor`);
+    fail(
+      'MetadataIncompleteBuffer',
+      `${dataBytes - position} bytes after the last tensor belong to no tensor`,
+    );
   }
 }

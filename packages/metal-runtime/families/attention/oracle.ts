@@ -72,7 +72,8 @@ const other = (first: number, count: number, slot: number): Sequence => ({
   first,
   count,
 });
-const WIDE: readonly (readonly [
+/** A case of wide heads. `block`: the positions that an image takes, as `Sequence` has them. */
+type WideCase = readonly [
   title: string,
   heads: number,
   kvHeads: number,
@@ -82,7 +83,9 @@ const WIDE: readonly (readonly [
   sequences: readonly Sequence[],
   mode: (typeof MODES)[number] | 'plain',
   chunks: readonly number[],
-])[] = [
+  block?: readonly [number, number],
+];
+const WIDE: readonly WideCase[] = [
   ['wide heads, first positions', 8, 1, 256, null, 64, [one(0, 3)], 'prepared', [1]],
   ['wide heads', 8, 1, 256, null, 512, [one(300, 4)], 'shared', [1]],
   ['wide heads', 4, 2, 512, 70, 101, [one(1000, 6)], 'keyIsValue', [1, 2]],
@@ -97,18 +100,7 @@ const WIDE: readonly (readonly [
  * Wide heads of many rows: windows, rings that wrap around, images, several slots, heads that do not fit in a block of
  * queries.
  */
-const WIDE_MANY: readonly (readonly [
-  title: string,
-  heads: number,
-  kvHeads: number,
-  width: number,
-  window: number | null,
-  capacity: number,
-  sequences: readonly Sequence[],
-  mode: (typeof MODES)[number] | 'plain',
-  chunks: readonly number[],
-  block?: readonly [number, number],
-])[] = [
+const WIDE_MANY: readonly WideCase[] = [
   ['many rows', 8, 1, 256, null, 200, [one(100, 33)], 'prepared', [9, 16]],
   ['many rows', 4, 2, 512, null, 200, [one(70, 33)], 'keyIsValue', [9, 16]],
   ['many rows in a window', 4, 2, 256, 40, 72, [one(500, 33)], 'shared', [9, 16]],

@@ -374,7 +374,7 @@ export const moeLinear: ConformanceFamily = {
     blockCase({ title: 'block of a real width', rows: 1, ...REAL }),
     blockCase({ title: 'block of a real width', rows: 5, ...REAL, fastKernelsFor: 'few-rows' }),
     blockCase({ title: 'block of a real width', rows: 33, ...REAL, fastKernelsFor: 'many-rows' }),
-    // Experts with so many rows that some tiles, of 64 and of 128 choices, are full.
+    // Experts with enough rows to fill some of the tiles of 64 and of 128 choices.
     ...[40, 170].flatMap((rows) => [
       blockCase({ title: 'block of full tiles', rows, ...FULL, fastKernelsFor: 'many-rows' }),
       blockCase({ title: 'block of full tiles', rows, ...FULL, skew: 'one', fastKernelsFor: 'many-rows' }),

@@ -18,7 +18,7 @@ export interface ArgumentNames {
 }
 
 /** The client's name of an argument of the engine, such as `messages[1].toolCalls[0].arguments`. */
-export function clientName(argument: string, { messages, tools, prompt, fields }: ArgumentNames): string {
+export function parameterName(argument: string, { messages, tools, prompt, fields }: ArgumentNames): string {
   const [, list, index, rest = ''] = /^(messages|tools)\[(\d+)\](.*)$/s.exec(argument) ?? [];
   const origin = list === 'messages' ? messages[Number(index)] : undefined;
   if (origin) {

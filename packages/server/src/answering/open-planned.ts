@@ -2,7 +2,7 @@ import { hasErrorCode, type InvalidArgumentError } from '@markbase/core';
 import type { ChatMessage, OpenAnswer, openAnswers } from '@markbase/text';
 import { RequestError } from '../errors/request-error.js';
 import { type AnswerPlan, engineOptions } from './answer-plan.js';
-import { clientName } from './argument-names.js';
+import { parameterName } from './argument-names.js';
 
 /**
  * Opens all answers of a plan.
@@ -22,9 +22,9 @@ export async function openPlanned(
   } catch (error) {
     if (!plan.names) throw error;
     if (hasErrorCode(error, 'INVALID_ARGUMENT')) {
-      const { argument, message } = error as InvalidArgumentError;
-      const param = clientName(argument, plan.names);
-      throw new RequestError({ status: 400, message: message.replace(argument, param), param, cause: error });
+      const refusal = error as InvalidArgumentError;
+      const param = parameterName(refusal.argument, plan.names);
+      throw new RequestError({ status: 400, message: refusal.renamed(param).message, param, cause: error });
     }
     if (hasErrorCode(error, 'CONTEXT_LENGTH')) {
       const { message } = error as Error;
