@@ -115,9 +115,7 @@ inline uint order_key(float x) {
 }
 
 /** (mean(x^2) + eps)^(-1/2) from the sum of squares. */
-inline float norm_factor(float squares, uint width, float eps) {
-  return 1.0f / precise::sqrt(squares / float(width) + eps);
-}
+inline float norm_factor(float squares, uint width, float eps) { return 1.0f / precise::sqrt(squares / float(width) + eps); }
 
 /**
  * The sum of one number of each thread of some simdgroups, for all of them. `partial`: a float for each simdgroup. Every thread of

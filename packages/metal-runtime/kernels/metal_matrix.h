@@ -39,8 +39,8 @@ struct WeightLayout {
 
 /** Row `row` of a weight. */
 template <int format>
-inline WeightRow weight_row(device const uchar* weight, device const uchar* scales, device const uchar* biases,
-                            WeightLayout layout, ulong row) {
+inline WeightRow weight_row(
+    device const uchar* weight, device const uchar* scales, device const uchar* biases, WeightLayout layout, ulong row) {
   if (format <= 8) {
     const ulong first = row * (layout.in / layout.group) * (layout.scale_type == kScalarF32 ? 4 : 2);
     return {weight + row * layout.in * format / 8, scales + first, biases + first};
@@ -85,9 +85,7 @@ struct DeviceRows {
 
   /** True where whole_quad may be asked for all of columns column .. column + count. */
   bool is_whole(uint column, uint count) const { return alignment >= 16 && column + count <= width; }
-  float4 whole_quad(uint row, uint column) const {
-    return *(device const float4*)(rows + ulong(min(row, last)) * stride + column);
-  }
+  float4 whole_quad(uint row, uint column) const { return *(device const float4*)(rows + ulong(min(row, last)) * stride + column); }
   /** Elements column .. column + 4 of a row, zeros behind its end. */
   float4 quad(uint row, uint column) const {
     device const float* at = rows + ulong(min(row, last)) * stride + column;
@@ -124,8 +122,7 @@ struct SharedRow {
  * `X`: DeviceRows or SharedRow. Four sums a stream and row are independent of each other.
  */
 template <int format, int streams, int rows, typename X>
-inline void multiply(thread const WeightRow* weight, WeightLayout layout, X x, uint first, uint lane,
-                     thread float* sums) {
+inline void multiply(thread const WeightRow* weight, WeightLayout layout, X x, uint first, uint lane, thread float* sums) {
   constexpr uint columns = chunk_columns<format>();
   const uint chunks = (layout.in + columns - 1) / columns;
   float4 parts[streams * rows];
@@ -165,8 +162,8 @@ inline void multiply(thread const WeightRow* weight, WeightLayout layout, X x, u
 #pragma unroll
         for (int s = 0; s < streams; ++s) {
           thread const uint* code = words + s * bits;
-          const float4 codes = float4(code_at<bits>(code, 4 * q), code_at<bits>(code, 4 * q + 1),
-                                      code_at<bits>(code, 4 * q + 2), code_at<bits>(code, 4 * q + 3));
+          const float4 codes = float4(code_at<bits>(code, 4 * q), code_at<bits>(code, 4 * q + 1), code_at<bits>(code, 4 * q + 2),
+                                      code_at<bits>(code, 4 * q + 3));
           for (int r = 0; r < rows; ++r) parts[s * rows + r] = fma(codes, value[r], parts[s * rows + r]);
         }
       }

@@ -58,8 +58,14 @@ inline void load_half_chunk(WeightRow row, WeightLayout layout, uint column, uin
  * `own_row` of `source`, and 16 of its weight row. `stride`: elements between two rows of a tile.
  */
 template <int format, uint stride, typename T>
-inline void load_tile(DeviceRows source, uint own_row, WeightRow weights, WeightLayout layout, uint column, uint thread_index,
-                      threadgroup T* rows, threadgroup T* columns) {
+inline void load_tile(DeviceRows source,
+                      uint own_row,
+                      WeightRow weights,
+                      WeightLayout layout,
+                      uint column,
+                      uint thread_index,
+                      threadgroup T* rows,
+                      threadgroup T* columns) {
   const uint row = tile_row(thread_index), row_column = thread_index % 4 * 8;
   for (uint i = 0; i < 2; ++i) {
     const float4 quad = source.quad(own_row, column + row_column + 4 * i);
@@ -80,8 +86,15 @@ inline void load_tile(DeviceRows source, uint own_row, WeightRow weights, Weight
  * row `own_row` of `source` and the weight row that it loads. Only the first `row_count` rows are needed, if they are fewer.
  */
 template <int format, typename T>
-inline void multiply_tile(DeviceRows source, uint own_row, uint row_count, WeightRow weights, WeightLayout layout,
-                          threadgroup T* rows, threadgroup T* columns, threadgroup float* products, uint thread_index) {
+inline void multiply_tile(DeviceRows source,
+                          uint own_row,
+                          uint row_count,
+                          WeightRow weights,
+                          WeightLayout layout,
+                          threadgroup T* rows,
+                          threadgroup T* columns,
+                          threadgroup float* products,
+                          uint thread_index) {
   // A simdgroup makes 16 rows × 32 outputs.
   const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
   const uint first_row = simdgroup / 2 * 16, first_output = simdgroup % 2 * 32;

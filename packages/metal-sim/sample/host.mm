@@ -16,8 +16,7 @@ int main(int count, char** arguments) {
     NSError* error = nil;
     id<MTLLibrary> library = [device newLibraryWithSource:@(source.c_str()) options:nil error:&error];
     id<MTLFunction> function = [library newFunctionWithName:@"add_and_sum"];
-    id<MTLComputePipelineState> pipeline =
-        function ? [device newComputePipelineStateWithFunction:function error:&error] : nil;
+    id<MTLComputePipelineState> pipeline = function ? [device newComputePipelineStateWithFunction:function error:&error] : nil;
     if (!pipeline) {
       std::fprintf(stderr, "%s\n", error.localizedDescription.UTF8String);
       return 1;

@@ -85,8 +85,8 @@ kernel void attention(constant AttentionParams& p [[buffer(0)]],
     const bool is_key = simdgroup == kRowSimdgroups - 2;
     threadgroup float* own = is_key ? own_key : own_value;
     device const float* raw = is_key ? k + ulong(row) * p.k_stride : v + ulong(row) * p.v_stride;
-    prepare_head(raw + g * p.width, p.width, p.eps, k_gain + launch.shift[8], is_key, p.gain_type,
-                 table + ulong(row) * p.width, is_key, own, lane);
+    prepare_head(raw + g * p.width, p.width, p.eps, k_gain + launch.shift[8], is_key, p.gain_type, table + ulong(row) * p.width, is_key,
+                 own, lane);
     // The first threadgroup of a kv head stores them for the steps that follow; all use what the cache will hold.
     const bool stores = at.x == 0 && at.y % tiles == 0;
     const ulong place = (slot_begin + uint(position) % p.capacity) * kv_width + g * p.width;
@@ -166,8 +166,7 @@ kernel void attention(constant AttentionParams& p [[buffer(0)]],
       const ulong head = (slot_begin + at_position % p.capacity) * kv_width + g * p.width;
       for (int i = 0; i < quads; ++i) {
         const uint column = (lane + i * kLanes) * 4;
-        const float4 value =
-            is_own ? shared_quad(own_value, column, p.width) : cached_quad<Cache>(values, head, column, p.width);
+        const float4 value = is_own ? shared_quad(own_value, column, p.width) : cached_quad<Cache>(values, head, column, p.width);
         for (int h = 0; h < heads; ++h) {
           const float weight = weights[h * kPartition + simdgroup * kLanes + (at_position - begin)];
           sum[h * quads + i] = fma(float4(weight), value, sum[h * quads + i]);
@@ -248,8 +247,7 @@ kernel void attention_combine(constant AttentionParams& p [[buffer(0)]],
   if (thread_index == 0) sum = find_span_factors(own, count, stride, factors);
   threadgroup_barrier(mem_flags::mem_threadgroup);
   for (uint column = thread_index; column < p.width; column += kRowThreads) {
-    out[ulong(row) * p.out_stride + head * p.width + column] =
-        fold_spans(own + kSpanHeader + column, count, stride, factors, sum);
+    out[ulong(row) * p.out_stride + head * p.width + column] = fold_spans(own + kSpanHeader + column, count, stride, factors, sum);
   }
 }
 
@@ -287,12 +285,12 @@ kernel void attention_prepare(constant AttentionParams& p [[buffer(0)]],
   for (uint i = lane; i < p.width; i += kLanes) Cache::store(is_value ? values : keys, index + i, head[i]);
 }
 
-#define MARKBASE_ATTENTION(name, Cache)                                                                                \
-  template [[host_name("attention_k256h1_" #name)]] kernel decltype(attention<Cache, 2, 1>) attention<Cache, 2, 1>;      \
-  template [[host_name("attention_k256h2_" #name)]] kernel decltype(attention<Cache, 2, 2>) attention<Cache, 2, 2>;      \
-  template [[host_name("attention_k256h4_" #name)]] kernel decltype(attention<Cache, 2, 4>) attention<Cache, 2, 4>;      \
-  template [[host_name("attention_k512h1_" #name)]] kernel decltype(attention<Cache, 4, 1>) attention<Cache, 4, 1>;      \
-  template [[host_name("attention_k512h2_" #name)]] kernel decltype(attention<Cache, 4, 2>) attention<Cache, 4, 2>;      \
+#define MARKBASE_ATTENTION(name, Cache)                                                                             \
+  template [[host_name("attention_k256h1_" #name)]] kernel decltype(attention<Cache, 2, 1>) attention<Cache, 2, 1>; \
+  template [[host_name("attention_k256h2_" #name)]] kernel decltype(attention<Cache, 2, 2>) attention<Cache, 2, 2>; \
+  template [[host_name("attention_k256h4_" #name)]] kernel decltype(attention<Cache, 2, 4>) attention<Cache, 2, 4>; \
+  template [[host_name("attention_k512h1_" #name)]] kernel decltype(attention<Cache, 4, 1>) attention<Cache, 4, 1>; \
+  template [[host_name("attention_k512h2_" #name)]] kernel decltype(attention<Cache, 4, 2>) attention<Cache, 4, 2>; \
   template [[host_name("attention_prepare_" #name)]] kernel decltype(attention_prepare<Cache>) attention_prepare<Cache>;
 
 MARKBASE_ATTENTION(f32, FloatCache)

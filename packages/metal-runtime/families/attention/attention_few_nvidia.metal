@@ -45,8 +45,7 @@ struct LaneHead {
 
 /** Normalises and rotates a head as prepare_head does, with its bits. */
 template <uint turns>
-inline void prepare_lanes(thread LaneHead<turns>& head, float eps, bool is_value, thread const float* cosine,
-                          thread const float* sine) {
+inline void prepare_lanes(thread LaneHead<turns>& head, float eps, bool is_value, thread const float* cosine, thread const float* sine) {
   float squares = 0.0f;
 #pragma unroll
   for (uint i = 0; i < turns; ++i) squares = fma(head.raw[i], head.raw[i], squares);
@@ -111,7 +110,7 @@ struct ChunkPlaces {
 /** What a threadgroup knows of its row. */
 struct FewRow {
   Visible seen;
-  uint read_end;      ///< behind the last position that is read from the cache
+  uint read_end;  ///< behind the last position that is read from the cache
   uint capacity;
 
   ChunkPlaces places(uint chunk) const {
@@ -121,8 +120,7 @@ struct FewRow {
 };
 
 /** 8 keys of a chunk, 256 columns of them: lane i has key i / 4. `keys`: of the first column, in words of 16 bytes. */
-inline void load_keys(device const uint4* keys, ulong stride, FewRow row, uint chunk, uint tile, uint lane,
-                      thread uint4* key) {
+inline void load_keys(device const uint4* keys, ulong stride, FewRow row, uint chunk, uint tile, uint lane, thread uint4* key) {
   device const uint4* at = keys + row.places(chunk).at(int(tile * kTileKeys + lane / 4)) * stride + lane % 4;
 #pragma unroll
   for (uint i = 0; i < kKeyBlocks; ++i) key[i] = at[i * kBlockColumns / 8];
@@ -353,8 +351,8 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
     for (uint j = 0; j < 2; ++j) {
 #pragma unroll
       for (uint c = 0; c < 8; c += 4) {
-        to[2 * j + c / 4] = float4(sums[c][j] + sums[c][2 + j], sums[c + 1][j] + sums[c + 1][2 + j],
-                                   sums[c + 2][j] + sums[c + 2][2 + j], sums[c + 3][j] + sums[c + 3][2 + j]);
+        to[2 * j + c / 4] = float4(sums[c][j] + sums[c][2 + j], sums[c + 1][j] + sums[c + 1][2 + j], sums[c + 2][j] + sums[c + 2][2 + j],
+                                   sums[c + 3][j] + sums[c + 3][2 + j]);
       }
     }
     if (simdgroup == 0 && lane % 4 == 0) results.totals[place] = float2(total.maximum, total.sum);
@@ -380,8 +378,8 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
     find_factors(results.totals + first_place + h * places, count, factors + h * kDirectSpans, lane);
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  const FoldedHeads folded = {results.value(first_place, 0), factors, out + ulong(row) * p.out_stride + first_head * width,
-                              heads, places, count};
+  const FoldedHeads folded = {
+      results.value(first_place, 0), factors, out + ulong(row) * p.out_stride + first_head * width, heads, places, count};
   // As many loads at once as the registers take.
   if (count <= 4) fold_heads<width, kThreads, 1, 4>(folded, thread_index);
   else if (count <= 8) fold_heads<width, kThreads, 2, 2>(folded, thread_index);
@@ -411,8 +409,8 @@ kernel void attention_few_fold(constant AttentionParams& p [[buffer(0)]],
   parts[simdgroup * kLanes + lane] = fold_part(from, p.width / 4, factors, count, simdgroup);
   threadgroup_barrier(mem_flags::mem_threadgroup);
   if (simdgroup != 0) return;
-  *(device float4*)(out + ulong(row) * p.out_stride + head * p.width + column) =
-      (parts[lane] + parts[kLanes + lane]) + (parts[2 * kLanes + lane] + parts[3 * kLanes + lane]);
+  *(device float4*)(out + ulong(row) * p.out_stride + head * p.width + column) = (parts[lane] + parts[kLanes + lane]) +
+                                                                                 (parts[2 * kLanes + lane] + parts[3 * kLanes + lane]);
 }
 
 /** Heads of several rows before their attention, as attention_prepare makes them: q to `prepared`, k and v to the cache. */
@@ -453,9 +451,9 @@ kernel void attention_few_prepare(constant AttentionParams& p [[buffer(0)]],
   }
 }
 
-#define MARKBASE_ATTENTION_FEW(width)                                                                                           \
-  template [[host_name("attention_few_k" #width)]] kernel decltype(attention_few<width, false>) attention_few<width, false>;     \
-  template [[host_name("attention_few_own_k" #width)]] kernel decltype(attention_few<width, true>) attention_few<width, true>;   \
+#define MARKBASE_ATTENTION_FEW(width)                                                                                          \
+  template [[host_name("attention_few_k" #width)]] kernel decltype(attention_few<width, false>) attention_few<width, false>;   \
+  template [[host_name("attention_few_own_k" #width)]] kernel decltype(attention_few<width, true>) attention_few<width, true>; \
   template [[host_name("attention_few_prepare_k" #width)]] kernel decltype(attention_few_prepare<width>) attention_few_prepare<width>;
 
 MARKBASE_ATTENTION_FEW(256)

@@ -6,7 +6,7 @@
 
 /** Parameters of attention_linear: y = x W^T, where x is one row of attention whose spans are not folded yet. */
 struct AttentionLinearParams {
-  uint32_t in;          ///< heads * width
+  uint32_t in;  ///< heads * width
   uint32_t out;
   uint32_t group;       ///< of the weight, when affine
   uint32_t scale_type;  ///< ScalarType, when affine

@@ -20,17 +20,17 @@ constant constexpr uint kStreams = 4;
 
 template <int format>
 kernel void attention_linear(constant AttentionLinearParams& p [[buffer(0)]],
-                         constant Launch& launch [[buffer(1)]],
-                         device const float* spans [[buffer(2)]],
-                         device const uchar* weight [[buffer(3)]],
-                         device const uchar* scales [[buffer(4)]],
-                         device const uchar* biases [[buffer(5)]],
-                         device float* y [[buffer(6)]],
-                         device const int* positions [[buffer(24)]],
-                         device const int* visible_ends [[buffer(25)]],
-                         uint block [[threadgroup_position_in_grid]],
-                         uint thread_index [[thread_index_in_threadgroup]],
-                         threadgroup float* shared_row [[threadgroup(0)]]) {
+                             constant Launch& launch [[buffer(1)]],
+                             device const float* spans [[buffer(2)]],
+                             device const uchar* weight [[buffer(3)]],
+                             device const uchar* scales [[buffer(4)]],
+                             device const uchar* biases [[buffer(5)]],
+                             device float* y [[buffer(6)]],
+                             device const int* positions [[buffer(24)]],
+                             device const int* visible_ends [[buffer(25)]],
+                             uint block [[threadgroup_position_in_grid]],
+                             uint thread_index [[thread_index_in_threadgroup]],
+                             threadgroup float* shared_row [[threadgroup(0)]]) {
   threadgroup float2 factors[MARKBASE_ATTENTION_LINEAR_HEADS * kMostSpans];
   threadgroup float sums[MARKBASE_ATTENTION_LINEAR_HEADS];
   constexpr uint columns = chunk_columns<format>();
@@ -46,10 +46,9 @@ kernel void attention_linear(constant AttentionLinearParams& p [[buffer(0)]],
   threadgroup_barrier(mem_flags::mem_threadgroup);
   for (uint i = thread_index; i < row.padded_width(); i += kRowThreads) {
     const uint head = i / p.width;
-    row.values[row.place(i)] =
-        i >= p.in ? 0.0f
-                  : fold_spans(spans + head * p.places * stride + kSpanHeader + i % p.width, count, stride,
-                               factors + head * kMostSpans, sums[head]);
+    row.values[row.place(i)] = i >= p.in ? 0.0f
+                                         : fold_spans(spans + head * p.places * stride + kSpanHeader + i % p.width, count, stride,
+                                                      factors + head * kMostSpans, sums[head]);
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
 
@@ -57,8 +56,8 @@ kernel void attention_linear(constant AttentionLinearParams& p [[buffer(0)]],
   const uint first = (block * kRowSimdgroups + simdgroup) * kStreams;
   WeightRow weights[kStreams];
   for (uint s = 0; s < kStreams; ++s) {
-    weights[s] = weight_row<format>(weight + launch.shift[1], scales + launch.shift[2], biases + launch.shift[3], layout,
-                                    min(first + s, p.out - 1));
+    weights[s] =
+        weight_row<format>(weight + launch.shift[1], scales + launch.shift[2], biases + launch.shift[3], layout, min(first + s, p.out - 1));
   }
   float products[kStreams];
   multiply<format, kStreams, 1>(weights, layout, row, 0, lane, products);

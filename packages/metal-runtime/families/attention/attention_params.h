@@ -14,22 +14,22 @@
  */
 struct AttentionParams {
   uint32_t row_set;
-  uint32_t heads;        ///< H
-  uint32_t kv_heads;     ///< G
-  uint32_t width;        ///< K, elements a head
-  uint32_t q_stride;     ///< elements between two rows of q
+  uint32_t heads;     ///< H
+  uint32_t kv_heads;  ///< G
+  uint32_t width;     ///< K, elements a head
+  uint32_t q_stride;  ///< elements between two rows of q
   uint32_t k_stride;
   uint32_t v_stride;
   uint32_t out_stride;
-  uint32_t capacity;     ///< positions a slot of the cache holds
-  uint32_t window;       ///< 0 = full attention
-  uint32_t cache_type;   ///< ScalarType of the cache
+  uint32_t capacity;    ///< positions a slot of the cache holds
+  uint32_t window;      ///< 0 = full attention
+  uint32_t cache_type;  ///< ScalarType of the cache
   uint32_t has_prepare;
   uint32_t has_kv;
-  uint32_t gain_type;    ///< ScalarType of the q and k gains
-  float eps;             ///< of the head norms
-  uint32_t is_fast;      ///< 1: products in bfloat16 where the backend has them
-  uint32_t has_few_rows; ///< 1: kernels for a few rows; all rows of a program use the same kernels
+  uint32_t gain_type;     ///< ScalarType of the q and k gains
+  float eps;              ///< of the head norms
+  uint32_t is_fast;       ///< 1: products in bfloat16 where the backend has them
+  uint32_t has_few_rows;  ///< 1: kernels for a few rows; all rows of a program use the same kernels
 };
 static_assert(sizeof(AttentionParams) == 68, "host and kernel disagree on AttentionParams");
 

@@ -51,9 +51,7 @@ struct StepRows {
   bool has_segments;
 
   /** Where the cache of a row's slot begins, or the row with which its segment begins. */
-  ulong slot_begin(uint row) const {
-    return has_segments ? ulong(row) - uint(positions[row]) : ulong(slots[row]) * capacity;
-  }
+  ulong slot_begin(uint row) const { return has_segments ? ulong(row) - uint(positions[row]) : ulong(slots[row]) * capacity; }
 
   Visible seen(uint row) const {
     if (has_segments) return {0, uint(visible_ends[row]) + 1};
@@ -73,8 +71,8 @@ struct StepRows {
 
 /** Columns first .. first + 64 of the keys (or values) of a tile, as T; zeros for keys that no row of the run sees. */
 template <typename Cache, typename T>
-inline void load_slab(device const uchar* cache, thread const ulong* heads, uint seen_keys, uint first, uint width,
-                      threadgroup T* slab, uint thread_index) {
+inline void load_slab(
+    device const uchar* cache, thread const ulong* heads, uint seen_keys, uint first, uint width, threadgroup T* slab, uint thread_index) {
   const uint key = thread_index / (kSlabColumns / 4), column = thread_index % (kSlabColumns / 4) * 4;
   for (uint i = 0; i < kOwnKeys; ++i) {
     float4 quad = float4(0.0f);
@@ -237,22 +235,22 @@ kernel void attention_tile(constant AttentionParams& p [[buffer(0)]],
     for (int i = 0; i < kBlocks; ++i) store_sums(sums[i][j], scores + 16 * i * kScoreStride + 8 * simdgroup, kScoreStride, lane);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint i = 0; has_query && i < kThreadKeys && first + first_key + i < p.width; ++i) {
-      out[ulong(own_row) * p.out_stride + own_head * p.width + first + first_key + i] =
-          scores[query * kScoreStride + first_key + i] * factor;
+      out[ulong(own_row) * p.out_stride + own_head * p.width + first + first_key + i] = scores[query * kScoreStride + first_key + i] *
+                                                                                        factor;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
   }
 }
 
-#define MARKBASE_ATTENTION_TILE(name, Cache)                                                                      \
-  template [[host_name("attention_tile_k64_" #name)]] kernel decltype(attention_tile<Cache, bfloat, 1, 32>)       \
-      attention_tile<Cache, bfloat, 1, 32>;                                                                       \
-  template [[host_name("attention_tile_k128_" #name)]] kernel decltype(attention_tile<Cache, bfloat, 2, 32>)      \
-      attention_tile<Cache, bfloat, 2, 32>;                                                                       \
-  template [[host_name("attention_tile_k256_" #name)]] kernel decltype(attention_tile<Cache, bfloat, 4, 32>)      \
-      attention_tile<Cache, bfloat, 4, 32>;                                                                       \
-  template [[host_name("attention_tile_k512_" #name)]] kernel decltype(attention_tile<Cache, bfloat, 8, 16>)      \
-      attention_tile<Cache, bfloat, 8, 16>;
+#define MARKBASE_ATTENTION_TILE(name, Cache)                                                                                      \
+  template [[host_name(                                                                                                           \
+      "attention_tile_k64_" #name)]] kernel decltype(attention_tile<Cache, bfloat, 1, 32>) attention_tile<Cache, bfloat, 1, 32>;  \
+  template [[host_name(                                                                                                           \
+      "attention_tile_k128_" #name)]] kernel decltype(attention_tile<Cache, bfloat, 2, 32>) attention_tile<Cache, bfloat, 2, 32>; \
+  template [[host_name(                                                                                                           \
+      "attention_tile_k256_" #name)]] kernel decltype(attention_tile<Cache, bfloat, 4, 32>) attention_tile<Cache, bfloat, 4, 32>; \
+  template [[host_name(                                                                                                           \
+      "attention_tile_k512_" #name)]] kernel decltype(attention_tile<Cache, bfloat, 8, 16>) attention_tile<Cache, bfloat, 8, 16>;
 
 MARKBASE_ATTENTION_TILE(f32, FloatCache)
 MARKBASE_ATTENTION_TILE(bf16, Bf16Cache)

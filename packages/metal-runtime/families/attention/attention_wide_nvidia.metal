@@ -78,12 +78,12 @@ struct ChunkSource {
 
   device const uchar* keys;
   device const uchar* values;
-  ulong slot_begin; ///< bytes before place 0 of the slot, the thread's 16 bytes
-  uint stride;    ///< bytes of a place
+  ulong slot_begin;  ///< bytes before place 0 of the slot, the thread's 16 bytes
+  uint stride;       ///< bytes of a place
   uint capacity;
-  uint low, high; ///< positions that may be read
-  uint first;     ///< position of a chunk with which the thread begins, below `step`
-  uint piece;     ///< which 16 bytes
+  uint low, high;  ///< positions that may be read
+  uint first;      ///< position of a chunk with which the thread begins, below `step`
+  uint piece;      ///< which 16 bytes
 
   /** Positions that nobody sees are others that somebody does. `place`: of the first position of the chunk. */
   void copy(threadgroup uchar* stage, uint begin, uint place) const {
@@ -322,8 +322,8 @@ kernel void attention_wide(constant AttentionParams& p [[buffer(0)]],
   }
 }
 
-#define MARKBASE_ATTENTION_WIDE(width)                                                                                       \
-  template [[host_name("attention_wide32_k" #width)]] kernel decltype(attention_wide<width, 2>) attention_wide<width, 2>;     \
+#define MARKBASE_ATTENTION_WIDE(width)                                                                                    \
+  template [[host_name("attention_wide32_k" #width)]] kernel decltype(attention_wide<width, 2>) attention_wide<width, 2>; \
   template [[host_name("attention_wide64_k" #width)]] kernel decltype(attention_wide<width, 4>) attention_wide<width, 4>;
 
 MARKBASE_ATTENTION_WIDE(256)

@@ -26,15 +26,15 @@ constexpr uint32_t kPartHeader = 16;
 
 struct Plan {
   uint32_t rows;
-  uint32_t group_heads;    ///< query heads a kv head
-  uint32_t tile_heads;     ///< of them in a tile
-  uint32_t head_tiles;     ///< tiles that a kv head's query heads make
-  uint32_t tile_rows;      ///< rows in a direct item
-  uint32_t parts;          ///< most partitions of a row; 0 = direct
-  uint32_t padded;         ///< padded head width
+  uint32_t group_heads;  ///< query heads a kv head
+  uint32_t tile_heads;   ///< of them in a tile
+  uint32_t head_tiles;   ///< tiles that a kv head's query heads make
+  uint32_t tile_rows;    ///< rows in a direct item
+  uint32_t parts;        ///< most partitions of a row; 0 = direct
+  uint32_t padded;       ///< padded head width
   size_t part_floats;
-  size_t part_begin;       ///< offsets in the scratch: partition results ...
-  size_t thread_begin;     ///< ... and thread-private memory; the prepared q lies at 0
+  size_t part_begin;    ///< offsets in the scratch: partition results ...
+  size_t thread_begin;  ///< ... and thread-private memory; the prepared q lies at 0
   size_t thread_floats;
 };
 
@@ -165,8 +165,7 @@ struct Worker {
   KvHead kv_head(uint32_t row, uint32_t g) const {
     const size_t kv_width = size_t{p.kv_heads} * p.width;
     const size_t slot = static_cast<size_t>(call.step->slot[p.row_set][row]);
-    return {call.buffers[1], call.buffers[2], slot * p.capacity * kv_width + g * p.width, kv_width, p.capacity, p.width,
-            plan.padded};
+    return {call.buffers[1], call.buffers[2], slot * p.capacity * kv_width + g * p.width, kv_width, p.capacity, p.width, plan.padded};
   }
 
   /** Query heads [first, last) of rows [begin, end), which share a slot. */
@@ -221,8 +220,8 @@ struct Worker {
       attend(t, head, part);
       for (uint32_t i = 0; i < t.queries; ++i) {
         if (part < t.low[i] / kPartition || part > (t.high[i] - 1) / kPartition) continue;
-        fold_partition(total[i], total_acc() + size_t{i} * plan.padded, t.part[i], t.part_acc + size_t{i} * plan.padded,
-                       plan.padded, part == t.low[i] / kPartition);
+        fold_partition(total[i], total_acc() + size_t{i} * plan.padded, t.part[i], t.part_acc + size_t{i} * plan.padded, plan.padded,
+                       part == t.low[i] / kPartition);
       }
     }
     for (uint32_t i = 0; i < t.queries; ++i) {
@@ -284,8 +283,7 @@ void attend(const Worker& worker, uint32_t item) {
 void run(const CpuCall& call, uint32_t phase, uint32_t begin, uint32_t end, uint32_t thread) {
   const auto& p = params_of<AttentionParams>(call);
   const Plan plan = plan_of(call);
-  float* memory = reinterpret_cast<float*>(call.scratch + plan.thread_begin +
-                                           thread * align_up(plan.thread_floats * sizeof(float)));
+  float* memory = reinterpret_cast<float*>(call.scratch + plan.thread_begin + thread * align_up(plan.thread_floats * sizeof(float)));
   if (phase == 0) return prepare(call, begin, end, memory);
   const Worker worker = {call, p, plan, memory};
   for (uint32_t item = begin; item < end; ++item) {

@@ -186,8 +186,7 @@ inline void attend_partition(Tile& tile, const KvHead& head, uint32_t partition)
   }
 
   for (uint32_t i = 0; i < tile.queries; ++i) {
-    tile.part[i] = low[i] < high[i] ? weigh(tile.weights + i * kPartition, low[i], high[i])
-                                    : Softmax{-__builtin_inff(), 0.0f};
+    tile.part[i] = low[i] < high[i] ? weigh(tile.weights + i * kPartition, low[i], high[i]) : Softmax{-__builtin_inff(), 0.0f};
   }
 
   __builtin_memset(tile.part_acc, 0, size_t{tile.queries} * width * sizeof(float));
@@ -222,8 +221,7 @@ inline void attend_partition(Tile& tile, const KvHead& head, uint32_t partition)
 }
 
 /** Folds the result of the next partition into that of all before it. */
-inline void fold_partition(Softmax& total, float* total_acc, const Softmax& part, const float* part_acc, uint32_t width,
-                           bool is_first) {
+inline void fold_partition(Softmax& total, float* total_acc, const Softmax& part, const float* part_acc, uint32_t width, bool is_first) {
   if (is_first) {
     total = part;
     __builtin_memcpy(total_acc, part_acc, width * sizeof(float));

@@ -64,8 +64,16 @@ inline void rotate_head(threadgroup float* head, device const float* angles, uin
  * One raw head, normalised and, with `angles`, rotated, in threadgroup memory; one simdgroup does it. `gain` may be absent.
  * Heads have at most kSimdgroupWidth elements, so that the norm needs no other simdgroup.
  */
-inline void prepare_head(device const float* raw, uint width, float eps, device const uchar* gain, bool has_gain,
-                         uint gain_type, device const float* angles, bool is_rotated, threadgroup float* head, uint lane) {
+inline void prepare_head(device const float* raw,
+                         uint width,
+                         float eps,
+                         device const uchar* gain,
+                         bool has_gain,
+                         uint gain_type,
+                         device const float* angles,
+                         bool is_rotated,
+                         threadgroup float* head,
+                         uint lane) {
   float squares = 0.0f;
   for (uint i = lane; i < width; i += kLanes) {
     const float value = raw[i];

@@ -123,9 +123,9 @@ Status plan_attention_spans(CommandContext& context, AttentionSpans* spans) {
   const bool is_split = count > 0;
   const size_t split_bytes = span_bytes(p, rows, count);
   if (is_split) *spans = {count, context.scratch.take(split_bytes), split_bytes};
-  DispatchBuilder dispatch(context, "attention",
-                           std::string("attention_") + (p.width > 256 ? "k512h" : "k256h") +
-                               std::to_string(heads_of_group(p, rows)) + "_" + cache);
+  DispatchBuilder dispatch(
+      context, "attention",
+      std::string("attention_") + (p.width > 256 ? "k512h" : "k256h") + std::to_string(heads_of_group(p, rows)) + "_" + cache);
   if (prepares_first) {
     dispatch.scratch(kFirstOperand, prepared, prepared_bytes, false);
   } else {

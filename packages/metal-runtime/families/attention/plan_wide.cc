@@ -54,8 +54,7 @@ void plan_attention_wide(CommandContext& context, bool is_prepared, size_t prepa
   const bool fits = p.width == kPartColumns || context.traits.shared_bytes >= kLargestSharedBytes;
   if (!fits || grid.blocks * grid.tiles < context.traits.multiprocessors) grid = wide_grid(p, context.rows(), kMostQueries / 2);
   const uint32_t simdgroups = grid.queries / kSimdgroupQueries * (p.width / kPartColumns);
-  DispatchBuilder dispatch(context, "attention_wide",
-                           "attention_wide" + std::to_string(grid.queries) + "_k" + std::to_string(p.width));
+  DispatchBuilder dispatch(context, "attention_wide", "attention_wide" + std::to_string(grid.queries) + "_k" + std::to_string(p.width));
   if (is_prepared) {
     dispatch.scratch(kFirstOperand, prepared, prepared_bytes, false);
   } else {

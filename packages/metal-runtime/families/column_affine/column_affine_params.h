@@ -7,15 +7,15 @@
  * Bindings: x, shift [width] (absent: none), gain [width] (absent: none), y.
  */
 struct ColumnAffineParams {
-  uint32_t row_set;     ///< RowSet of x and y
+  uint32_t row_set;  ///< RowSet of x and y
   uint32_t width;
-  uint32_t x_stride;    ///< elements between two rows of x
+  uint32_t x_stride;  ///< elements between two rows of x
   uint32_t y_stride;
   uint32_t shift_type;  ///< ScalarType of the shift
   uint32_t gain_type;   ///< ScalarType of the gain
   uint32_t has_shift;
   uint32_t has_gain;
-  float factor;         ///< of the shift: 1 or -1
+  float factor;  ///< of the shift: 1 or -1
 };
 static_assert(sizeof(ColumnAffineParams) == 36, "host and kernel disagree on ColumnAffineParams");
 

@@ -19,9 +19,7 @@ void run(const CpuCall& call, uint32_t, uint32_t begin, uint32_t end, uint32_t) 
     if (p.has_shift != 0) {
       with_scalar_type(p.shift_type, [&]<ScalarType type>() {
         const void* shift = buffer<const void>(call, 1);
-        for_each_vector(p.width, [&](uint32_t i, uint32_t n) {
-          store(y + i, load(x + i, n) + factor * load_as<type>(shift, i, n), n);
-        });
+        for_each_vector(p.width, [&](uint32_t i, uint32_t n) { store(y + i, load(x + i, n) + factor * load_as<type>(shift, i, n), n); });
       });
       x = y;
     }

@@ -12,14 +12,14 @@
  * Bindings: x, mask (time t of a row is ruled by element t * mask_step), kernel [3][3][in_channels][out_channels] float32, y.
  */
 struct Conv2dParams {
-  uint32_t times;         ///< steps in a row of x, even
-  uint32_t frequencies;   ///< of x
+  uint32_t times;        ///< steps in a row of x, even
+  uint32_t frequencies;  ///< of x
   uint32_t in_channels;
   uint32_t out_channels;
-  uint32_t x_stride;      ///< elements between two rows of x
-  uint32_t mask_stride;   ///< elements between two rows of the mask
-  uint32_t mask_step;     ///< elements of the mask a step of x
-  uint32_t y_stride;      ///< elements between two rows of y
+  uint32_t x_stride;     ///< elements between two rows of x
+  uint32_t mask_stride;  ///< elements between two rows of the mask
+  uint32_t mask_step;    ///< elements of the mask a step of x
+  uint32_t y_stride;     ///< elements between two rows of y
 };
 static_assert(sizeof(Conv2dParams) == 32, "host and kernel disagree on Conv2dParams");
 

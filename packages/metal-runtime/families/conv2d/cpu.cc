@@ -58,8 +58,14 @@ Window window_of(const CpuCall& call, uint32_t row, uint32_t step) {
 
 /** Channels [channel, channel + vectors * kLanes) at `frequencies` results from `first` on. `count`: lanes of the last vector. */
 template <uint32_t frequencies, uint32_t vectors>
-inline void convolve(const Conv2dParams& p, const Window& window, TapRange taps, const float* kernel, uint32_t first,
-                     uint32_t channel, uint32_t count, float* y) {
+inline void convolve(const Conv2dParams& p,
+                     const Window& window,
+                     TapRange taps,
+                     const float* kernel,
+                     uint32_t first,
+                     uint32_t channel,
+                     uint32_t count,
+                     float* y) {
   F32 total[frequencies][vectors] = {};
   for (uint32_t i = 0; i < kTaps; ++i) {
     if (window.time[i] == nullptr) continue;
@@ -84,8 +90,7 @@ inline void convolve(const Conv2dParams& p, const Window& window, TapRange taps,
 
 /** All channels at `frequencies` results from `first` on. */
 template <uint32_t frequencies>
-inline void all_channels(const Conv2dParams& p, const Window& window, TapRange taps, const float* kernel, uint32_t first,
-                         float* y) {
+inline void all_channels(const Conv2dParams& p, const Window& window, TapRange taps, const float* kernel, uint32_t first, float* y) {
   uint32_t channel = 0;
   for (; channel + kVectors * kLanes <= p.out_channels; channel += kVectors * kLanes) {
     convolve<frequencies, kVectors>(p, window, taps, kernel, first, channel, kLanes, y);
@@ -109,9 +114,7 @@ void one_step(const Conv2dParams& p, const Window& window, const float* kernel, 
   if (f < count) all_channels<1>(p, window, {0, 2}, kernel, f, y);
 }
 
-uint32_t items(const CpuCall& call, uint32_t) {
-  return call.step->rows[kAllRows] * (params_of<Conv2dParams>(call).times / 2);
-}
+uint32_t items(const CpuCall& call, uint32_t) { return call.step->rows[kAllRows] * (params_of<Conv2dParams>(call).times / 2); }
 
 void run(const CpuCall& call, uint32_t, uint32_t begin, uint32_t end, uint32_t) {
   const auto& p = params_of<Conv2dParams>(call);

@@ -34,24 +34,16 @@ void run(const CpuCall& call, uint32_t, uint32_t begin, uint32_t end, uint32_t) 
     if (b != nullptr) b += row * p.b_stride + first;
     float* y = buffer<float>(call, 2) + row * p.y_stride + first;
     switch (p.op) {
-      case kElementwiseAdd:
-        add_row(a, b, width, p.scale, y);
-        break;
+      case kElementwiseAdd: add_row(a, b, width, p.scale, y); break;
       case kElementwiseScale:
         for_each_vector(width, [&](uint32_t i, uint32_t n) { store(y + i, load(a + i, n) * splat(p.scale), n); });
         break;
-      case kElementwiseGeglu:
-        geglu_row(a, b, width, y);
-        break;
-      case kElementwiseClamp:
-        clamp_row(a, width, p.scale, p.high, y);
-        break;
+      case kElementwiseGeglu: geglu_row(a, b, width, y); break;
+      case kElementwiseClamp: clamp_row(a, width, p.scale, p.high, y); break;
       case kElementwiseGlu:
         for_each_vector(width, [&](uint32_t i, uint32_t n) { store(y + i, load(a + i, n) * sigmoid(load(b + i, n)), n); });
         break;
-      default:
-        softcap_row(a, width, p.scale, y);
-        break;
+      default: softcap_row(a, width, p.scale, y); break;
     }
   }
 }

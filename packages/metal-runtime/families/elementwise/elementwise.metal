@@ -16,23 +16,11 @@ kernel void elementwise(constant ElementwiseParams& p [[buffer(0)]],
   const float value = a[ulong(at.y) * p.a_stride + at.x];
   device float* out = y + ulong(at.y) * p.y_stride + at.x;
   switch (p.op) {
-    case kElementwiseAdd:
-      *out = (value + b[ulong(at.y) * p.b_stride + at.x]) * p.scale;
-      break;
-    case kElementwiseScale:
-      *out = value * p.scale;
-      break;
-    case kElementwiseGeglu:
-      *out = gelu_tanh(value) * b[ulong(at.y) * p.b_stride + at.x];
-      break;
-    case kElementwiseSoftcap:
-      *out = softcap(value, p.scale);
-      break;
-    case kElementwiseGlu:
-      *out = value * sigmoid(b[ulong(at.y) * p.b_stride + at.x]);
-      break;
-    default:
-      *out = clamped(value, p.scale, p.high);
-      break;
+    case kElementwiseAdd: *out = (value + b[ulong(at.y) * p.b_stride + at.x]) * p.scale; break;
+    case kElementwiseScale: *out = value * p.scale; break;
+    case kElementwiseGeglu: *out = gelu_tanh(value) * b[ulong(at.y) * p.b_stride + at.x]; break;
+    case kElementwiseSoftcap: *out = softcap(value, p.scale); break;
+    case kElementwiseGlu: *out = value * sigmoid(b[ulong(at.y) * p.b_stride + at.x]); break;
+    default: *out = clamped(value, p.scale, p.high); break;
   }
 }

@@ -40,9 +40,7 @@ void run(const CpuCall& call, uint32_t, uint32_t begin, uint32_t end, uint32_t) 
     const bool is_inside = id < p.vocabulary;
     if (is_inside) core.dequantize_row(table, id, y);
     const F32 scale = splat(is_inside ? p.scale : __builtin_nanf(""));
-    for_each_vector(p.width, [&](uint32_t i, uint32_t n) {
-      store(y + i, is_inside ? load(y + i, n) * scale : scale, n);
-    });
+    for_each_vector(p.width, [&](uint32_t i, uint32_t n) { store(y + i, is_inside ? load(y + i, n) * scale : scale, n); });
   }
 }
 

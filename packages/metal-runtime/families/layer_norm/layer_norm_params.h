@@ -7,16 +7,16 @@
  * Bindings: x, gain [width] (absent: none), bias [width] (absent: none), y.
  */
 struct LayerNormParams {
-  uint32_t row_set;    ///< RowSet of x and y
-  uint32_t groups;     ///< vectors a row
-  uint32_t width;      ///< elements a vector
-  uint32_t x_stride;   ///< elements between two rows of x; vectors of a row are contiguous
+  uint32_t row_set;   ///< RowSet of x and y
+  uint32_t groups;    ///< vectors a row
+  uint32_t width;     ///< elements a vector
+  uint32_t x_stride;  ///< elements between two rows of x; vectors of a row are contiguous
   uint32_t y_stride;
   uint32_t gain_type;  ///< ScalarType of the gain
   uint32_t bias_type;  ///< ScalarType of the bias
   uint32_t has_gain;
   uint32_t has_bias;
-  float eps;           ///< added to the variance
+  float eps;  ///< added to the variance
 };
 static_assert(sizeof(LayerNormParams) == 40, "host and kernel disagree on LayerNormParams");
 

@@ -22,24 +22,23 @@ constexpr uint32_t kFirstWeight = 6;  ///< binding index of the first weight
 WeightView weight_of(const LinearParams& p, uint32_t index, void* const* buffers) {
   const LinearWeightParams& w = p.weight[index];
   const auto at = [&](uint32_t i) { return buffers == nullptr ? nullptr : buffers[kFirstWeight + 3 * index + i]; };
-  return {static_cast<WeightFormat>(w.format), w.bits, w.group, static_cast<ScalarType>(w.scale_type), w.out, p.in,
-          at(0), at(1), at(2)};
+  return {static_cast<WeightFormat>(w.format), w.bits, w.group, static_cast<ScalarType>(w.scale_type), w.out, p.in, at(0), at(1), at(2)};
 }
 
 /** Where things lie in the scratch of a call with `rows` rows. */
 struct Layout {
-  RowForm form[kMaxWeights];       ///< of each weight
-  size_t prepared[kMaxWeights];    ///< offset of the rows in that form; weights of one form share them
-  size_t own[kMaxWeights];         ///< the same in a thread's own block, for a single row
-  bool is_shared[kMaxWeights];     ///< an earlier weight has the same form and clip
-  size_t thread_begin;             ///< offset of the first thread's scratch
+  RowForm form[kMaxWeights];     ///< of each weight
+  size_t prepared[kMaxWeights];  ///< offset of the rows in that form; weights of one form share them
+  size_t own[kMaxWeights];       ///< the same in a thread's own block, for a single row
+  bool is_shared[kMaxWeights];   ///< an earlier weight has the same form and clip
+  size_t thread_begin;           ///< offset of the first thread's scratch
   size_t thread_bytes;
-  size_t clipped;                  ///< offsets in a thread's scratch: a clamped row ...
-  size_t own_h;                    ///< ... its own h and prepared forms of a single row ...
+  size_t clipped;  ///< offsets in a thread's scratch: a clamped row ...
+  size_t own_h;    ///< ... its own h and prepared forms of a single row ...
   size_t own_prepared;
-  size_t tile;                     ///< ... the gate tile of geglu ...
-  size_t core;                     ///< ... and the scratch of the core; a row of floats lies at 0
-  size_t bytes;                    ///< of everything
+  size_t tile;   ///< ... the gate tile of geglu ...
+  size_t core;   ///< ... and the scratch of the core; a row of floats lies at 0
+  size_t bytes;  ///< of everything
 };
 
 /** Most weight rows that an item takes. */
@@ -124,15 +123,20 @@ uint32_t items(const CpuCall& call, uint32_t phase) {
  * Prepares one row: h (when there is a residual) goes to `h`, the row in the form of weight i to `prepared[i]`.
  * `normalised`, `clipped`: room for a row.
  */
-void prepare_row(const CpuCall& call, const Layout& layout, size_t row, float* h, float* normalised, float* clipped,
+void prepare_row(const CpuCall& call,
+                 const Layout& layout,
+                 size_t row,
+                 float* h,
+                 float* normalised,
+                 float* clipped,
                  std::byte* const (&prepared)[kMaxWeights]) {
   const auto& p = params_of<LinearParams>(call);
   const LinearCore& core = linear_core(kIsa);
   const size_t from = p.gathers != 0 ? static_cast<size_t>(call.step->output_row[row]) : row;
   const float* x = buffer<const float>(call, 0) + from * p.x_stride;
   if (p.has_residual != 0) {
-    norm_add_row(x, p.in, p.eps, buffer<const void>(call, 2), p.residual_gain_type,
-                 buffer<const float>(call, 1) + from * p.residual_stride, p.residual_scale, h);
+    norm_add_row(x, p.in, p.eps, buffer<const void>(call, 2), p.residual_gain_type, buffer<const float>(call, 1) + from * p.residual_stride,
+                 p.residual_scale, h);
     x = h;
   }
   if (p.has_norm != 0) {
@@ -185,10 +189,8 @@ void multiply(const CpuCall& call, uint32_t begin, uint32_t end, uint32_t thread
   const uint32_t block = block_of(p, call.threads);
   std::byte* const own = thread_scratch(call, layout, thread);
   const auto product = [&](uint32_t weight, uint32_t first, uint32_t last, float* y, size_t y_stride) {
-    const std::byte* prepared = rows == 1 ? own + layout.own_prepared + layout.own[weight]
-                                          : call.scratch + layout.prepared[weight];
-    core.multiply(weight_of(p, weight, call.buffers), layout.form[weight], prepared, rows, first, last, y, y_stride,
-                  own + layout.core);
+    const std::byte* prepared = rows == 1 ? own + layout.own_prepared + layout.own[weight] : call.scratch + layout.prepared[weight];
+    core.multiply(weight_of(p, weight, call.buffers), layout.form[weight], prepared, rows, first, last, y, y_stride, own + layout.core);
     const LinearWeightParams& w = p.weight[weight];
     for (size_t r = 0; w.has_clip != 0 && r < rows; ++r) {
       clamp_row(y + r * y_stride, last - first, w.output_low, w.output_high, y + r * y_stride);

@@ -42,8 +42,14 @@ inline LinearBlock find_block(constant LinearParams& p, uint block, uint simdgro
 
 /** Stores what a simdgroup has multiplied, each lane one number, through the epilogue. */
 template <int streams, int rows>
-inline void store_products(constant LinearParams& p, LinearBlock block, device float* y, device const float* operand,
-                           thread const float* sums, uint first_row, uint row_count, uint lane) {
+inline void store_products(constant LinearParams& p,
+                           LinearBlock block,
+                           device float* y,
+                           device const float* operand,
+                           thread const float* sums,
+                           uint first_row,
+                           uint row_count,
+                           uint lane) {
   const uint outputs = block.is_pair ? streams / 2 : streams;
   const uint out = p.weight[block.weight].out, stride = p.weight[block.weight].y_stride;
   float product = 0.0f, up = 0.0f;
@@ -62,36 +68,31 @@ inline void store_products(constant LinearParams& p, LinearBlock block, device f
   y[ulong(row) * stride + output] = product;
 }
 
-#define MARKBASE_LINEAR_ARGUMENTS                                                                                    \
-  constant LinearParams &p [[buffer(0)]], constant Launch &launch [[buffer(1)]], device const float *x [[buffer(2)]], \
-      device const float *residual [[buffer(3)]], device const uchar *residual_gain [[buffer(4)]],                   \
-      device float *h [[buffer(5)]], device const uchar *norm_gain [[buffer(6)]],                                    \
-      device const float *operand [[buffer(7)]], device const uchar *w0 [[buffer(8)]],                               \
-      device const uchar *s0 [[buffer(9)]], device const uchar *b0 [[buffer(10)]],                                   \
-      device const uchar *w1 [[buffer(11)]], device const uchar *s1 [[buffer(12)]],                                  \
-      device const uchar *b1 [[buffer(13)]], device const uchar *w2 [[buffer(14)]],                                  \
-      device const uchar *s2 [[buffer(15)]], device const uchar *b2 [[buffer(16)]],                                  \
-      device float *y0 [[buffer(17)]], device float *y1 [[buffer(18)]], device float *y2 [[buffer(19)]],             \
-      device const int *output_row [[buffer(24)]],                                                                  \
+#define MARKBASE_LINEAR_ARGUMENTS                                                                                                   \
+  constant LinearParams &p [[buffer(0)]], constant Launch &launch [[buffer(1)]], device const float *x [[buffer(2)]],               \
+      device const float *residual [[buffer(3)]], device const uchar *residual_gain [[buffer(4)]], device float *h [[buffer(5)]],   \
+      device const uchar *norm_gain [[buffer(6)]], device const float *operand [[buffer(7)]], device const uchar *w0 [[buffer(8)]], \
+      device const uchar *s0 [[buffer(9)]], device const uchar *b0 [[buffer(10)]], device const uchar *w1 [[buffer(11)]],           \
+      device const uchar *s1 [[buffer(12)]], device const uchar *b1 [[buffer(13)]], device const uchar *w2 [[buffer(14)]],          \
+      device const uchar *s2 [[buffer(15)]], device const uchar *b2 [[buffer(16)]], device float *y0 [[buffer(17)]],                \
+      device float *y1 [[buffer(18)]], device float *y2 [[buffer(19)]], device const int *output_row [[buffer(24)]],                \
       uint2 at [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]]
 
 /** The weight rows of a simdgroup, all stored in one layout; rows behind the last output are the last one again, and are not stored. */
-#define MARKBASE_FIND_STREAMS(format, streams)                                                                      \
-  const LinearBlock block = find_block(p, at.x, thread_index / kLanes, streams);                                    \
-  WeightLayout layout = {p.in, p.weight[block.weight].group, p.weight[block.weight].scale_type,                     \
-                         launch.alignment[block.weight]};                                                           \
-  WeightRow weights[streams];                                                                                       \
-  for (uint s = 0; s < streams; ++s) {                                                                              \
-    const uint outputs = block.is_pair ? streams / 2 : streams;                                                     \
-    const uint index = block.is_pair ? s / outputs : block.weight;                                                  \
-    const uint shift = 6 + 3 * index;                                                                               \
-    device const uchar* weight = index == 0 ? w0 : index == 1 ? w1 : w2;                                            \
-    device const uchar* scales = index == 0 ? s0 : index == 1 ? s1 : s2;                                            \
-    device const uchar* biases = index == 0 ? b0 : index == 1 ? b1 : b2;                                            \
-    weights[s] = weight_row<format>(weight + launch.shift[shift], scales + launch.shift[shift + 1],                 \
-                                    biases + launch.shift[shift + 2], layout,                                       \
-                                    min(block.first + s % outputs, p.weight[index].out - 1));                       \
-  }                                                                                                                 \
+#define MARKBASE_FIND_STREAMS(format, streams)                                                                                        \
+  const LinearBlock block = find_block(p, at.x, thread_index / kLanes, streams);                                                      \
+  WeightLayout layout = {p.in, p.weight[block.weight].group, p.weight[block.weight].scale_type, launch.alignment[block.weight]};      \
+  WeightRow weights[streams];                                                                                                         \
+  for (uint s = 0; s < streams; ++s) {                                                                                                \
+    const uint outputs = block.is_pair ? streams / 2 : streams;                                                                       \
+    const uint index = block.is_pair ? s / outputs : block.weight;                                                                    \
+    const uint shift = 6 + 3 * index;                                                                                                 \
+    device const uchar* weight = index == 0 ? w0 : index == 1 ? w1 : w2;                                                              \
+    device const uchar* scales = index == 0 ? s0 : index == 1 ? s1 : s2;                                                              \
+    device const uchar* biases = index == 0 ? b0 : index == 1 ? b1 : b2;                                                              \
+    weights[s] = weight_row<format>(weight + launch.shift[shift], scales + launch.shift[shift + 1], biases + launch.shift[shift + 2], \
+                                    layout, min(block.first + s % outputs, p.weight[index].out - 1));                                 \
+  }                                                                                                                                   \
   device float* y = block.weight == 0 ? y0 : block.weight == 1 ? y1 : y2
 
 /** Up to `rows` rows that need no prologue: blocks of outputs × blocks of rows. */
@@ -111,16 +112,16 @@ kernel void linear_row(MARKBASE_LINEAR_ARGUMENTS, threadgroup float* shared_row 
   constexpr uint columns = chunk_columns<format>();
   const SharedRow<columns> source = {shared_row, SharedRow<columns>::chunks_of(p.in)};
   const ulong row = p.gathers != 0 ? output_row[0] : 0;
-  prepare_row(p, launch.shift[2], launch.shift[4], x + row * p.x_stride, residual + row * p.residual_stride, residual_gain, h,
-              at.x == 0, norm_gain, source, partial, thread_index);
+  prepare_row(p, launch.shift[2], launch.shift[4], x + row * p.x_stride, residual + row * p.residual_stride, residual_gain, h, at.x == 0,
+              norm_gain, source, partial, thread_index);
   MARKBASE_FIND_STREAMS(format, streams);
   float sums[streams];
   multiply<format, streams, 1>(weights, layout, source, 0, thread_index % kLanes, sums);
   store_products<streams, 1>(p, block, y, operand, sums, 0, 1, thread_index % kLanes);
 }
 
-#define MARKBASE_LINEAR(name, format)                                                                              \
-  template [[host_name("linear_row_" #name)]] kernel decltype(linear_row<format, 4>) linear_row<format, 4>;        \
+#define MARKBASE_LINEAR(name, format)                                                                                 \
+  template [[host_name("linear_row_" #name)]] kernel decltype(linear_row<format, 4>) linear_row<format, 4>;           \
   template [[host_name("linear_rows1_" #name)]] kernel decltype(linear_rows<format, 4, 1>) linear_rows<format, 4, 1>; \
   template [[host_name("linear_rows4_" #name)]] kernel decltype(linear_rows<format, 4, 4>) linear_rows<format, 4, 4>; \
   template [[host_name("linear_rows8_" #name)]] kernel decltype(linear_rows<format, 2, 8>) linear_rows<format, 2, 8>;

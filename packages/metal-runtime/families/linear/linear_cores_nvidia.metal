@@ -215,8 +215,15 @@ inline float add_shares(threadgroup const float* shares, uint at) {
 }
 
 template <uint rows>
-inline void store_shares(constant LinearParams& p, CoreBlock block, uint tile, threadgroup const float* shares,
-                         device const float* operand, device float* y, uint first_row, uint row_count, uint thread_index) {
+inline void store_shares(constant LinearParams& p,
+                         CoreBlock block,
+                         uint tile,
+                         threadgroup const float* shares,
+                         device const float* operand,
+                         device float* y,
+                         uint first_row,
+                         uint row_count,
+                         uint thread_index) {
   // Eight or sixteen outputs.
   const uint shift = block.is_pair ? 3 : 4;
   for (uint i = thread_index; i < (rows << shift); i += kRowThreads) {
@@ -248,7 +255,10 @@ struct BlockWalk {
 
 /** Begins the block with number `index`, if there is one: its rows, and the loads of the first chunk. */
 template <int format, int tiles, bool whole, bool alone>
-inline void enter_block(constant LinearParams& p, constant Launch& launch, BoundWeights bound, uint index,
+inline void enter_block(constant LinearParams& p,
+                        constant Launch& launch,
+                        BoundWeights bound,
+                        uint index,
                         thread BlockWalk<format, tiles, whole, alone>& walk) {
   if (index >= walk.block_count) return;
   walk.block = core_block(p, index, tiles);
@@ -266,7 +276,12 @@ inline void enter_block(constant LinearParams& p, constant Launch& launch, Bound
 
 /** Begins to load the first chunk. */
 template <int format, int tiles, bool whole, bool alone>
-inline void begin_walk(constant LinearParams& p, constant Launch& launch, BoundWeights bound, uint index, uint step, uint thread_index,
+inline void begin_walk(constant LinearParams& p,
+                       constant Launch& launch,
+                       BoundWeights bound,
+                       uint index,
+                       uint step,
+                       uint thread_index,
                        thread BlockWalk<format, tiles, whole, alone>& walk) {
   walk.block_count = count_blocks(p, tiles);
   walk.index = alone ? index * kRowSimdgroups + thread_index / kLanes : index;
@@ -282,8 +297,13 @@ inline void begin_walk(constant LinearParams& p, constant Launch& launch, BoundW
 
 /** sums = the products of the block where `walk` is, over the simdgroup's columns; then `walk` is at the next one. */
 template <int blocks, int format, int tiles, bool whole, bool alone, typename X>
-inline void multiply_block(constant LinearParams& p, constant Launch& launch, BoundWeights bound, X x, uint first_row,
-                           thread BlockWalk<format, tiles, whole, alone>& walk, thread float (&sums)[tiles][blocks][4]) {
+inline void multiply_block(constant LinearParams& p,
+                           constant Launch& launch,
+                           BoundWeights bound,
+                           X x,
+                           uint first_row,
+                           thread BlockWalk<format, tiles, whole, alone>& walk,
+                           thread float (&sums)[tiles][blocks][4]) {
   constexpr uint stride = BlockWalk<format, tiles, whole, alone>::kStride;
   uint begin = walk.first_span();
   // Two chunks take turns, so that none is moved.
@@ -307,8 +327,15 @@ inline void multiply_block(constant LinearParams& p, constant Launch& launch, Bo
 
 /** Multiplies the rows of `x` from first_row on, the simdgroups together. `shares`: two times [8, 16, rows]. */
 template <int blocks, bool is_row, int format, int tiles, bool whole, typename X>
-inline void multiply_together(constant LinearParams& p, constant Launch& launch, BoundWeights bound, device const float* operand, X x,
-                              uint first_row, uint row_count, threadgroup float* shares, uint thread_index,
+inline void multiply_together(constant LinearParams& p,
+                              constant Launch& launch,
+                              BoundWeights bound,
+                              device const float* operand,
+                              X x,
+                              uint first_row,
+                              uint row_count,
+                              threadgroup float* shares,
+                              uint thread_index,
                               thread BlockWalk<format, tiles, whole, false>& walk) {
   constexpr uint rows = is_row ? 1 : 8 * blocks;
   bool is_odd = false;
@@ -331,8 +358,14 @@ inline void multiply_together(constant LinearParams& p, constant Launch& launch,
 
 /** Multiplies up to eight rows from first_row on, every simdgroup alone. */
 template <bool is_row, int format, bool whole, typename X>
-inline void multiply_alone(constant LinearParams& p, constant Launch& launch, BoundWeights bound, device const float* operand, X x,
-                           uint first_row, uint row_count, thread BlockWalk<format, 1, whole, true>& walk) {
+inline void multiply_alone(constant LinearParams& p,
+                           constant Launch& launch,
+                           BoundWeights bound,
+                           device const float* operand,
+                           X x,
+                           uint first_row,
+                           uint row_count,
+                           thread BlockWalk<format, 1, whole, true>& walk) {
   for (; walk.index < walk.block_count; walk.index += walk.step) {
     const CoreBlock current = walk.block;
     const uint lane = walk.lane;
@@ -376,9 +409,9 @@ kernel void linear_cores_row(MARKBASE_CORES_ARGUMENTS, threadgroup uint* packed 
   nvidia::wait_for_inputs();
   const ulong row = p.gathers != 0 ? output_row[0] : 0;
   const SharedPack source = {packed, p.in};
-  const PackSource prologue = {x + row * p.x_stride, residual + row * p.residual_stride, residual_gain + launch.shift[2], h,
-                               norm_gain + launch.shift[4], at.x == 0};
-  pack_row(p, prologue, PairWriter<format == 4, SharedPack>{source}, partial, thread_index);
+  const PackSource prologue = {
+      x + row * p.x_stride, residual + row * p.residual_stride, residual_gain + launch.shift[2], h, norm_gain + launch.shift[4], at.x == 0};
+  pack_row(p, prologue, PairWriter < format == 4, SharedPack > {source}, partial, thread_index);
   threadgroup_barrier(mem_flags::mem_threadgroup);
   if constexpr (alone) multiply_alone<true>(p, launch, bound, operand, source, 0, 1, walk);
   else multiply_together<1, true>(p, launch, bound, operand, source, 0, 1, shares, thread_index, walk);
@@ -386,12 +419,18 @@ kernel void linear_cores_row(MARKBASE_CORES_ARGUMENTS, threadgroup uint* packed 
 
 /** Packs rows for linear_cores, one threadgroup a row, and zeros for rows that fill up the last eight. */
 template <bool interleaves>
-kernel void linear_pack(constant LinearParams& p [[buffer(0)]], constant Launch& launch [[buffer(1)]],
-                        device const float* x [[buffer(2)]], device const float* residual [[buffer(3)]],
-                        device const uchar* residual_gain [[buffer(4)]], device float* h [[buffer(5)]],
-                        device const uchar* norm_gain [[buffer(6)]], device uint* packed [[buffer(22)]],
-                        device const int* output_row [[buffer(24)]], uint row [[threadgroup_position_in_grid]],
-                        uint rows [[threadgroups_per_grid]], uint thread_index [[thread_index_in_threadgroup]]) {
+kernel void linear_pack(constant LinearParams& p [[buffer(0)]],
+                        constant Launch& launch [[buffer(1)]],
+                        device const float* x [[buffer(2)]],
+                        device const float* residual [[buffer(3)]],
+                        device const uchar* residual_gain [[buffer(4)]],
+                        device float* h [[buffer(5)]],
+                        device const uchar* norm_gain [[buffer(6)]],
+                        device uint* packed [[buffer(22)]],
+                        device const int* output_row [[buffer(24)]],
+                        uint row [[threadgroup_position_in_grid]],
+                        uint rows [[threadgroups_per_grid]],
+                        uint thread_index [[thread_index_in_threadgroup]]) {
   threadgroup float partial[kRowSimdgroups];
   const DevicePackRow out = {{packed, p.in, rows}, row};
   if (row >= launch.rows) {
@@ -400,27 +439,25 @@ kernel void linear_pack(constant LinearParams& p [[buffer(0)]], constant Launch&
     return;
   }
   const ulong from = p.gathers != 0 ? output_row[row] : row;
-  const PackSource prologue = {x + from * launch.x_stride, residual + from * p.residual_stride, residual_gain + launch.shift[2],
-                               h + ulong(row) * p.h_stride, norm_gain + launch.shift[4], true};
+  const PackSource prologue = {x + from * launch.x_stride,  residual + from * p.residual_stride, residual_gain + launch.shift[2],
+                               h + ulong(row) * p.h_stride, norm_gain + launch.shift[4],         true};
   pack_row(p, prologue, PairWriter<interleaves, DevicePackRow>{out}, partial, thread_index);
 }
 
 template [[host_name("linear_pack_q4")]] kernel decltype(linear_pack<true>) linear_pack<true>;
 template [[host_name("linear_pack")]] kernel decltype(linear_pack<false>) linear_pack<false>;
 
-#define MARKBASE_LINEAR_CORES(name, format)                                                                               \
-  template [[host_name("linear_cores_row_" #name)]] kernel decltype(linear_cores_row<format, false>)                     \
-      linear_cores_row<format, false>;                                                                                   \
-  template [[host_name("linear_cores_each_" #name)]] kernel decltype(linear_cores_row<format, true>)                     \
-      linear_cores_row<format, true>;                                                                                    \
-  template [[host_name("linear_cores8_" #name)]] kernel decltype(linear_cores<format, 1, 1, false, false>)               \
-      linear_cores<format, 1, 1, false, false>;                                                                          \
-  template [[host_name("linear_cores_each8_" #name)]] kernel decltype(linear_cores<format, 1, 1, false, true>)           \
-      linear_cores<format, 1, 1, false, true>;                                                                           \
-  template [[host_name("linear_cores16_" #name)]] kernel decltype(linear_cores<format, 2, 2, false, false>)              \
-      linear_cores<format, 2, 2, false, false>;                                                                          \
-  template [[host_name("linear_cores32_" #name)]] kernel decltype(linear_cores<format, 2, 4, false, false>)              \
-      linear_cores<format, 2, 4, false, false>;
+#define MARKBASE_LINEAR_CORES(name, format)                                                                                            \
+  template [[host_name("linear_cores_row_" #name)]] kernel decltype(linear_cores_row<format, false>) linear_cores_row<format, false>;  \
+  template [[host_name("linear_cores_each_" #name)]] kernel decltype(linear_cores_row<format, true>) linear_cores_row<format, true>;   \
+  template [[host_name(                                                                                                                \
+      "linear_cores8_" #name)]] kernel decltype(linear_cores<format, 1, 1, false, false>) linear_cores<format, 1, 1, false, false>;    \
+  template [[host_name(                                                                                                                \
+      "linear_cores_each8_" #name)]] kernel decltype(linear_cores<format, 1, 1, false, true>) linear_cores<format, 1, 1, false, true>; \
+  template [[host_name(                                                                                                                \
+      "linear_cores16_" #name)]] kernel decltype(linear_cores<format, 2, 2, false, false>) linear_cores<format, 2, 2, false, false>;   \
+  template [[host_name(                                                                                                                \
+      "linear_cores32_" #name)]] kernel decltype(linear_cores<format, 2, 4, false, false>) linear_cores<format, 2, 4, false, false>;
 
 MARKBASE_LINEAR_CORES(q2, 2)
 MARKBASE_LINEAR_CORES(q4, 4)

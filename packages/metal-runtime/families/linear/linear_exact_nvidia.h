@@ -26,7 +26,11 @@ inline void load_own(device const uchar* from, uint in, uint thread_index, threa
 
 /** The norm's factors of some rows, for all threads, in the order of vector_factor of metal_norm.h. `partial`: of every row, of every simdgroup. */
 template <uint rows>
-inline void factors_of_own(thread const float (&values)[rows][kOwn], uint in, float eps, threadgroup float* partial, uint thread_index,
+inline void factors_of_own(thread const float (&values)[rows][kOwn],
+                           uint in,
+                           float eps,
+                           threadgroup float* partial,
+                           uint thread_index,
                            thread float (&factors)[rows]) {
   const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
 #pragma unroll
@@ -74,8 +78,14 @@ struct OwnGains {
 
 /** The prologue of `rows` rows from `first` on, of which those from `count` on are the last one again: a thread's elements of them. */
 template <uint rows>
-inline void prepare_own(constant LinearParams& p, ExactSource source, thread const OwnGains& gains, uint first, uint count,
-                        threadgroup float* partial, uint thread_index, thread float (&values)[rows][kOwn]) {
+inline void prepare_own(constant LinearParams& p,
+                        ExactSource source,
+                        thread const OwnGains& gains,
+                        uint first,
+                        uint count,
+                        threadgroup float* partial,
+                        uint thread_index,
+                        thread float (&values)[rows][kOwn]) {
   float factors[rows];
 #pragma unroll
   for (uint r = 0; r < rows; ++r) {
@@ -111,11 +121,10 @@ inline void prepare_own(constant LinearParams& p, ExactSource source, thread con
   }
 }
 
-#define MARKBASE_EXACT_ARGUMENTS                                                                                      \
-  constant LinearParams &p [[buffer(0)]], constant Launch &launch [[buffer(1)]], device const float *x [[buffer(2)]], \
-      device const float *residual [[buffer(3)]], device const uchar *residual_gain [[buffer(4)]],                    \
-      device float *h [[buffer(5)]], device const uchar *norm_gain [[buffer(6)]],                                     \
-      device const float *operand [[buffer(7)]], device const uchar *weight [[buffer(8)]],                            \
-      device const uchar *scales [[buffer(9)]], device const uchar *biases [[buffer(10)]],                            \
-      device float *y [[buffer(17)]], device const int *output_row [[buffer(24)]],                                    \
-      uint2 at [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]]
+#define MARKBASE_EXACT_ARGUMENTS                                                                                                        \
+  constant LinearParams &p [[buffer(0)]], constant Launch &launch [[buffer(1)]], device const float *x [[buffer(2)]],                   \
+      device const float *residual [[buffer(3)]], device const uchar *residual_gain [[buffer(4)]], device float *h [[buffer(5)]],       \
+      device const uchar *norm_gain [[buffer(6)]], device const float *operand [[buffer(7)]], device const uchar *weight [[buffer(8)]], \
+      device const uchar *scales [[buffer(9)]], device const uchar *biases [[buffer(10)]], device float *y [[buffer(17)]],              \
+      device const int *output_row [[buffer(24)]], uint2 at [[threadgroup_position_in_grid]],                                           \
+      uint thread_index [[thread_index_in_threadgroup]]

@@ -87,8 +87,8 @@ struct ExactSums {
    * first output in the stage; `swap`: 1 where pieces are the other way round; `scalars`: scales of the lane's outputs, `biases` bytes
    * before their biases; `plain`: sums of the lane's rows.
    */
-  void multiply(threadgroup const float* x, threadgroup const uchar* codes, uint swap, threadgroup const uchar* scalars, uint biases,
-                float4 plain) {
+  void multiply(
+      threadgroup const float* x, threadgroup const uchar* codes, uint swap, threadgroup const uchar* scalars, uint biases, float4 plain) {
     float4 parts[kSide][kSide];
 #pragma unroll
     for (uint r = 0; r < kSide; ++r) {
@@ -158,7 +158,8 @@ inline void sum_chunks(threadgroup const float* rows, uint chunks, threadgroup f
 kernel void linear_exact_rows_q8(MARKBASE_EXACT_ARGUMENTS, threadgroup uchar* memory [[threadgroup(0)]]) {
   threadgroup float partial[kTogether * kRowSimdgroups];
   const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
-  const uint first = at.x * kOutputs, first_row = at.y * kRows, out = p.weight[0].out, chunks = p.in / 32, groups = p.in / p.weight[0].group;
+  const uint first = at.x * kOutputs, first_row = at.y * kRows, out = p.weight[0].out, chunks = p.in / 32,
+             groups = p.in / p.weight[0].group;
   threadgroup float* rows = (threadgroup float*)memory;
   threadgroup uchar* stages = memory + kRows * kExactPitch * 4 + simdgroup * (kStages * kExactStageBytes);
   threadgroup float* plain = (threadgroup float*)(memory + kRows * kExactPitch * 4 + kRowSimdgroups * kStages * kExactStageBytes);

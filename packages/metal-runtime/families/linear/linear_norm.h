@@ -13,7 +13,7 @@ struct LinearNormParams {
   uint32_t gain_type;   ///< ScalarType of the gain
   uint32_t has_gain;
   uint32_t has_residual;
-  float scale;          ///< multiplies the products
+  float scale;  ///< multiplies the products
   float eps;
   float output_scale;
 };

@@ -20,7 +20,7 @@ struct LinearWeightParams {
   uint32_t has_clip;    ///< 1: the rows are clamped before this product, and the product before the epilogue
   float input_low;      ///< bounds of the rows; infinite = none
   float input_high;
-  float output_low;     ///< bounds of the product
+  float output_low;  ///< bounds of the product
   float output_high;
 };
 
@@ -39,10 +39,10 @@ struct LinearWeightParams {
  */
 struct LinearParams {
   uint32_t row_set;
-  uint32_t gathers;          ///< 1: row r is row output_row[r] of x and of the residual
-  uint32_t in;               ///< columns of every weight
-  uint32_t weights;          ///< 1 to 3
-  uint32_t is_fast;          ///< 1: 8-bit activations for affine weights where the backend has them
+  uint32_t gathers;       ///< 1: row r is row output_row[r] of x and of the residual
+  uint32_t in;            ///< columns of every weight
+  uint32_t weights;       ///< 1 to 3
+  uint32_t is_fast;       ///< 1: 8-bit activations for affine weights where the backend has them
   uint32_t has_few_rows;  ///< 1: kernels for a few rows; all rows of a program use the same kernels
   uint32_t x_stride;
   uint32_t has_residual;
@@ -50,12 +50,12 @@ struct LinearParams {
   uint32_t h_stride;
   uint32_t residual_gain_type;  ///< ScalarType
   uint32_t has_norm;
-  uint32_t norm_gain_type;      ///< ScalarType
-  uint32_t epilogue;            ///< LinearEpilogue
-  uint32_t operand_stride;      ///< of the epilogue operand
-  float eps;                    ///< of both norms
-  float residual_scale;         ///< layer_scalar of the layer before; 1 = none
-  float cap;                    ///< of kLinearSoftcap
+  uint32_t norm_gain_type;  ///< ScalarType
+  uint32_t epilogue;        ///< LinearEpilogue
+  uint32_t operand_stride;  ///< of the epilogue operand
+  float eps;                ///< of both norms
+  float residual_scale;     ///< layer_scalar of the layer before; 1 = none
+  float cap;                ///< of kLinearSoftcap
   LinearWeightParams weight[3];
 };
 static_assert(sizeof(LinearParams) == 204, "host and kernel disagree on LinearParams");

@@ -29,8 +29,8 @@ kernel void linear_prologue(constant LinearParams& p [[buffer(0)]],
   threadgroup float partial[kRowSimdgroups];
   const SharedRow<8> source = {shared_row, SharedRow<8>::chunks_of(p.in)};
   const ulong from = p.gathers != 0 ? output_row[row] : row;
-  prepare_row(p, launch.shift[2], launch.shift[4], x + from * p.x_stride, residual + from * p.residual_stride, residual_gain, h + ulong(row) * p.h_stride, true, norm_gain, source,
-              partial, thread_index);
+  prepare_row(p, launch.shift[2], launch.shift[4], x + from * p.x_stride, residual + from * p.residual_stride, residual_gain,
+              h + ulong(row) * p.h_stride, true, norm_gain, source, partial, thread_index);
   if (p.has_norm == 0) return;
   for (uint i = thread_index; i < p.in; i += kRowThreads) prepared[ulong(row) * launch.x_stride + i] = source.at(i);
 }

@@ -124,8 +124,8 @@ kernel void linear_rows_normed(constant LinearParams& p [[buffer(0)]],
                                uint thread_index [[thread_index_in_threadgroup]]) {
   threadgroup float partial[kRowSimdgroups];
   const ulong from = p.gathers != 0 ? output_row[row] : row;
-  const PackSource source = {x + from * p.x_stride, residual + from * p.residual_stride, residual_gain + launch.shift[2],
-                             h + ulong(row) * p.h_stride, norm_gain + launch.shift[4], true};
+  const PackSource source = {x + from * p.x_stride,       residual + from * p.residual_stride, residual_gain + launch.shift[2],
+                             h + ulong(row) * p.h_stride, norm_gain + launch.shift[4],         true};
   const WideWriter out = {p, prepared + ulong(row) * (wide_columns(p.in) / 2)};
   pack_row<kRowThreads, count>(p, source, out, partial, thread_index);
 }

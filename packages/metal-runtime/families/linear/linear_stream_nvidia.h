@@ -101,8 +101,13 @@ struct StreamCopier {
   device const uchar* scalars;
 
   StreamCopier(StreamShare whole, BoundWeights weights, constant Launch& launch, uint in, uint thread_index)
-      : share(whole), units(whole, 0, thread_index / kLanes), bound(weights), simdgroup(thread_index / kLanes), lane(thread_index % kLanes),
-        row_bytes(in / 2), scale_bytes(in / kSpan * 2) {
+      : share(whole),
+        units(whole, 0, thread_index / kLanes),
+        bound(weights),
+        simdgroup(thread_index / kLanes),
+        lane(thread_index % kLanes),
+        row_bytes(in / 2),
+        scale_bytes(in / kSpan * 2) {
     skip();
     enter(launch, 0);
   }
@@ -147,8 +152,15 @@ inline float bf16_of(uint word, uint index) { return as_type<float>(index % 2 ==
 
 /** Stores the outputs of some tiles from `first` on. `shares`: of every tile, of every simdgroup. */
 template <typename Kind>
-inline void store_outputs(constant LinearParams& p, constant Launch& launch, BoundWeights bound, StreamShare share, uint first, uint tiles,
-                          threadgroup const float* shares, device const float* operand, uint thread_index) {
+inline void store_outputs(constant LinearParams& p,
+                          constant Launch& launch,
+                          BoundWeights bound,
+                          StreamShare share,
+                          uint first,
+                          uint tiles,
+                          threadgroup const float* shares,
+                          device const float* operand,
+                          uint thread_index) {
   // Eight or sixteen outputs of a tile; whole simdgroups have something to do, or nothing.
   constexpr uint rows = Kind::rows, parts = Kind::parts;
   const uint shift = share.is_pair ? 3 : 4;
@@ -171,8 +183,14 @@ inline void store_outputs(constant LinearParams& p, constant Launch& launch, Bou
  * add_shares(), the sum over simdgroups, of which neighbouring threads have `parts`.
  */
 template <typename Kind, typename X>
-inline void multiply_share(constant LinearParams& p, constant Launch& launch, device const float* operand, X x, threadgroup uchar* stages,
-                           threadgroup float* shares, uint thread_index, thread StreamCopier& copier) {
+inline void multiply_share(constant LinearParams& p,
+                           constant Launch& launch,
+                           device const float* operand,
+                           X x,
+                           threadgroup uchar* stages,
+                           threadgroup float* shares,
+                           uint thread_index,
+                           thread StreamCopier& copier) {
   const StreamShare share = copier.share;
   const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
   constexpr uint tile_floats = kSimdgroups * kLanes * Kind::sums;

@@ -31,7 +31,7 @@ using namespace metal;
 /** What a lane brings to the products of a chunk: a plane of a row of every block; of one row, of the lane's own span, else zeros. */
 template <uint rows>
 struct StreamColumns {
-  static constexpr uint blocks = (rows + 3) / 4;               ///< fours of rows
+  static constexpr uint blocks = (rows + 3) / 4;         ///< fours of rows
   static constexpr uint spans = rows == 1 ? 1 : kSpans;  ///< of a chunk, that have products of their own
   uint words[blocks][kPlaneWords];
   float steps[blocks][spans], totals[blocks][spans];  ///< of the row, or the span, whose sums the lane has; steps: a 16th of them
@@ -76,8 +76,7 @@ struct ByteStream {
   static_assert(kLanes * sums == stream_share_floats(rows), "host and kernel disagree");
 
   /** sums += the products of a stage. */
-  static void multiply(threadgroup const uchar* stage, thread const Columns& x, uint lane,
-                             thread float (&sums)[2 * Columns::blocks]) {
+  static void multiply(threadgroup const uchar* stage, thread const Columns& x, uint lane, thread float (&sums)[2 * Columns::blocks]) {
     constexpr uint blocks = Columns::blocks, spans = Columns::spans;
     const uint row = lane / 4, quarter = lane % 4;
     threadgroup const uchar* codes = stage + row * kRowBytes;
@@ -167,7 +166,8 @@ kernel void linear_stream(MARKBASE_CORES_ARGUMENTS, threadgroup uchar* memory [[
   StreamCopier copier(StreamShare(p, at.x, groups.x, stream_tiles(rows)), bound, launch, p.in, thread_index);
   begin_copies(launch, stages, copier);
   nvidia::wait_for_inputs();
-  multiply_share<ByteStream<rows>>(p, launch, operand, DeviceBytes<2>{(device uint*)x, p.in, rows == 1 ? 1u : 8u}, stages, shares, thread_index, copier);
+  multiply_share<ByteStream<rows>>(p, launch, operand, DeviceBytes<2>{(device uint*)x, p.in, rows == 1 ? 1u : 8u}, stages, shares,
+                                   thread_index, copier);
 }
 
 /** One row, packed by every threadgroup for itself. */
@@ -181,8 +181,8 @@ kernel void linear_stream_row_q4(MARKBASE_CORES_ARGUMENTS, threadgroup uchar* me
   begin_copies(launch, stages, copier);
   nvidia::wait_for_inputs();
   const ulong row = p.gathers != 0 ? output_row[0] : 0;
-  const PackSource prologue = {x + row * p.x_stride, residual + row * p.residual_stride, residual_gain + launch.shift[2], h,
-                               norm_gain + launch.shift[4], at.x == 0};
+  const PackSource prologue = {
+      x + row * p.x_stride, residual + row * p.residual_stride, residual_gain + launch.shift[2], h, norm_gain + launch.shift[4], at.x == 0};
   pack_row<kThreads>(p, prologue, ByteWriter<SharedBytes>{packed}, partial, thread_index);
   threadgroup_barrier(mem_flags::mem_threadgroup);
   multiply_share<ByteStream<1>>(p, launch, operand, packed, stages, shares, thread_index, copier);
@@ -190,16 +190,22 @@ kernel void linear_stream_row_q4(MARKBASE_CORES_ARGUMENTS, threadgroup uchar* me
 
 /** Packs rows for linear_stream, one threadgroup a row: two planes for up to eight rows, one for 16. */
 template <uint planes>
-kernel void linear_stream_pack(constant LinearParams& p [[buffer(0)]], constant Launch& launch [[buffer(1)]],
-                               device const float* x [[buffer(2)]], device const float* residual [[buffer(3)]],
-                               device const uchar* residual_gain [[buffer(4)]], device float* h [[buffer(5)]],
-                               device const uchar* norm_gain [[buffer(6)]], device uint* packed [[buffer(22)]],
-                               device const int* output_row [[buffer(24)]], uint row [[threadgroup_position_in_grid]],
-                               uint rows [[threadgroups_per_grid]], uint thread_index [[thread_index_in_threadgroup]]) {
+kernel void linear_stream_pack(constant LinearParams& p [[buffer(0)]],
+                               constant Launch& launch [[buffer(1)]],
+                               device const float* x [[buffer(2)]],
+                               device const float* residual [[buffer(3)]],
+                               device const uchar* residual_gain [[buffer(4)]],
+                               device float* h [[buffer(5)]],
+                               device const uchar* norm_gain [[buffer(6)]],
+                               device uint* packed [[buffer(22)]],
+                               device const int* output_row [[buffer(24)]],
+                               uint row [[threadgroup_position_in_grid]],
+                               uint rows [[threadgroups_per_grid]],
+                               uint thread_index [[thread_index_in_threadgroup]]) {
   threadgroup float partial[kSimdgroups];
   const ulong from = p.gathers != 0 && row < launch.rows ? output_row[row] : row;
-  const PackSource source = {x + from * launch.x_stride, residual + from * p.residual_stride, residual_gain + launch.shift[2],
-                             h + ulong(row) * p.h_stride, norm_gain + launch.shift[4], true};
+  const PackSource source = {x + from * launch.x_stride,  residual + from * p.residual_stride, residual_gain + launch.shift[2],
+                             h + ulong(row) * p.h_stride, norm_gain + launch.shift[4],         true};
   pack_bytes<planes, kThreads>(p, launch, source, {{packed, p.in, rows}, row}, partial, thread_index);
 }
 

@@ -24,8 +24,7 @@ constexpr uint32_t packed_bytes(uint32_t planes, uint32_t in) { return in * plan
 
 /** The stages of all simdgroups, and what these leave. */
 constexpr uint32_t stream_shared_bytes(uint32_t rows) {
-  return MARKBASE_STREAM_THREADS / 32 *
-         (MARKBASE_STREAM_STAGES * kStreamStageBytes + stream_tiles(rows) * stream_share_floats(rows) * 4);
+  return MARKBASE_STREAM_THREADS / 32 * (MARKBASE_STREAM_STAGES * kStreamStageBytes + stream_tiles(rows) * stream_share_floats(rows) * 4);
 }
 
 /** What kernels declare beside it, at most. */

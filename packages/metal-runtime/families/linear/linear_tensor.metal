@@ -26,23 +26,23 @@ using namespace metal;
 
 template <int format, typename T>
 kernel void linear_tensor(constant LinearParams& p [[buffer(0)]],
-                        constant Launch& launch [[buffer(1)]],
-                        device const float* x [[buffer(2)]],
-                        device const float* operand [[buffer(7)]],
-                        device const uchar* w0 [[buffer(8)]],
-                        device const uchar* s0 [[buffer(9)]],
-                        device const uchar* b0 [[buffer(10)]],
-                        device const uchar* w1 [[buffer(11)]],
-                        device const uchar* s1 [[buffer(12)]],
-                        device const uchar* b1 [[buffer(13)]],
-                        device const uchar* w2 [[buffer(14)]],
-                        device const uchar* s2 [[buffer(15)]],
-                        device const uchar* b2 [[buffer(16)]],
-                        device float* y0 [[buffer(17)]],
-                        device float* y1 [[buffer(18)]],
-                        device float* y2 [[buffer(19)]],
-                        uint2 at [[threadgroup_position_in_grid]],
-                        uint thread_index [[thread_index_in_threadgroup]]) {
+                          constant Launch& launch [[buffer(1)]],
+                          device const float* x [[buffer(2)]],
+                          device const float* operand [[buffer(7)]],
+                          device const uchar* w0 [[buffer(8)]],
+                          device const uchar* s0 [[buffer(9)]],
+                          device const uchar* b0 [[buffer(10)]],
+                          device const uchar* w1 [[buffer(11)]],
+                          device const uchar* s1 [[buffer(12)]],
+                          device const uchar* b1 [[buffer(13)]],
+                          device const uchar* w2 [[buffer(14)]],
+                          device const uchar* s2 [[buffer(15)]],
+                          device const uchar* b2 [[buffer(16)]],
+                          device float* y0 [[buffer(17)]],
+                          device float* y1 [[buffer(18)]],
+                          device float* y2 [[buffer(19)]],
+                          uint2 at [[threadgroup_position_in_grid]],
+                          uint thread_index [[thread_index_in_threadgroup]]) {
   threadgroup T rows[kTileRows * kTileColumns];
   threadgroup T columns[kTileOutputs * kTileColumns];
   threadgroup float products[kTileRows * kTileOutputs];
@@ -51,16 +51,24 @@ kernel void linear_tensor(constant LinearParams& p [[buffer(0)]],
   const uint own_row = tile.first_row + tile_row(thread_index);
   const uint index = weight_of_row(tile, tile_output(thread_index)), shift = 6 + 3 * index;
   const WeightLayout layout = {p.in, p.weight[index].group, p.weight[index].scale_type, launch.alignment[index]};
-  const WeightRow weights = weight_row<format>((index == 0 ? w0 : index == 1 ? w1 : w2) + launch.shift[shift],
-                                               (index == 0 ? s0 : index == 1 ? s1 : s2) + launch.shift[shift + 1],
-                                               (index == 0 ? b0 : index == 1 ? b1 : b2) + launch.shift[shift + 2], layout,
-                                               min(tile.first_output + tile_output(thread_index) % tile.outputs, tile.out - 1));
+  const WeightRow weights = weight_row<format>((index == 0   ? w0
+                                                : index == 1 ? w1
+                                                             : w2) +
+                                                   launch.shift[shift],
+                                               (index == 0   ? s0
+                                                : index == 1 ? s1
+                                                             : s2) +
+                                                   launch.shift[shift + 1],
+                                               (index == 0   ? b0
+                                                : index == 1 ? b1
+                                                             : b2) +
+                                                   launch.shift[shift + 2],
+                                               layout, min(tile.first_output + tile_output(thread_index) % tile.outputs, tile.out - 1));
 
   using Operand = tensor<threadgroup T, dextents<int32_t, 2>, tensor_inline>;
   using Product = tensor<threadgroup float, dextents<int32_t, 2>, tensor_inline>;
-  constexpr auto descriptor = mpp::tensor_ops::matmul2d_descriptor(
-      kTileRows, kTileOutputs, kTileColumns, false, true, false,
-      mpp::tensor_ops::matmul2d_descriptor::mode::multiply_accumulate);
+  constexpr auto descriptor = mpp::tensor_ops::matmul2d_descriptor(kTileRows, kTileOutputs, kTileColumns, false, true, false,
+                                                                   mpp::tensor_ops::matmul2d_descriptor::mode::multiply_accumulate);
   mpp::tensor_ops::matmul2d<descriptor, execution_simdgroups<kTileThreads / kLanes>> multiply;
   // Sizes are given with the innermost dimension first.
   Operand left(rows, dextents<int32_t, 2>(kTileColumns, kTileRows));

@@ -45,13 +45,22 @@ kernel void linear_tile(constant LinearParams& p [[buffer(0)]],
   const DeviceRows source = {x, launch.x_stride, launch.rows - 1, p.in, launch.x_alignment};
   const uint index = weight_of_row(tile, tile_output(thread_index)), shift = 6 + 3 * index;
   const WeightLayout layout = {p.in, p.weight[index].group, p.weight[index].scale_type, launch.alignment[index]};
-  const WeightRow weights = weight_row<format>((index == 0 ? w0 : index == 1 ? w1 : w2) + launch.shift[shift],
-                                               (index == 0 ? s0 : index == 1 ? s1 : s2) + launch.shift[shift + 1],
-                                               (index == 0 ? b0 : index == 1 ? b1 : b2) + launch.shift[shift + 2], layout,
-                                               min(tile.first_output + tile_output(thread_index) % tile.outputs, tile.out - 1));
+  const WeightRow weights = weight_row<format>((index == 0   ? w0
+                                                : index == 1 ? w1
+                                                             : w2) +
+                                                   launch.shift[shift],
+                                               (index == 0   ? s0
+                                                : index == 1 ? s1
+                                                             : s2) +
+                                                   launch.shift[shift + 1],
+                                               (index == 0   ? b0
+                                                : index == 1 ? b1
+                                                             : b2) +
+                                                   launch.shift[shift + 2],
+                                               layout, min(tile.first_output + tile_output(thread_index) % tile.outputs, tile.out - 1));
 
-  multiply_tile<format>(source, tile.first_row + tile_row(thread_index), launch.rows - tile.first_row, weights, layout, rows,
-                        columns, products, thread_index);
+  multiply_tile<format>(source, tile.first_row + tile_row(thread_index), launch.rows - tile.first_row, weights, layout, rows, columns,
+                        products, thread_index);
   store_tile<kTileOutputs>(p, tile, launch.rows, products, operand, tile.weight == 0 ? y0 : tile.weight == 1 ? y1 : y2, thread_index);
 }
 

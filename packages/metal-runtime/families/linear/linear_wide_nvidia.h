@@ -124,7 +124,8 @@ inline void weight_pairs(thread const uint* words, int m, uint scale, uint bias,
       // 128 + code is a number of bf16 with the code in its last bits.
       constexpr int bits = format < 8 ? format : 2;
       const uint number = format == 4 ? nvidia::masked_or(words[m / 2] >> 4 * first, 0x000f000fu, 0x43004300u)
-                                      : whole_code<bits>(words, m / 2 * 8 + first) | whole_code<bits>(words, m / 2 * 8 + first + 4) << 16 | 0x43004300u;
+                                      : whole_code<bits>(words, m / 2 * 8 + first) | whole_code<bits>(words, m / 2 * 8 + first + 4) << 16 |
+                                            0x43004300u;
       pairs[i] = nvidia::fma_pair(nvidia::fma_pair(number, 0x3f803f80u, 0xc300c300u), scale, bias);
     }
   }
@@ -132,8 +133,8 @@ inline void weight_pairs(thread const uint* words, int m, uint scale, uint bias,
 
 /** finish_product, for an epilogue that is known. */
 template <uint epilogue>
-inline float finish_quickly(constant LinearParams& p, uint weight, float product, float up, device const float* operand, uint row,
-                            uint output) {
+inline float finish_quickly(
+    constant LinearParams& p, uint weight, float product, float up, device const float* operand, uint row, uint output) {
   product = clipped(p, weight, product);
   if (epilogue == kLinearGeglu) return quick_gelu(product) * clipped(p, 1, up);
   if (epilogue == kLinearGegluMul) return quick_gelu(product) * operand[ulong(row) * p.operand_stride + output];
@@ -142,8 +143,13 @@ inline float finish_quickly(constant LinearParams& p, uint weight, float product
 
 /** Finishes the products of a tile and stores them. */
 template <typename W, uint epilogue>
-inline void finish_tile(constant LinearParams& p, device float* y, Tile tile, uint rows, threadgroup const float* products,
-                        device const float* operand, uint thread_index) {
+inline void finish_tile(constant LinearParams& p,
+                        device float* y,
+                        Tile tile,
+                        uint rows,
+                        threadgroup const float* products,
+                        device const float* operand,
+                        uint thread_index) {
   constexpr bool is_pair = epilogue == kLinearGeglu;
   constexpr uint outputs = is_pair ? W::outputs / 2 : W::outputs;
   const uint y_stride = p.weight[tile.weight].y_stride, end = rows * outputs;
@@ -166,8 +172,15 @@ inline void finish_tile(constant LinearParams& p, device float* y, Tile tile, ui
 
 /** Stores the products of a tile, [rows][product_stride] in threadgroup memory: finished, or as share `at.z` of them. */
 template <typename W>
-inline void store_products(constant LinearParams& p, constant Launch& launch, BoundWeights bound, Tile tile,
-                           threadgroup const float* products, device const float* operand, device float* shares, uint3 at, uint3 grid,
+inline void store_products(constant LinearParams& p,
+                           constant Launch& launch,
+                           BoundWeights bound,
+                           Tile tile,
+                           threadgroup const float* products,
+                           device const float* operand,
+                           device float* shares,
+                           uint3 at,
+                           uint3 grid,
                            uint thread_index) {
   const uint rows = min(W::rows, launch.rows - tile.first_row);
   if (launch.is_split != 0) {
@@ -194,5 +207,4 @@ inline void store_products(constant LinearParams& p, constant Launch& launch, Bo
       device const uchar *b1 [[buffer(13)]], device const uchar *w2 [[buffer(14)]], device const uchar *s2 [[buffer(15)]],   \
       device const uchar *b2 [[buffer(16)]], device float *y0 [[buffer(17)]], device float *y1 [[buffer(18)]],               \
       device float *y2 [[buffer(19)]], device float *shares [[buffer(22)]], threadgroup uchar *memory [[threadgroup(0)]],    \
-      uint3 at [[threadgroup_position_in_grid]], uint3 grid [[threadgroups_per_grid]],                                       \
-      uint thread_index [[thread_index_in_threadgroup]]
+      uint3 at [[threadgroup_position_in_grid]], uint3 grid [[threadgroups_per_grid]], uint thread_index [[thread_index_in_threadgroup]]

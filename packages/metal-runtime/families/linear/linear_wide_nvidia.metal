@@ -34,8 +34,8 @@ using Wide = WideTile<format, 16 * row_blocks, output_blocks, kThreads>;
 
 /** Adds the products of a stage. `selector`: which bytes are the lane's scalars in their words. */
 template <int format, int row_blocks, int output_blocks>
-inline void multiply_stage(threadgroup const uchar* stage, uint selector, uint lane, uint simdgroup,
-                           thread float (&sums)[row_blocks][output_blocks][4]) {
+inline void multiply_stage(
+    threadgroup const uchar* stage, uint selector, uint lane, uint simdgroup, thread float (&sums)[row_blocks][output_blocks][4]) {
   using W = Wide<format, row_blocks, output_blocks>;
   // Of numbers of bf16, the half that a product takes: all would be too many registers.
   constexpr int count = W::is_affine ? W::words : 4;

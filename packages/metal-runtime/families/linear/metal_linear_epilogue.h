@@ -5,8 +5,8 @@
 #pragma METAL fp contract(off)
 
 /** A product through the epilogue of its linear. `up`: of a pair, the product with the second weight; `operand`: of all rows. */
-inline float finish_product(constant LinearParams& p, uint weight, float product, float up, device const float* operand, uint row,
-                            uint output) {
+inline float finish_product(
+    constant LinearParams& p, uint weight, float product, float up, device const float* operand, uint row, uint output) {
   product = clipped(p, weight, product);
   if (p.epilogue == kLinearGeglu) return gelu_tanh(product) * clipped(p, 1, up);
   if (p.epilogue == kLinearGegluMul) return gelu_tanh(product) * operand[ulong(row) * p.operand_stride + output];

@@ -10,11 +10,11 @@
 /** What a threadgroup makes. Of a pair, the first half of the tile is the gate, the second the same outputs of up. */
 struct Tile {
   bool is_pair;
-  uint weight;        ///< whose outputs they are; 0 of a pair
-  uint outputs;       ///< of this weight in the tile
+  uint weight;   ///< whose outputs they are; 0 of a pair
+  uint outputs;  ///< of this weight in the tile
   uint first_output;
   uint first_row;
-  uint out;           ///< rows of the weight
+  uint out;  ///< rows of the weight
 };
 
 /** The tile of a threadgroup, of rows × outputs: blocks of outputs of all weights lie side by side in the grid. */
@@ -37,8 +37,13 @@ inline uint weight_of_row(Tile tile, uint row) { return tile.is_pair ? row / til
 
 /** The epilogue, on the outputs that exist of kTileRows rows; y: of the tile's weight. `tile_outputs`: of a row of products. */
 template <uint tile_outputs>
-inline void store_tile(constant LinearParams& p, Tile tile, uint rows, threadgroup const float* products,
-                       device const float* operand, device float* y, uint thread_index) {
+inline void store_tile(constant LinearParams& p,
+                       Tile tile,
+                       uint rows,
+                       threadgroup const float* products,
+                       device const float* operand,
+                       device float* y,
+                       uint thread_index) {
   for (uint i = thread_index; i < kTileRows * tile.outputs; i += kTileThreads) {
     const uint r = i / tile.outputs, n = i % tile.outputs;
     const uint row = tile.first_row + r, output = tile.first_output + n;

@@ -13,9 +13,18 @@
  * is complete for all of them.
  */
 template <typename Row>
-inline void prepare_row(constant LinearParams& p, uint residual_gain_shift, uint norm_gain_shift, device const float* x,
-                        device const float* residual, device const uchar* residual_gain, device float* h, bool stores_h,
-                        device const uchar* norm_gain, Row row, threadgroup float* partial, uint thread_index) {
+inline void prepare_row(constant LinearParams& p,
+                        uint residual_gain_shift,
+                        uint norm_gain_shift,
+                        device const float* x,
+                        device const float* residual,
+                        device const uchar* residual_gain,
+                        device float* h,
+                        bool stores_h,
+                        device const uchar* norm_gain,
+                        Row row,
+                        threadgroup float* partial,
+                        uint thread_index) {
   if (p.has_residual != 0) {
     const float factor = vector_factor(DeviceVector{x}, p.in, p.eps, partial, thread_index);
     for (uint i = thread_index; i < p.in; i += kRowThreads) {

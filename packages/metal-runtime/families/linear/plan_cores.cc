@@ -92,8 +92,9 @@ bool packs_with_prologue(const CommandContext& context) {
   if (!has_prologue(p)) return true;
   if (p.in > kMaxNormedWidth) return false;
   if (p.has_norm != 0 && !is_gain_of_bf16(context, kNormGain, p.norm_gain_type)) return false;
-  return p.has_residual == 0 || (is_gain_of_bf16(context, kResidualGain, p.residual_gain_type) && is_row_aligned(context, kLinearResidual, p.residual_stride) &&
-                                 is_row_aligned(context, kLinearH, p.h_stride));
+  return p.has_residual == 0 ||
+         (is_gain_of_bf16(context, kResidualGain, p.residual_gain_type) && is_row_aligned(context, kLinearResidual, p.residual_stride) &&
+          is_row_aligned(context, kLinearH, p.h_stride));
 }
 
 namespace {

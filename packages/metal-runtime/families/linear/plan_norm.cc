@@ -29,16 +29,10 @@ Status plan(CommandContext& context, std::span<const Command> commands) {
   const Command& normed = commands[kNorm];
   const auto& norm = normed.params_as<RmsNormParams>();
   const LinearWeightParams& weight = linear.weight[0];
-  const LinearNormParams params = {linear.in,
-                                   weight.group,
-                                   weight.scale_type,
-                                   norm.width,
-                                   norm.gain_type,
-                                   norm.has_gain,
-                                   norm.has_residual,
-                                   commands[kScale].params_as<ElementwiseParams>().scale,
-                                   norm.eps,
-                                   norm.output_scale};
+  const LinearNormParams params = {
+      linear.in,      weight.group,     weight.scale_type, norm.width,
+      norm.gain_type, norm.has_gain,    norm.has_residual, commands[kScale].params_as<ElementwiseParams>().scale,
+      norm.eps,       norm.output_scale};
   DispatchBuilder dispatch(context, "linear_norm", "linear_norm_" + kernel_format(weight.format, weight.bits));
   dispatch.params(params).operand(kLinearX);
   for (uint32_t part = 0; part < 3; ++part) dispatch.operand(kFirstWeight + part, 3 + part, 1 + part);

@@ -30,8 +30,7 @@ PreparedRows gather(CommandContext& context) {
 PreparedRows prepare(CommandContext& context) {
   const auto& p = context.params<LinearParams>();
   if (!has_prologue(p)) return p.gathers == 0 ? PreparedRows{false, 0, 0, kLinearX, p.x_stride} : gather(context);
-  PreparedRows rows = {p.has_norm != 0, 0, size_t{context.rows()} * p.in * sizeof(float), kLinearH,
-                       p.has_norm != 0 ? p.in : p.h_stride};
+  PreparedRows rows = {p.has_norm != 0, 0, size_t{context.rows()} * p.in * sizeof(float), kLinearH, p.has_norm != 0 ? p.in : p.h_stride};
   DispatchBuilder dispatch(context, "linear_prologue", "linear_prologue");
   dispatch.operands(kLinearX, kEpilogueOperand);
   if (rows.is_scratch) {

@@ -10,10 +10,10 @@ namespace {
 /** Weight rows that a simdgroup multiplies at once: with eight rows, registers hold the sums of two. */
 constexpr uint32_t kStreams = 4, kStreamsOfEight = 2;
 
-constexpr LinearTiling kOneWithPrologue = {"linear", "linear_row_", 1, kRowSimdgroups * kStreams, kRowThreads};
-constexpr LinearTiling kOne = {"linear", "linear_rows1_", 1, kRowSimdgroups * kStreams, kRowThreads};
-constexpr LinearTiling kFour = {"linear", "linear_rows4_", 4, kRowSimdgroups * kStreams, kRowThreads};
-constexpr LinearTiling kEight = {"linear", "linear_rows8_", 8, kRowSimdgroups * kStreamsOfEight, kRowThreads};
+constexpr LinearTiling kOneWithPrologue = {"linear", "linear_row_", 1, kRowSimdgroups* kStreams, kRowThreads};
+constexpr LinearTiling kOne = {"linear", "linear_rows1_", 1, kRowSimdgroups* kStreams, kRowThreads};
+constexpr LinearTiling kFour = {"linear", "linear_rows4_", 4, kRowSimdgroups* kStreams, kRowThreads};
+constexpr LinearTiling kEight = {"linear", "linear_rows8_", 8, kRowSimdgroups* kStreamsOfEight, kRowThreads};
 
 /** Every threadgroup of every dispatch would store h: one dispatch may do it, several need it done before. */
 bool takes_row(const LinearProduct& product) {

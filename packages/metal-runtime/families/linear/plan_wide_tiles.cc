@@ -19,12 +19,9 @@ struct TileCost {
   double fixed;       ///< beginning and end of a threadgroup
 };
 constexpr uint32_t kWide = MARKBASE_WIDE_THREADS, kWarpgroups = MARKBASE_WARPGROUP_THREADS;
-constexpr TileCost kTiles[] = {{kWarpgroups, 256, 128, 0, 1300, 1300, 10000},
-                               {kWarpgroups, 128, 128, 0, 850, 1000, 7000},
-                               {kWarpgroups, 64, 128, 0, 460, 750, 5000},
-                               {kWide, 128, 128, 2, 950, 1400, 6000},
-                               {kWide, 64, 128, 3, 540, 850, 4500},
-                               {kWide, 64, 64, 4, 290, 500, 3000}};
+constexpr TileCost kTiles[] = {{kWarpgroups, 256, 128, 0, 1300, 1300, 10000}, {kWarpgroups, 128, 128, 0, 850, 1000, 7000},
+                               {kWarpgroups, 64, 128, 0, 460, 750, 5000},     {kWide, 128, 128, 2, 950, 1400, 6000},
+                               {kWide, 64, 128, 3, 540, 850, 4500},           {kWide, 64, 64, 4, 290, 500, 3000}};
 
 /** The second dispatch of shares, and what a multiprocessor moves for it in a cycle. */
 constexpr double kAddCycles = 4000, kBytesOfCycle = 12;
@@ -50,7 +47,8 @@ bool exists(const CommandContext& context, const LinearParams& p, const TileCost
   return has_kernel(tile) && (only == 0 || !has_kernel(kTiles[only - 1]) || &tile == &kTiles[only - 1]);
 }
 
-double estimate(const CommandContext& context, const LinearParams& p, const TileCost& tile, uint32_t spans, uint32_t blocks, uint32_t shares) {
+double estimate(
+    const CommandContext& context, const LinearParams& p, const TileCost& tile, uint32_t spans, uint32_t blocks, uint32_t shares) {
   const double multiprocessors = context.traits.multiprocessors;
   const uint32_t groups = divide_up(context.rows(), tile.rows) * blocks * shares;
   const uint32_t most = divide_up(groups, context.traits.multiprocessors);

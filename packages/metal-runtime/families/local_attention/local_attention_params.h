@@ -12,15 +12,15 @@ enum { kMaxLocalReach = 64 };
  * Bindings: q, k, v, query scale [width] float32, relative keys [distances >= reach][heads][width] float32, out.
  */
 struct LocalAttentionParams {
-  uint32_t heads;       ///< H
-  uint32_t width;       ///< K, elements a head
-  uint32_t reach;       ///< 1 to kMaxLocalReach
-  uint32_t q_stride;    ///< elements between two rows of q
+  uint32_t heads;     ///< H
+  uint32_t width;     ///< K, elements a head
+  uint32_t reach;     ///< 1 to kMaxLocalReach
+  uint32_t q_stride;  ///< elements between two rows of q
   uint32_t k_stride;
   uint32_t v_stride;
   uint32_t out_stride;
   float key_scale;
-  float cap;            ///< > 0
+  float cap;  ///< > 0
 };
 static_assert(sizeof(LocalAttentionParams) == 36, "host and kernel disagree on LocalAttentionParams");
 

@@ -30,8 +30,15 @@ constexpr uint32_t kTileRows = 32;    ///< ... so many rows first
 WeightView weight_of(const MoeLinearParams& p, uint32_t index, void* const* buffers) {
   const MoeLinearWeightParams& w = p.weight[index];
   const auto at = [&](uint32_t i) { return buffers == nullptr ? nullptr : buffers[kFirstWeight + 3 * index + i]; };
-  return {static_cast<WeightFormat>(w.format), w.bits, w.group, static_cast<ScalarType>(w.scale_type),
-          p.experts * w.rows_per_expert, p.in, at(0), at(1), at(2)};
+  return {static_cast<WeightFormat>(w.format),
+          w.bits,
+          w.group,
+          static_cast<ScalarType>(w.scale_type),
+          p.experts * w.rows_per_expert,
+          p.in,
+          at(0),
+          at(1),
+          at(2)};
 }
 
 /** What moe_route would be called with. */
@@ -63,7 +70,7 @@ struct Layout {
   size_t groups;       ///< offset of the ExpertGroups
   size_t thread_begin;
   size_t thread_bytes;
-  size_t core;         ///< offset of the core's scratch in a thread's; tiles, or a row of floats, lie at 0
+  size_t core;  ///< offset of the core's scratch in a thread's; tiles, or a row of floats, lie at 0
   size_t bytes;
 
   uint32_t forms() const { return has_two_forms ? 2 : 1; }
@@ -124,9 +131,7 @@ struct Call {
         groups(ExpertGroups::at(c.scratch + layout.groups, p.experts, rows * p.top_k)) {}
 
   uint32_t choices() const { return rows * p.top_k; }
-  std::byte* thread_scratch(uint32_t thread) const {
-    return call.scratch + layout.thread_begin + thread * layout.thread_bytes;
-  }
+  std::byte* thread_scratch(uint32_t thread) const { return call.scratch + layout.thread_begin + thread * layout.thread_bytes; }
   const float* shares_of(uint32_t row) const { return buffer<float>(call, 5) + size_t{row} * p.shares_stride; }
 
   /** Weight rows an item: small enough that every thread gets several, large enough to amortise an item. */
@@ -159,12 +164,10 @@ struct Call {
   }
 
   /** y[r][n] for the rows of an expert and its outputs first .. first + width. */
-  void product(uint32_t weight, uint32_t expert, uint32_t first, uint32_t width, float* y, size_t y_stride,
-               uint32_t thread) const {
+  void product(uint32_t weight, uint32_t expert, uint32_t first, uint32_t width, float* y, size_t y_stride, uint32_t thread) const {
     const uint32_t begin = stored_row(weight, expert, first);
-    linear_core(kIsa).multiply(weight_of(p, weight, call.buffers), layout.form[weight], rows_of(expert, weight),
-                               groups.rows_of(expert), begin, begin + width, y, y_stride,
-                               thread_scratch(thread) + layout.core);
+    linear_core(kIsa).multiply(weight_of(p, weight, call.buffers), layout.form[weight], rows_of(expert, weight), groups.rows_of(expert),
+                               begin, begin + width, y, y_stride, thread_scratch(thread) + layout.core);
   }
 };
 
@@ -183,8 +186,7 @@ void prepare(const Call& c, uint32_t begin, uint32_t end, uint32_t thread) {
   for (size_t row = begin; row < end; ++row) {
     if (p.has_routing != 0) {
       route_row(routing_of(p), buffer<const float>(c.call, 2) + row * p.logits_stride, buffer<const void>(c.call, 3),
-                buffer<float>(c.call, 4) + row * p.experts_stride,
-                buffer<float>(c.call, 5) + row * p.shares_stride);
+                buffer<float>(c.call, 4) + row * p.experts_stride, buffer<float>(c.call, 5) + row * p.shares_stride);
     }
     if (p.has_slices != 0) continue;
     const float* x = buffer<const float>(c.call, 0) + row * p.x_stride;
@@ -210,8 +212,8 @@ void gather(const Call& c, uint32_t begin, uint32_t end) {
     if (c.groups.rows_of(static_cast<uint32_t>(expert)) == 1) continue;
     for (uint32_t i = 0; i < c.layout.forms(); ++i) {
       const size_t row_bytes = linear_core(kIsa).prepared_row_bytes(c.layout.form[i], p.in);
-      __builtin_memcpy(c.call.scratch + c.layout.sorted[i] + place * row_bytes,
-                       c.call.scratch + c.layout.prepared[i] + row * row_bytes, row_bytes);
+      __builtin_memcpy(c.call.scratch + c.layout.sorted[i] + place * row_bytes, c.call.scratch + c.layout.prepared[i] + row * row_bytes,
+                       row_bytes);
     }
   }
 }

@@ -10,20 +10,17 @@ namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
  * stands in that order.
  */
 struct ExpertGroups {
-  uint32_t* begin;    ///< [experts + 1] first place of an expert
-  uint32_t* active;   ///< [experts] those that some row chose, ascending
-  uint32_t* place;    ///< [rows * top_k] of a choice
-  uint32_t* choice;   ///< [rows * top_k] at a place
-  uint32_t* counts;   ///< [1] active experts
+  uint32_t* begin;   ///< [experts + 1] first place of an expert
+  uint32_t* active;  ///< [experts] those that some row chose, ascending
+  uint32_t* place;   ///< [rows * top_k] of a choice
+  uint32_t* choice;  ///< [rows * top_k] at a place
+  uint32_t* counts;  ///< [1] active experts
 
-  static size_t bytes(uint32_t experts, uint32_t choices) {
-    return sizeof(uint32_t) * (size_t{2} * experts + 2 + size_t{2} * choices);
-  }
+  static size_t bytes(uint32_t experts, uint32_t choices) { return sizeof(uint32_t) * (size_t{2} * experts + 2 + size_t{2} * choices); }
 
   static ExpertGroups at(std::byte* memory, uint32_t experts, uint32_t choices) {
     auto* words = reinterpret_cast<uint32_t*>(memory);
-    return {words, words + experts + 1, words + 2 * experts + 2, words + 2 * experts + 2 + choices,
-            words + 2 * experts + 1};
+    return {words, words + experts + 1, words + 2 * experts + 2, words + 2 * experts + 2 + choices, words + 2 * experts + 1};
   }
 
   uint32_t active_count() const { return counts[0]; }
@@ -31,8 +28,8 @@ struct ExpertGroups {
 };
 
 /** Sorts the choices of `rows` rows; `chosen` is [rows, top_k] expert numbers as floats. */
-inline void sort_by_expert(const float* chosen, uint32_t stride, uint32_t rows, uint32_t top_k, uint32_t experts,
-                           const ExpertGroups& groups) {
+inline void sort_by_expert(
+    const float* chosen, uint32_t stride, uint32_t rows, uint32_t top_k, uint32_t experts, const ExpertGroups& groups) {
   const auto expert_of = [&](uint32_t row, uint32_t x) { return static_cast<uint32_t>(chosen[size_t{row} * stride + x]); };
   for (uint32_t e = 0; e <= experts; ++e) groups.begin[e] = 0;
   for (uint32_t row = 0; row < rows; ++row) {

@@ -129,9 +129,9 @@ inline float factor_of_row(float own, threadgroup const float* partial, uint wid
  * experts come before it: those with larger logits, and those with the same one and a lower number. So it is with route_row.
  */
 struct RankedChoice {
-  threadgroup uint4* keys;      ///< [kRankedExperts / 4]
-  threadgroup uint* experts;    ///< [kRankedChosen]
-  threadgroup float* logits;    ///< [kRankedChosen]
+  threadgroup uint4* keys;    ///< [kRankedExperts / 4]
+  threadgroup uint* experts;  ///< [kRankedChosen]
+  threadgroup float* logits;  ///< [kRankedChosen]
 
   void place(float logit, uint expert_count, uint expert) const {
     ((threadgroup uint*)keys)[expert] = expert < expert_count ? order_key(logit) : 0u;
@@ -154,8 +154,13 @@ struct RankedChoice {
   }
 
   /** Behind another one, by one simdgroup: stores the choice, and shares of the bits that route_row gives. */
-  void store(uint top_k, device const uchar* scales, uint scale_type, float logit_scale, device float* experts_out,
-             device float* shares_out, uint lane) const {
+  void store(uint top_k,
+             device const uchar* scales,
+             uint scale_type,
+             float logit_scale,
+             device float* experts_out,
+             device float* shares_out,
+             uint lane) const {
     const uint own = min(lane, top_k - 1);
     const float scale = load_scalar(scales, scale_type, experts[own]);
     const float weight = exponential((logits[own] - logits[0]) * logit_scale);

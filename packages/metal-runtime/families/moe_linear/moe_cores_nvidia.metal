@@ -78,7 +78,8 @@ struct StoredUnits {
         for (uint m = 0; m < 2; ++m) {
           const uint low = codes[u][0][w] >> (8 * m), high = codes[u][1][w] >> (8 * m);
           const uint rows[4] = {nvidia::masked_or(low, 0x000f000fu, 0x43004300u), nvidia::masked_or(high, 0x000f000fu, 0x43004300u),
-                                nvidia::masked_or(low >> 4, 0x000f000fu, 0x43004300u), nvidia::masked_or(high >> 4, 0x000f000fu, 0x43004300u)};
+                                nvidia::masked_or(low >> 4, 0x000f000fu, 0x43004300u),
+                                nvidia::masked_or(high >> 4, 0x000f000fu, 0x43004300u)};
           const uint outputs[2] = {pairs[2 * m], pairs[2 * m + 1]};
           nvidia::multiply_accumulate(products, rows, outputs);
         }
@@ -105,17 +106,14 @@ inline void place_sums(thread const float (&sums)[2], threadgroup float* to, uin
   }
 }
 
-#define MARKBASE_EXPERT_ARGUMENTS                                                                                  \
-  constant MoeLinearParams &p [[buffer(0)]], constant Launch &launch [[buffer(1)]],                              \
-      device const float *x [[buffer(2)]], device const uchar *norm_gain [[buffer(3)]],                          \
-      device const float *logits [[buffer(4)]], device const uchar *expert_scales [[buffer(5)]],                 \
-      device float *experts [[buffer(6)]], device float *shares [[buffer(7)]], device const uchar *w0 [[buffer(8)]], \
-      device const uchar *s0 [[buffer(9)]], device const uchar *b0 [[buffer(10)]],                               \
-      device const uchar *w1 [[buffer(11)]], device const uchar *s1 [[buffer(12)]],                              \
-      device const uchar *b1 [[buffer(13)]], device float *y [[buffer(14)]],                                     \
-      device uint4 *prepared [[buffer(22)]], uint2 at [[threadgroup_position_in_grid]],                          \
-      uint2 groups [[threadgroups_per_grid]],                                                                     \
-      uint thread_index [[thread_index_in_threadgroup]]
+#define MARKBASE_EXPERT_ARGUMENTS                                                                                               \
+  constant MoeLinearParams &p [[buffer(0)]], constant Launch &launch [[buffer(1)]], device const float *x [[buffer(2)]],        \
+      device const uchar *norm_gain [[buffer(3)]], device const float *logits [[buffer(4)]],                                    \
+      device const uchar *expert_scales [[buffer(5)]], device float *experts [[buffer(6)]], device float *shares [[buffer(7)]], \
+      device const uchar *w0 [[buffer(8)]], device const uchar *s0 [[buffer(9)]], device const uchar *b0 [[buffer(10)]],        \
+      device const uchar *w1 [[buffer(11)]], device const uchar *s1 [[buffer(12)]], device const uchar *b1 [[buffer(13)]],      \
+      device float *y [[buffer(14)]], device uint4 *prepared [[buffer(22)]], uint2 at [[threadgroup_position_in_grid]],         \
+      uint2 groups [[threadgroups_per_grid]], uint thread_index [[thread_index_in_threadgroup]]
 
 /** The row of an expert's matrix that makes output `output` of weight `index`; behind the last one, the last one again. */
 inline ulong stored_row(constant MoeLinearParams& p, uint index, uint expert, uint output) {
@@ -127,7 +125,12 @@ struct BoundExperts {
   device const uchar *w0, *s0, *b0, *w1, *s1, *b1;
 
   /** What a lane loads of the two weight rows that it has of a block: 16 outputs, or 8 of gate and up. */
-  void load(constant MoeLinearParams& p, constant Launch& launch, uint expert, uint block, uint unit, uint lane,
+  void load(constant MoeLinearParams& p,
+            constant Launch& launch,
+            uint expert,
+            uint block,
+            uint unit,
+            uint lane,
             thread StoredUnits<kSharedUnits>& stored) const {
     const bool is_pair = p.weights == 2;
     const uint output = block * (is_pair ? kTile / 2 : kTile) + lane / 4;
@@ -147,9 +150,18 @@ struct BoundExperts {
  * threadgroup memory, with a barrier at the end. `products`: [2, 8, 16].
  */
 template <typename BringRow>
-inline void multiply_choice(constant MoeLinearParams& p, constant Launch& launch, BoundExperts bound, uint expert, uint first_block,
-                            uint block_step, device float* y, threadgroup const uint4* words, threadgroup const float* totals,
-                            threadgroup float* products, uint thread_index, BringRow bring_row) {
+inline void multiply_choice(constant MoeLinearParams& p,
+                            constant Launch& launch,
+                            BoundExperts bound,
+                            uint expert,
+                            uint first_block,
+                            uint block_step,
+                            device float* y,
+                            threadgroup const uint4* words,
+                            threadgroup const float* totals,
+                            threadgroup float* products,
+                            uint thread_index,
+                            BringRow bring_row) {
   const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
   const bool is_pair = p.weights == 2;
   const uint outputs = is_pair ? kTile / 2 : kTile, blocks = (p.out + outputs - 1) / outputs;
@@ -260,8 +272,8 @@ kernel void moe_cores_rows(MARKBASE_EXPERT_ARGUMENTS, threadgroup float* memory 
   for (uint k = 0; k < kOwnWords; ++k) own[k] = rows.words[row * word_count + min(thread_index + k * kRowThreads, word_count - 1)];
   const float own_total = rows.totals[row * units * 2 + min(thread_index, units * 2 - 1)];
   const uint expert = uint(experts[row * p.experts_stride + choice]);
-  multiply_choice(p, launch, bound, expert, at.y, groups.y, y + row * p.y_stride + choice * p.out, words, totals, products,
-                  thread_index, [&] {
+  multiply_choice(p, launch, bound, expert, at.y, groups.y, y + row * p.y_stride + choice * p.out, words, totals, products, thread_index,
+                  [&] {
 #pragma unroll
                     for (uint k = 0; k < kOwnWords; ++k) {
                       if (thread_index + k * kRowThreads < word_count) words[thread_index + k * kRowThreads] = own[k];

@@ -122,8 +122,7 @@ kernel void moe_tiles(constant MoeLinearParams& p [[buffer(0)]],
     const ulong stored = ulong(tile.expert) * p.weight[index].rows_per_expert + p.weight[index].first_row +
                          min(first + s % outputs, p.out - 1);
     const uint shift = 6 + 3 * index;
-    weights[s] = weight_row<format>((index == 0 ? w0 : w1) + launch.shift[shift],
-                                    (index == 0 ? s0 : s1) + launch.shift[shift + 1],
+    weights[s] = weight_row<format>((index == 0 ? w0 : w1) + launch.shift[shift], (index == 0 ? s0 : s1) + launch.shift[shift + 1],
                                     (index == 0 ? b0 : b1) + launch.shift[shift + 2], layout, stored);
   }
   float sums[kTileStreams * kTileChoices];
@@ -149,8 +148,7 @@ kernel void moe_tiles(constant MoeLinearParams& p [[buffer(0)]],
 template [[host_name("moe_group_8")]] kernel decltype(moe_group<8>) moe_group<8>;
 template [[host_name("moe_group_32")]] kernel decltype(moe_group<32>) moe_group<32>;
 
-#define MARKBASE_MOE_TILES(name, format) \
-  template [[host_name("moe_tiles_" #name)]] kernel decltype(moe_tiles<format>) moe_tiles<format>;
+#define MARKBASE_MOE_TILES(name, format) template [[host_name("moe_tiles_" #name)]] kernel decltype(moe_tiles<format>) moe_tiles<format>;
 
 MARKBASE_MOE_TILES(q2, 2)
 MARKBASE_MOE_TILES(q3, 3)

@@ -21,26 +21,23 @@ using namespace metal;
 /** Weight rows that a simdgroup multiplies at once: outputs, or outputs of gate and up. */
 constant constexpr uint kStreams = 4;
 
-#define MARKBASE_MOE_ARGUMENTS                                                                                   \
-  constant MoeLinearParams &p [[buffer(0)]], constant Launch &launch [[buffer(1)]],                              \
-      device const float *x [[buffer(2)]], device const uchar *norm_gain [[buffer(3)]],                          \
-      device const float *logits [[buffer(4)]], device const uchar *expert_scales [[buffer(5)]],                 \
-      device float *experts [[buffer(6)]], device float *shares [[buffer(7)]], device const uchar *w0 [[buffer(8)]], \
-      device const uchar *s0 [[buffer(9)]], device const uchar *b0 [[buffer(10)]],                               \
-      device const uchar *w1 [[buffer(11)]], device const uchar *s1 [[buffer(12)]],                              \
-      device const uchar *b1 [[buffer(13)]], device float *y [[buffer(14)]],                                     \
-      uint2 at [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]]
+#define MARKBASE_MOE_ARGUMENTS                                                                                                  \
+  constant MoeLinearParams &p [[buffer(0)]], constant Launch &launch [[buffer(1)]], device const float *x [[buffer(2)]],        \
+      device const uchar *norm_gain [[buffer(3)]], device const float *logits [[buffer(4)]],                                    \
+      device const uchar *expert_scales [[buffer(5)]], device float *experts [[buffer(6)]], device float *shares [[buffer(7)]], \
+      device const uchar *w0 [[buffer(8)]], device const uchar *s0 [[buffer(9)]], device const uchar *b0 [[buffer(10)]],        \
+      device const uchar *w1 [[buffer(11)]], device const uchar *s1 [[buffer(12)]], device const uchar *b1 [[buffer(13)]],      \
+      device float *y [[buffer(14)]], uint2 at [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]]
 
 /** Fills `weights` with the rows of an expert from output `first` on, of both weights when there are two. */
-#define MARKBASE_FIND_EXPERT(format, expert, first, outputs)                                                      \
-  for (uint s = 0; s < kStreams; ++s) {                                                                           \
-    const uint index = s / outputs;                                                                               \
-    const ulong stored = ulong(expert) * p.weight[index].rows_per_expert + p.weight[index].first_row +            \
-                         min(first + s % outputs, p.out - 1);                                                     \
-    const uint shift = 6 + 3 * index;                                                                             \
-    weights[s] = weight_row<format>((index == 0 ? w0 : w1) + launch.shift[shift],                                 \
-                                    (index == 0 ? s0 : s1) + launch.shift[shift + 1],                             \
-                                    (index == 0 ? b0 : b1) + launch.shift[shift + 2], layout, stored);            \
+#define MARKBASE_FIND_EXPERT(format, expert, first, outputs)                                                                        \
+  for (uint s = 0; s < kStreams; ++s) {                                                                                             \
+    const uint index = s / outputs;                                                                                                 \
+    const ulong stored = ulong(expert) * p.weight[index].rows_per_expert + p.weight[index].first_row +                              \
+                         min(first + s % outputs, p.out - 1);                                                                       \
+    const uint shift = 6 + 3 * index;                                                                                               \
+    weights[s] = weight_row<format>((index == 0 ? w0 : w1) + launch.shift[shift], (index == 0 ? s0 : s1) + launch.shift[shift + 1], \
+                                    (index == 0 ? b0 : b1) + launch.shift[shift + 2], layout, stored);                              \
   }
 
 /** Sums over the lanes, one output a lane; through geglu when there are two weights. */
@@ -138,11 +135,10 @@ kernel void moe_linear_combine(MARKBASE_MOE_ARGUMENTS) {
   if (lane < kStreams && first + lane < p.out) y[ulong(row) * p.y_stride + first + lane] = total;
 }
 
-#define MARKBASE_MOE_LINEAR(name, format)                                                                             \
-  template [[host_name("moe_linear_row_" #name)]] kernel decltype(moe_linear_row<format>) moe_linear_row<format>;      \
-  template [[host_name("moe_linear_rows_" #name)]] kernel decltype(moe_linear_rows<format>) moe_linear_rows<format>;   \
-  template [[host_name("moe_linear_combine_" #name)]] kernel decltype(moe_linear_combine<format>)                      \
-      moe_linear_combine<format>;
+#define MARKBASE_MOE_LINEAR(name, format)                                                                            \
+  template [[host_name("moe_linear_row_" #name)]] kernel decltype(moe_linear_row<format>) moe_linear_row<format>;    \
+  template [[host_name("moe_linear_rows_" #name)]] kernel decltype(moe_linear_rows<format>) moe_linear_rows<format>; \
+  template [[host_name("moe_linear_combine_" #name)]] kernel decltype(moe_linear_combine<format>) moe_linear_combine<format>;
 
 MARKBASE_MOE_LINEAR(q2, 2)
 MARKBASE_MOE_LINEAR(q3, 3)

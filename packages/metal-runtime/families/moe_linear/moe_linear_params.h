@@ -30,13 +30,13 @@ struct MoeLinearWeightParams {
  * y [rows, top_k * out], or [rows, out] when combining.
  */
 struct MoeLinearParams {
-  uint32_t in;              ///< columns of every weight
-  uint32_t out;             ///< rows of one expert
-  uint32_t weights;         ///< 1, or 2 with kMoeLinearGeglu
-  uint32_t is_fast;         ///< 1: 8-bit activations for affine weights where the backend has them
+  uint32_t in;            ///< columns of every weight
+  uint32_t out;           ///< rows of one expert
+  uint32_t weights;       ///< 1, or 2 with kMoeLinearGeglu
+  uint32_t is_fast;       ///< 1: 8-bit activations for affine weights where the backend has them
   uint32_t has_few_rows;  ///< 1: kernels for a few rows; all rows of a program use the same kernels
-  uint32_t x_stride;        ///< elements between two rows of x
-  uint32_t has_slices;      ///< a row of x is top_k slices, one for each chosen expert
+  uint32_t x_stride;      ///< elements between two rows of x
+  uint32_t has_slices;    ///< a row of x is top_k slices, one for each chosen expert
   uint32_t has_norm;
   uint32_t norm_gain_type;  ///< ScalarType
   float eps;                ///< of the norm

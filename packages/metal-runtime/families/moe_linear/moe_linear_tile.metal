@@ -66,9 +66,8 @@ kernel void moe_linear_tile(constant MoeLinearParams& p [[buffer(0)]],
   }
 }
 
-#define MARKBASE_MOE_LINEAR_TILE(name, format)                                                            \
-  template [[host_name("moe_linear_tile_" #name)]] kernel decltype(moe_linear_tile<format, bfloat>)      \
-      moe_linear_tile<format, bfloat>;
+#define MARKBASE_MOE_LINEAR_TILE(name, format) \
+  template [[host_name("moe_linear_tile_" #name)]] kernel decltype(moe_linear_tile<format, bfloat>) moe_linear_tile<format, bfloat>;
 
 MARKBASE_MOE_LINEAR_TILE(q2, 2)
 MARKBASE_MOE_LINEAR_TILE(q3, 3)

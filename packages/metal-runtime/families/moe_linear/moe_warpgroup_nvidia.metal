@@ -75,7 +75,8 @@ struct ExpertMaker {
     for (uint j = 0; j < 2; ++j) {
       const uint row = simdgroup * 16 + 8 * j + lane / 4, selector = ((is_odd[j] ^ span) & 1) != 0 ? 0x3232 : 0x1010;
       threadgroup const uint* scalars = (threadgroup const uint*)(stage + W::scales_at);
-      const uint scale = nvidia::select_bytes(scalars[row], 0, selector), bias = nvidia::select_bytes(scalars[W::outputs + row], 0, selector);
+      const uint scale = nvidia::select_bytes(scalars[row], 0, selector),
+                 bias = nvidia::select_bytes(scalars[W::outputs + row], 0, selector);
       threadgroup const uint4* codes = (threadgroup const uint4*)(stage + W::codes_at + row * W::span_bytes);
       const uint4 words[2] = {codes[0], codes[1]};
 #pragma unroll
@@ -93,8 +94,13 @@ struct ExpertMaker {
 
 /** Stores the products of the choices of a tile, [rows][product_stride] in threadgroup memory. */
 template <typename W, bool is_pair>
-inline void store_choices(constant MoeLinearParams& p, device float* y, device const uint* choices, uint count, uint first,
-                          threadgroup const float* products, uint thread_index) {
+inline void store_choices(constant MoeLinearParams& p,
+                          device float* y,
+                          device const uint* choices,
+                          uint count,
+                          uint first,
+                          threadgroup const float* products,
+                          uint thread_index) {
   constexpr uint outputs = is_pair ? W::outputs / 2 : W::outputs;
   const uint end = count * outputs;
   for (uint at = thread_index; at < end; at += kFinished * W::threads) {

@@ -137,8 +137,12 @@ inline void share_codes(uint4 loaded, uint lane, thread uint (&first)[2], thread
 }
 
 /** sums[i][b] += the products of weight rows of tile i with choices 8 b .. 8 b + 8, over the columns of a unit. */
-inline void multiply_unit(thread const uint4* loaded, thread const uint* numbers,
-                          threadgroup const uint4* words, threadgroup const float (*totals)[kTileChoices], uint count, uint lane,
+inline void multiply_unit(thread const uint4* loaded,
+                          thread const uint* numbers,
+                          threadgroup const uint4* words,
+                          threadgroup const float (*totals)[kTileChoices],
+                          uint count,
+                          uint lane,
                           thread float (&sums)[kTiles][kBlocks][4]) {
   uint codes[2][2 * kTiles][2];
 #pragma unroll

@@ -12,12 +12,12 @@ namespace markbase::gpu {
 
 namespace {
 
-constexpr uint32_t kFirstWeight = 6;       ///< operand index of the first weight
+constexpr uint32_t kFirstWeight = 6;  ///< operand index of the first weight
 constexpr uint32_t kOutputArgument = 14;
-constexpr uint32_t kStreams = 4;           ///< weight rows that a simdgroup multiplies at once
-constexpr uint32_t kTileStreams = 2;       ///< see moe_group.metal
-constexpr uint32_t kManyRows = 8;          ///< from here on, rows are sorted by expert
-constexpr uint32_t kMaxExperts = 1024;     ///< see metal_route.h
+constexpr uint32_t kStreams = 4;        ///< weight rows that a simdgroup multiplies at once
+constexpr uint32_t kTileStreams = 2;    ///< see moe_group.metal
+constexpr uint32_t kManyRows = 8;       ///< from here on, rows are sorted by expert
+constexpr uint32_t kMaxExperts = 1024;  ///< see metal_route.h
 constexpr uint32_t kMaxChosen = 128;
 
 /** Rows that the products read: x itself, or normalised in scratch. */
@@ -44,9 +44,17 @@ Source normalise(CommandContext& context) {
   const auto& p = context.params<MoeLinearParams>();
   const size_t bytes = size_t{context.rows()} * p.in * sizeof(float);
   const Source rows = {true, context.scratch.take(bytes), bytes, p.in};
-  const RmsNormParams norm = {.row_set = p.row_set, .groups = 1, .width = p.in, .x_stride = p.x_stride,
-                              .residual_stride = 0, .y_stride = p.in, .gain_type = p.norm_gain_type, .has_gain = 1,
-                              .has_residual = 0, .eps = p.eps, .output_scale = 1};
+  const RmsNormParams norm = {.row_set = p.row_set,
+                              .groups = 1,
+                              .width = p.in,
+                              .x_stride = p.x_stride,
+                              .residual_stride = 0,
+                              .y_stride = p.in,
+                              .gain_type = p.norm_gain_type,
+                              .has_gain = 1,
+                              .has_residual = 0,
+                              .eps = p.eps,
+                              .output_scale = 1};
   DispatchBuilder dispatch(context, "rms_norm", "rms_norm");
   dispatch.params(norm).operands(0, 2).nothing(kFirstOperand + 2);
   dispatch.scratch(kFirstOperand + 3, rows.offset, rows.size_bytes, true);
@@ -114,8 +122,8 @@ Cut cut_of(const MoeLinearParams& p, const std::string& kind) {
 }
 
 /** The products of a selection, by the kernel of a kind: "row", "rows", "combine", or "tiles" over groups. */
-void multiply(CommandContext& context, const std::string& kind, Selection selection, const Source& rows, const Target& target,
-              const Groups& groups) {
+void multiply(
+    CommandContext& context, const std::string& kind, Selection selection, const Source& rows, const Target& target, const Groups& groups) {
   const auto& p = context.params<MoeLinearParams>();
   MoeLinearParams selected = p;
   selected.weights = selection.count;
@@ -157,16 +165,12 @@ void multiply(CommandContext& context, const std::string& kind, Selection select
   const uint32_t slice_alignment = p.has_slices != 0 ? alignment_of(size_t{p.in} * sizeof(float)) : 16;
   launch.x_alignment = std::min(activation_alignment(offset, rows.stride), slice_alignment);
   if (does_prologue) dispatch.shared_row(p.in, chunk_columns(weight.format));
-  const uint32_t copies = has_tiles           ? most_tiles(p, context.rows())
-                          : kind == "combine" ? context.rows()
-                                              : context.rows() * p.top_k;
+  const uint32_t copies = has_tiles ? most_tiles(p, context.rows()) : kind == "combine" ? context.rows() : context.rows() * p.top_k;
   dispatch.grid(divide_up(p.out, cut.streams / selection.count), copies, 1, cut.threads);
 }
 
 /** True when the choices of a step are sorted by expert. */
-bool is_sorted(const CommandContext& context) {
-  return is_tiled(context.params<MoeLinearParams>()) || context.rows() >= kManyRows;
-}
+bool is_sorted(const CommandContext& context) { return is_tiled(context.params<MoeLinearParams>()) || context.rows() >= kManyRows; }
 
 /** geglu of two weights that are stored differently: two products, then the formula. */
 void multiply_unlike_pair(CommandContext& context, const Source& rows) {

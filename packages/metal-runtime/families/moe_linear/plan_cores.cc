@@ -8,18 +8,18 @@ namespace markbase::gpu {
 
 namespace {
 
-constexpr uint32_t kFirstWeight = 6;     ///< operand index of the first weight
+constexpr uint32_t kFirstWeight = 6;  ///< operand index of the first weight
 constexpr uint32_t kOutputArgument = 14;
-constexpr uint32_t kExperts = 4;         ///< operand
+constexpr uint32_t kExperts = 4;  ///< operand
 constexpr uint32_t kShares = 5;
-constexpr uint32_t kGroupColumns = 64;   ///< see metal_experts.h
+constexpr uint32_t kGroupColumns = 64;  ///< see metal_experts.h
 constexpr uint32_t kUnitColumns = 128;
-constexpr uint32_t kMaxColumns = 3072;    ///< three units for each simdgroup
+constexpr uint32_t kMaxColumns = 3072;  ///< three units for each simdgroup
 constexpr uint32_t kMaxExperts = 256;
 constexpr uint32_t kMaxChosen = 32;
-constexpr uint32_t kTileRows = 16;       ///< weight rows of a threadgroup of moe_cores
-constexpr uint32_t kWideRows = 128;      ///< ... of moe_wide and moe_warpgroup
-constexpr uint32_t kTileChoices = 32;    ///< of moe_wide
+constexpr uint32_t kTileRows = 16;     ///< weight rows of a threadgroup of moe_cores
+constexpr uint32_t kWideRows = 128;    ///< ... of moe_wide and moe_warpgroup
+constexpr uint32_t kTileChoices = 32;  ///< of moe_wide
 /** Choices of an expert, on average, from which on moe_warpgroup takes them, and from which on in its larger tiles. */
 constexpr uint32_t kLeastShare = 16, kLargeShare = 72;
 constexpr uint32_t kWideThreads = 128;

@@ -13,8 +13,8 @@ struct ScratchRegion {
 
 /** Products of one weight of a command, or of its pair. */
 struct ExpertProducts {
-  MoeLinearParams p;        ///< with these weights alone
-  uint32_t first_weight;    ///< their index in the command
+  MoeLinearParams p;         ///< with these weights alone
+  uint32_t first_weight;     ///< their index in the command
   ScratchRegion products{};  ///< where they go, unless it is the output of the command
 };
 

@@ -9,12 +9,9 @@ namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
 /** Element `index` of a stored array. */
 inline float scalar_at(uint32_t type, const void* base, size_t index) {
   switch (type) {
-    case kScalarF32:
-      return load_as<kScalarF32>(base, index, 1)[0];
-    case kScalarBf16:
-      return load_as<kScalarBf16>(base, index, 1)[0];
-    default:
-      return load_as<kScalarF16>(base, index, 1)[0];
+    case kScalarF32: return load_as<kScalarF32>(base, index, 1)[0];
+    case kScalarBf16: return load_as<kScalarBf16>(base, index, 1)[0];
+    default: return load_as<kScalarF16>(base, index, 1)[0];
   }
 }
 

@@ -17,8 +17,15 @@ constant constexpr uint kMaxChosen = 128;
  * experts = the top_k largest logits, the lower number first where two are equal; shares = softmax(logit_scale * logits) over
  * them, times their scales. One simdgroup does it, all of its lanes; both results lie in threadgroup memory when it returns.
  */
-inline void route_row(device const float* logits, uint expert_count, uint top_k, device const uchar* scales, uint scale_type,
-                      float logit_scale, threadgroup float* experts, threadgroup float* shares, uint lane) {
+inline void route_row(device const float* logits,
+                      uint expert_count,
+                      uint top_k,
+                      device const uchar* scales,
+                      uint scale_type,
+                      float logit_scale,
+                      threadgroup float* experts,
+                      threadgroup float* shares,
+                      uint lane) {
   uint taken = 0;
   for (uint x = 0; x < top_k; ++x) {
     uint best_key = 0, best = kMaxExperts;

@@ -18,8 +18,8 @@ kernel void moe_route(constant MoeRouteParams& p [[buffer(0)]],
                       uint row [[threadgroup_position_in_grid]],
                       uint lane [[thread_index_in_threadgroup]]) {
   threadgroup float chosen[kMaxChosen], share[kMaxChosen];
-  route_row(logits + ulong(row) * p.logits_stride, p.experts, p.top_k, scales + launch.shift[1], p.scale_type, p.logit_scale,
-            chosen, share, lane);
+  route_row(logits + ulong(row) * p.logits_stride, p.experts, p.top_k, scales + launch.shift[1], p.scale_type, p.logit_scale, chosen, share,
+            lane);
   for (uint x = lane; x < p.top_k; x += kLanes) {
     experts[ulong(row) * p.experts_stride + x] = chosen[x];
     shares[ulong(row) * p.shares_stride + x] = share[x];

@@ -17,8 +17,8 @@ struct RmsNormParams {
   uint32_t gain_type;        ///< ScalarType of the gain
   uint32_t has_gain;
   uint32_t has_residual;
-  float eps;                 ///< added to the mean square
-  float output_scale;        ///< multiplies the sum with the residual (layer_scalar); 1 = none
+  float eps;           ///< added to the mean square
+  float output_scale;  ///< multiplies the sum with the residual (layer_scalar); 1 = none
 };
 static_assert(sizeof(RmsNormParams) == 44, "host and kernel disagree on RmsNormParams");
 

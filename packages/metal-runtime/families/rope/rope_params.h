@@ -13,7 +13,7 @@ struct RopeParams {
   uint32_t width;     ///< elements a head
   uint32_t x_stride;  ///< elements between two rows of x
   uint32_t y_stride;
-  uint32_t axes;      ///< 1, or parts of a head that turn with a coordinate of their own
+  uint32_t axes;  ///< 1, or parts of a head that turn with a coordinate of their own
 };
 static_assert(sizeof(RopeParams) == 24, "host and kernel disagree on RopeParams");
 

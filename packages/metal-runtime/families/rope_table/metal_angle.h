@@ -56,6 +56,5 @@ inline float2 cosine_and_sine(float angle) {
   const bool is_swapped = (reduced.quarters & 1) != 0;
   const float cosine_size = is_swapped ? sine : cosine;
   const float sine_size = is_swapped ? cosine : sine;
-  return float2(((reduced.quarters + 1) & 2) != 0 ? -cosine_size : cosine_size,
-                (reduced.quarters & 2) != 0 ? -sine_size : sine_size);
+  return float2(((reduced.quarters + 1) & 2) != 0 ? -cosine_size : cosine_size, (reduced.quarters & 2) != 0 ? -sine_size : sine_size);
 }

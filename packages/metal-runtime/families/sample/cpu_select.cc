@@ -51,12 +51,9 @@ double uniform_number(uint32_t seed_low, uint32_t seed_high, uint32_t draw) {
   return static_cast<double>(z >> 11) * 0x1p-53;
 }
 
-size_t candidate_scratch_bytes(uint32_t vocabulary) {
-  return kBins * sizeof(uint32_t) + size_t{vocabulary} * sizeof(Candidate);
-}
+size_t candidate_scratch_bytes(uint32_t vocabulary) { return kBins * sizeof(uint32_t) + size_t{vocabulary} * sizeof(Candidate); }
 
-Candidate* best_candidates(const float* logits, uint32_t vocabulary, uint32_t count, std::byte* scratch,
-                           uint32_t* found) {
+Candidate* best_candidates(const float* logits, uint32_t vocabulary, uint32_t count, std::byte* scratch, uint32_t* found) {
   uint32_t* bins = reinterpret_cast<uint32_t*>(scratch);
   Candidate* candidates = reinterpret_cast<Candidate*>(scratch + kBins * sizeof(uint32_t));
   std::fill_n(bins, kBins, 0u);
@@ -76,8 +73,8 @@ Candidate* best_candidates(const float* logits, uint32_t vocabulary, uint32_t co
   return candidates;
 }
 
-int32_t draw_token(const float* logits, const float* weights, uint32_t vocabulary, const Filter& filter, double uniform,
-                   std::byte* scratch) {
+int32_t draw_token(
+    const float* logits, const float* weights, uint32_t vocabulary, const Filter& filter, double uniform, std::byte* scratch) {
   const bool has_top_k = filter.top_k > 0 && filter.top_k < vocabulary;
   const bool has_top_p = filter.top_p < 1;
   if (!has_top_k && !has_top_p) {
@@ -115,8 +112,7 @@ int32_t draw_token(const float* logits, const float* weights, uint32_t vocabular
   while (kept > 1 && weights[best[kept - 1].id] < filter.min_p) --kept;
 
   std::sort(best, best + kept, [](const Candidate& a, const Candidate& b) { return a.id < b.id; });
-  return draw_from(
-      kept, uniform, [&](uint32_t i) { return double{weights[best[i].id]}; }, [&](uint32_t i) { return best[i].id; });
+  return draw_from(kept, uniform, [&](uint32_t i) { return double{weights[best[i].id]}; }, [&](uint32_t i) { return best[i].id; });
 }
 
 }  // namespace markbase::cpu

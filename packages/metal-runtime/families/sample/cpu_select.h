@@ -24,8 +24,7 @@ size_t candidate_scratch_bytes(uint32_t vocabulary);
  * The best `count` tokens in order, best first; fewer when fewer logits are above -infinity. The logits hold no NaN.
  * The result lies in the scratch.
  */
-Candidate* best_candidates(const float* logits, uint32_t vocabulary, uint32_t count, std::byte* scratch,
-                           uint32_t* found);
+Candidate* best_candidates(const float* logits, uint32_t vocabulary, uint32_t count, std::byte* scratch, uint32_t* found);
 
 /** What top-k, top-p and min-p need. */
 struct Filter {
@@ -40,7 +39,7 @@ struct Filter {
  * weight. The token is the first in ascending order of ids at which the running sum of kept weights exceeds
  * uniform * total, all in double precision.
  */
-int32_t draw_token(const float* logits, const float* weights, uint32_t vocabulary, const Filter& filter, double uniform,
-                   std::byte* scratch);
+int32_t draw_token(
+    const float* logits, const float* weights, uint32_t vocabulary, const Filter& filter, double uniform, std::byte* scratch);
 
 }  // namespace markbase::cpu

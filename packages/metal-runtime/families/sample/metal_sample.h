@@ -49,10 +49,10 @@ struct Cut {
 
 /** Threadgroup memory of a selection. */
 struct SelectMemory {
-  threadgroup atomic_uint* bins;    ///< [kBins * kLimbs]
-  threadgroup ulong* sums;          ///< [kChooseThreads]
-  threadgroup ulong* result;        ///< [2]
-  threadgroup uint* found;          ///< [2]
+  threadgroup atomic_uint* bins;  ///< [kBins * kLimbs]
+  threadgroup ulong* sums;        ///< [kChooseThreads]
+  threadgroup ulong* result;      ///< [2]
+  threadgroup uint* found;        ///< [2]
 };
 
 /** The upper 64 bits of a product. */

@@ -38,8 +38,14 @@ inline float bounded_logit(float logit) {
 }
 
 /** Brings the logits of a chunk into threadgroup memory; those that are excluded as kLowest. A barrier must follow. */
-inline void load_chunk(constant SampleKernelParams& p, device const float* logits, uint mask, device const uint* allowed, uint first,
-                       uint width, threadgroup float* chunk, uint thread_index) {
+inline void load_chunk(constant SampleKernelParams& p,
+                       device const float* logits,
+                       uint mask,
+                       device const uint* allowed,
+                       uint first,
+                       uint width,
+                       threadgroup float* chunk,
+                       uint thread_index) {
 #if defined(MARKBASE_NVIDIA)
   // Loads that are under way together.
   constexpr uint kOwn = kChunk / kRowThreads;
@@ -175,8 +181,13 @@ struct CandidateList {
 };
 
 /** Brings the candidates that a cut keeps, at most kMaxList, into a list. `counter`: one word. */
-inline CandidateList list_candidates(Candidates from, Cut cut, threadgroup float* logits, threadgroup uint* ids,
-                                     threadgroup ulong* weights, threadgroup atomic_uint* counter, uint thread_index) {
+inline CandidateList list_candidates(Candidates from,
+                                     Cut cut,
+                                     threadgroup float* logits,
+                                     threadgroup uint* ids,
+                                     threadgroup ulong* weights,
+                                     threadgroup atomic_uint* counter,
+                                     uint thread_index) {
   if (thread_index == 0) atomic_store_explicit(counter, 0u, memory_order_relaxed);
   threadgroup_barrier(mem_flags::mem_threadgroup);
   for (uint id = thread_index; id < from.vocabulary; id += kChooseThreads) {

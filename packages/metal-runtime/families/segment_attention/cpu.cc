@@ -19,14 +19,14 @@ constexpr uint32_t kItemRows = 8 * kRowGroup;
 
 /** Where things lie in the scratch of a call. */
 struct Layout {
-  uint32_t blocks;        ///< packed blocks of keys of one head
-  uint32_t padded;        ///< head width in whole vectors
-  size_t head_keys;       ///< bytes of the packed keys of one head; those of all heads lie at 0
-  size_t head_values;     ///< bytes of the packed values of one head
-  size_t values;          ///< offset of the packed values
-  size_t queries;         ///< offsets in thread-private memory: packed queries ...
-  size_t acc;             ///< ... weighted sums ...
-  size_t scores;          ///< ... scores of one group of rows; one head as floats lies at 0
+  uint32_t blocks;     ///< packed blocks of keys of one head
+  uint32_t padded;     ///< head width in whole vectors
+  size_t head_keys;    ///< bytes of the packed keys of one head; those of all heads lie at 0
+  size_t head_values;  ///< bytes of the packed values of one head
+  size_t values;       ///< offset of the packed values
+  size_t queries;      ///< offsets in thread-private memory: packed queries ...
+  size_t acc;          ///< ... weighted sums ...
+  size_t scores;       ///< ... scores of one group of rows; one head as floats lies at 0
   size_t thread_begin;
   size_t thread_bytes;
 };
@@ -161,8 +161,7 @@ struct Worker {
     for (uint32_t i = 0; i < count; ++i) {
       const uint32_t row = smaller(tile.begin + i, tile.end - 1);
       const float* query = buffer<const float>(call, 0) + size_t{row} * p.q_stride + h * p.width;
-      Form::pack_query(prepared(query, row, 4, p.q_gain_type, head), p.width,
-                       own + layout.queries + i * Form::query_bytes(p.width));
+      Form::pack_query(prepared(query, row, 4, p.q_gain_type, head), p.width, own + layout.queries + i * Form::query_bytes(p.width));
     }
   }
 

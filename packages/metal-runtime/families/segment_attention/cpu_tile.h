@@ -81,7 +81,6 @@ inline void for_value_vectors(uint32_t count, F&& f) {
 
 /** Products in float32. */
 struct FloatForm {
-
   static size_t key_block_bytes(uint32_t width) { return size_t{width} * kKeyBlock * sizeof(float); }
   static size_t value_bytes(uint32_t rows, uint32_t padded) { return size_t{rows} * padded * sizeof(float); }
   static size_t query_bytes(uint32_t width) { return size_t{width} * sizeof(float); }
@@ -103,9 +102,7 @@ struct FloatForm {
     }
   }
 
-  static void pack_query(const float* query, uint32_t width, void* packed) {
-    __builtin_memcpy(packed, query, width * sizeof(float));
-  }
+  static void pack_query(const float* query, uint32_t width, void* packed) { __builtin_memcpy(packed, query, width * sizeof(float)); }
 
   /** scores[r][j] = q_r k_j for all keys j of a block. */
   static void score(const void* queries, const void* block, uint32_t width, float* scores) {
@@ -127,8 +124,8 @@ struct FloatForm {
   }
 
   /** acc_r = acc_r * factor_r + sum over the keys [begin, begin + count) of weights[r][j] * value_j, ascending. */
-  static void accumulate(const float* weights, const void* values, uint32_t begin, uint32_t count, uint32_t padded,
-                         const RunningSoftmax* states, float* acc) {
+  static void accumulate(
+      const float* weights, const void* values, uint32_t begin, uint32_t count, uint32_t padded, const RunningSoftmax* states, float* acc) {
     const float* from = static_cast<const float*>(values) + size_t{begin} * padded;
     for_value_vectors(padded / kLanes, [&]<uint32_t vectors>(uint32_t first) {
       F32 a[kRowGroup][vectors];
@@ -156,7 +153,6 @@ struct FloatForm {
 
 /** Products of bfloat16 numbers, summed in float32. */
 struct BfloatForm {
-
   static size_t key_block_bytes(uint32_t width) { return size_t{width / 2} * kKeyBlock * sizeof(uint32_t); }
   static size_t value_bytes(uint32_t rows, uint32_t padded) { return size_t{rows / 2} * padded * sizeof(uint32_t); }
   static size_t query_bytes(uint32_t width) { return size_t{width} * sizeof(uint16_t); }
@@ -177,9 +173,7 @@ struct BfloatForm {
   }
 
   static uint32_t pair(float low, float high) {
-    const auto bits = [](float value) {
-      return static_cast<uint32_t>(_mm_extract_epi16((__m128i)_mm_cvtneps_pbh(_mm_set_ss(value)), 0));
-    };
+    const auto bits = [](float value) { return static_cast<uint32_t>(_mm_extract_epi16((__m128i)_mm_cvtneps_pbh(_mm_set_ss(value)), 0)); };
     return bits(low) | bits(high) << 16;
   }
 
@@ -222,8 +216,8 @@ struct BfloatForm {
     }
   }
 
-  static void accumulate(const float* weights, const void* values, uint32_t begin, uint32_t count, uint32_t padded,
-                         const RunningSoftmax* states, float* acc) {
+  static void accumulate(
+      const float* weights, const void* values, uint32_t begin, uint32_t count, uint32_t padded, const RunningSoftmax* states, float* acc) {
     // Pairs start at even rows of the step: the neighbour's half of a pair at either end gets the weight 0.
     const uint32_t skew = begin % 2;
     const uint32_t pairs = (skew + count + 1) / 2;

@@ -15,12 +15,12 @@ struct SegmentAttentionParams {
   uint32_t row_set;
   uint32_t heads;
   uint32_t kv_heads;
-  uint32_t width;        ///< elements a head, a multiple of 2
-  uint32_t q_stride;     ///< elements between two rows
+  uint32_t width;     ///< elements a head, a multiple of 2
+  uint32_t q_stride;  ///< elements between two rows
   uint32_t k_stride;
   uint32_t v_stride;
   uint32_t out_stride;
-  uint32_t is_fast;      ///< 1: products in bfloat16 where the backend has them
+  uint32_t is_fast;  ///< 1: products in bfloat16 where the backend has them
   uint32_t has_prepare;
   uint32_t q_gain_type;  ///< ScalarType
   uint32_t k_gain_type;  ///< ScalarType

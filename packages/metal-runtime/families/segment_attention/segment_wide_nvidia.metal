@@ -360,10 +360,9 @@ kernel void segment_wide(constant SegmentAttentionParams& p [[buffer(0)]],
   }
 }
 
-#define MARKBASE_SEGMENT_WIDE(width)                                                                        \
-  template [[host_name("segment_wide_prepare_k" #width)]] kernel decltype(segment_wide_prepare<width>)      \
-      segment_wide_prepare<width>;                                                                          \
-  template [[host_name("segment_wide64_k" #width)]] kernel decltype(segment_wide<width, 1>) segment_wide<width, 1>; \
+#define MARKBASE_SEGMENT_WIDE(width)                                                                                                \
+  template [[host_name("segment_wide_prepare_k" #width)]] kernel decltype(segment_wide_prepare<width>) segment_wide_prepare<width>; \
+  template [[host_name("segment_wide64_k" #width)]] kernel decltype(segment_wide<width, 1>) segment_wide<width, 1>;                 \
   template [[host_name("segment_wide128_k" #width)]] kernel decltype(segment_wide<width, 2>) segment_wide<width, 2>;
 
 MARKBASE_SEGMENT_WIDE(64)

@@ -27,18 +27,14 @@ struct BoundWeights {
   device float* output(uint index) const { return index == 0 ? y0 : index == 1 ? y1 : y2; }
 };
 
-#define MARKBASE_CORES_ARGUMENTS                                                                                      \
-  constant LinearParams &p [[buffer(0)]], constant Launch &launch [[buffer(1)]], device const float *x [[buffer(2)]], \
-      device const float *residual [[buffer(3)]], device const uchar *residual_gain [[buffer(4)]],                   \
-      device float *h [[buffer(5)]], device const uchar *norm_gain [[buffer(6)]],                                    \
-      device const float *operand [[buffer(7)]], device const uchar *w0 [[buffer(8)]],                               \
-      device const uchar *s0 [[buffer(9)]], device const uchar *b0 [[buffer(10)]],                                   \
-      device const uchar *w1 [[buffer(11)]], device const uchar *s1 [[buffer(12)]],                                  \
-      device const uchar *b1 [[buffer(13)]], device const uchar *w2 [[buffer(14)]],                                  \
-      device const uchar *s2 [[buffer(15)]], device const uchar *b2 [[buffer(16)]],                                  \
-      device float *y0 [[buffer(17)]], device float *y1 [[buffer(18)]], device float *y2 [[buffer(19)]],             \
-      device const int *output_row [[buffer(24)]],                                                                   \
-      uint2 at [[threadgroup_position_in_grid]], uint2 groups [[threadgroups_per_grid]],                             \
-      uint thread_index [[thread_index_in_threadgroup]]
+#define MARKBASE_CORES_ARGUMENTS                                                                                                    \
+  constant LinearParams &p [[buffer(0)]], constant Launch &launch [[buffer(1)]], device const float *x [[buffer(2)]],               \
+      device const float *residual [[buffer(3)]], device const uchar *residual_gain [[buffer(4)]], device float *h [[buffer(5)]],   \
+      device const uchar *norm_gain [[buffer(6)]], device const float *operand [[buffer(7)]], device const uchar *w0 [[buffer(8)]], \
+      device const uchar *s0 [[buffer(9)]], device const uchar *b0 [[buffer(10)]], device const uchar *w1 [[buffer(11)]],           \
+      device const uchar *s1 [[buffer(12)]], device const uchar *b1 [[buffer(13)]], device const uchar *w2 [[buffer(14)]],          \
+      device const uchar *s2 [[buffer(15)]], device const uchar *b2 [[buffer(16)]], device float *y0 [[buffer(17)]],                \
+      device float *y1 [[buffer(18)]], device float *y2 [[buffer(19)]], device const int *output_row [[buffer(24)]],                \
+      uint2 at [[threadgroup_position_in_grid]], uint2 groups [[threadgroups_per_grid]], uint thread_index [[thread_index_in_threadgroup]]
 
 #define MARKBASE_BOUND_WEIGHTS {w0, s0, b0, w1, s1, b1, w2, s2, b2, y0, y1, y2}

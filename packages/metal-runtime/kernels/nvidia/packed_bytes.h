@@ -102,8 +102,12 @@ struct ByteWriter {
 
 /** Writes a row for linear_stream, or zeros behind the last one that fill up a kernel's rows. */
 template <uint planes, uint threads>
-inline void pack_bytes(constant LinearParams& p, constant Launch& launch, PackSource source, DeviceBytesRow<planes> out,
-                       threadgroup float* partial, uint thread_index) {
+inline void pack_bytes(constant LinearParams& p,
+                       constant Launch& launch,
+                       PackSource source,
+                       DeviceBytesRow<planes> out,
+                       threadgroup float* partial,
+                       uint thread_index) {
   if (out.row < launch.rows) return pack_row<threads>(p, source, ByteWriter<DeviceBytesRow<planes>>{out}, partial, thread_index);
   for (uint at = thread_index; at < p.in / 4 * planes; at += threads) out.store(at, 0);
   for (uint span = thread_index; span < p.in / kSpan; span += threads) out.store_span(span, 0.0f, 0.0f);

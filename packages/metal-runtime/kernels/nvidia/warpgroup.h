@@ -18,8 +18,8 @@ struct StageWeights {
  * `maker.make(stage, span, weights)` makes a lane's numbers from one.
  */
 template <typename W, typename Source, typename Maker>
-inline void multiply_spans(Source source, Maker maker, uint begin, uint end, threadgroup uchar* memory, uint thread_index,
-                           thread float (&sums)[W::rows / 2]) {
+inline void multiply_spans(
+    Source source, Maker maker, uint begin, uint end, threadgroup uchar* memory, uint thread_index, thread float (&sums)[W::rows / 2]) {
   static_assert(W::stage_bytes % 1024 == 0, "products find swapped pieces by the bits of addresses");
 #pragma unroll
   for (uint i = 0; i + 1 < W::stages; ++i) {

@@ -63,9 +63,7 @@ namespace markbase::cpu {
 
 namespace {
 
-Status without_cpu() {
-  return Status::error(StatusCode::kDeviceUnavailable, "cpu", "this build is without the CPU backend");
-}
+Status without_cpu() { return Status::error(StatusCode::kDeviceUnavailable, "cpu", "this build is without the CPU backend"); }
 
 }  // namespace
 

@@ -21,9 +21,7 @@ Napi::Value list_isas(const Napi::CallbackInfo& info) {
   return names;
 }
 
-Napi::Value open(const Napi::CallbackInfo& info) {
-  return DeviceObject::open(info.Env(), info[0].As<Napi::Object>());
-}
+Napi::Value open(const Napi::CallbackInfo& info) { return DeviceObject::open(info.Env(), info[0].As<Napi::Object>()); }
 
 void shut_down(const Napi::CallbackInfo& info) { AddonData::of(info.Env()).shut_down(); }
 
@@ -31,8 +29,7 @@ Napi::Value measure_read_bandwidth(const Napi::CallbackInfo& info) {
   const uint32_t threads = std::max(1u, info[0].As<Napi::Number>().Uint32Value());
   auto result = std::make_shared<double>(0);
   return AsyncTask::start(
-      info.Env(), "measure read bandwidth",
-      [threads, result] { return cpu::measure_read_bandwidth(threads, result.get()); },
+      info.Env(), "measure read bandwidth", [threads, result] { return cpu::measure_read_bandwidth(threads, result.get()); },
       [result](Napi::Env env) { return Napi::Number::New(env, *result); });
 }
 

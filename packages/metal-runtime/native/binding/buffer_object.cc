@@ -6,8 +6,7 @@ namespace markbase {
 
 Napi::Function BufferObject::define(Napi::Env env) {
   return DefineClass(env, "NativeBuffer",
-                     {InstanceAccessor<&BufferObject::size_bytes>("sizeBytes"),
-                      InstanceMethod<&BufferObject::dispose>("dispose")});
+                     {InstanceAccessor<&BufferObject::size_bytes>("sizeBytes"), InstanceMethod<&BufferObject::dispose>("dispose")});
 }
 
 Napi::Object BufferObject::wrap(Napi::Env env, BufferPtr buffer) {

@@ -10,14 +10,11 @@
 namespace markbase {
 
 Napi::Function DeviceObject::define(Napi::Env env) {
-  return DefineClass(
-      env, "NativeDevice",
-      {InstanceAccessor<&DeviceObject::info>("info"),
-       InstanceAccessor<&DeviceObject::uploads>("uploads"), InstanceMethod<&DeviceObject::map>("map"),
-       InstanceMethod<&DeviceObject::upload>("upload"), InstanceMethod<&DeviceObject::allocate>("allocate"),
-       InstanceMethod<&DeviceObject::require_memory>("requireMemory"),
-       InstanceMethod<&DeviceObject::create_program>("createProgram"),
-       InstanceMethod<&DeviceObject::dispose>("dispose")});
+  return DefineClass(env, "NativeDevice",
+                     {InstanceAccessor<&DeviceObject::info>("info"), InstanceAccessor<&DeviceObject::uploads>("uploads"),
+                      InstanceMethod<&DeviceObject::map>("map"), InstanceMethod<&DeviceObject::upload>("upload"),
+                      InstanceMethod<&DeviceObject::allocate>("allocate"), InstanceMethod<&DeviceObject::require_memory>("requireMemory"),
+                      InstanceMethod<&DeviceObject::create_program>("createProgram"), InstanceMethod<&DeviceObject::dispose>("dispose")});
 }
 
 Napi::Object DeviceObject::open(Napi::Env env, Napi::Object options) {
@@ -71,9 +68,7 @@ Napi::Value DeviceObject::upload(const Napi::CallbackInfo& info) {
   const auto bytes = info[0].As<Napi::Uint8Array>();
   const std::string label = info[1].As<Napi::String>().Utf8Value();
   BufferPtr buffer;
-  throw_unless_ok(info.Env(), guarded("upload", [&] {
-    return device_->upload(bytes.Data(), bytes.ByteLength(), label, &buffer);
-  }));
+  throw_unless_ok(info.Env(), guarded("upload", [&] { return device_->upload(bytes.Data(), bytes.ByteLength(), label, &buffer); }));
   return BufferObject::wrap(info.Env(), std::move(buffer));
 }
 
@@ -95,9 +90,7 @@ Napi::Value DeviceObject::create_program(const Napi::CallbackInfo& info) {
   ProgramDescription description;
   throw_unless_ok(info.Env(), read_program_description(info[0].As<Napi::Object>(), &description));
   std::shared_ptr<Program> program;
-  throw_unless_ok(info.Env(), guarded("create program", [&] {
-    return device_->create_program(std::move(description), &program);
-  }));
+  throw_unless_ok(info.Env(), guarded("create program", [&] { return device_->create_program(std::move(description), &program); }));
   return ProgramObject::wrap(info.Env(), std::move(program));
 }
 

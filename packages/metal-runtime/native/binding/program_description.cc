@@ -7,17 +7,13 @@ namespace markbase {
 
 namespace {
 
-double number(const Napi::Object& object, const char* name) {
-  return object.Get(name).As<Napi::Number>().DoubleValue();
-}
+double number(const Napi::Object& object, const char* name) { return object.Get(name).As<Napi::Number>().DoubleValue(); }
 
 size_t size(const Napi::Object& object, const char* name) { return static_cast<size_t>(number(object, name)); }
 
 uint32_t u32(const Napi::Object& object, const char* name) { return static_cast<uint32_t>(number(object, name)); }
 
-std::string text(const Napi::Object& object, const char* name) {
-  return object.Get(name).As<Napi::String>().Utf8Value();
-}
+std::string text(const Napi::Object& object, const char* name) { return object.Get(name).As<Napi::String>().Utf8Value(); }
 
 Status read_operand(const Napi::Value& value, const std::string& label, Binding* out) {
   if (value.IsNull()) return Status::good();
@@ -72,8 +68,8 @@ std::vector<Port> read_ports(const Napi::Array& array) {
   std::vector<Port> ports;
   for (uint32_t i = 0; i < array.Length(); ++i) {
     const auto port = array.Get(i).As<Napi::Object>();
-    ports.push_back({text(port, "name"), size(port, "arenaOffset"), u32(port, "rowSet"), u32(port, "maxRows"),
-                     u32(port, "width"), u32(port, "stride")});
+    ports.push_back({text(port, "name"), size(port, "arenaOffset"), u32(port, "rowSet"), u32(port, "maxRows"), u32(port, "width"),
+                     u32(port, "stride")});
   }
   return ports;
 }
@@ -92,8 +88,7 @@ Status read_program_description(Napi::Object object, ProgramDescription* out) {
   if (const Napi::Value value = object.Get("sampler"); !value.IsNull()) {
     const auto sampler = value.As<Napi::Object>();
     out->has_sampler = true;
-    out->sampler = {size(sampler, "tokens"), size(sampler, "logprobs"), size(sampler, "topTokens"),
-                    size(sampler, "topLogprobs")};
+    out->sampler = {size(sampler, "tokens"), size(sampler, "logprobs"), size(sampler, "topTokens"), size(sampler, "topLogprobs")};
   }
   const auto commands = object.Get("commands").As<Napi::Array>();
   const auto merges = object.Get("merges").As<Napi::Array>();

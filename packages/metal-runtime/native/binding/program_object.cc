@@ -9,10 +9,8 @@ namespace markbase {
 
 Napi::Function ProgramObject::define(Napi::Env env) {
   return DefineClass(env, "NativeProgram",
-                     {InstanceAccessor<&ProgramObject::plan>("plan"),
-                      InstanceMethod<&ProgramObject::plan_step>("planStep"),
-                      InstanceMethod<&ProgramObject::seconds>("seconds"),
-                      InstanceMethod<&ProgramObject::run>("run"),
+                     {InstanceAccessor<&ProgramObject::plan>("plan"), InstanceMethod<&ProgramObject::plan_step>("planStep"),
+                      InstanceMethod<&ProgramObject::seconds>("seconds"), InstanceMethod<&ProgramObject::run>("run"),
                       InstanceMethod<&ProgramObject::dispose>("dispose")});
 }
 

@@ -6,24 +6,15 @@ namespace {
 
 const char* code_name(StatusCode code) {
   switch (code) {
-    case StatusCode::kOk:
-      return "ok";
-    case StatusCode::kInvalidArgument:
-      return "invalid-argument";
-    case StatusCode::kFileAccess:
-      return "file-access";
-    case StatusCode::kCorruptFile:
-      return "corrupt-file";
-    case StatusCode::kOutOfMemory:
-      return "out-of-memory";
-    case StatusCode::kNonFinite:
-      return "non-finite";
-    case StatusCode::kDeviceUnavailable:
-      return "device-unavailable";
-    case StatusCode::kDevice:
-      return "device";
-    case StatusCode::kCancelled:
-      return "cancelled";
+    case StatusCode::kOk: return "ok";
+    case StatusCode::kInvalidArgument: return "invalid-argument";
+    case StatusCode::kFileAccess: return "file-access";
+    case StatusCode::kCorruptFile: return "corrupt-file";
+    case StatusCode::kOutOfMemory: return "out-of-memory";
+    case StatusCode::kNonFinite: return "non-finite";
+    case StatusCode::kDeviceUnavailable: return "device-unavailable";
+    case StatusCode::kDevice: return "device";
+    case StatusCode::kCancelled: return "cancelled";
   }
   return "device";
 }

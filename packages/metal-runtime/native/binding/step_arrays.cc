@@ -29,8 +29,8 @@ std::vector<SampleParams> copy_sampling(const Napi::Object& object) {
     const double* field = array.Data() + row * kSampleFields;
     const auto number = [&](size_t index) { return static_cast<uint32_t>(field[index]); };
     const auto real = [&](size_t index) { return static_cast<float>(field[index]); };
-    params.push_back({real(0), real(1), real(2), real(3), real(4), real(5), number(6), number(7), number(8), number(9),
-                      number(10), number(11), number(12), number(13), number(14), number(15)});
+    params.push_back({real(0), real(1), real(2), real(3), real(4), real(5), number(6), number(7), number(8), number(9), number(10),
+                      number(11), number(12), number(13), number(14), number(15)});
   }
   return params;
 }

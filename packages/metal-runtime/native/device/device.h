@@ -14,8 +14,8 @@ namespace markbase {
 /** Data that a step copies into or out of a port of its program. */
 struct PortData {
   size_t port;
-  float* data;   ///< of an input of bytes: null
-  size_t count;  ///< elements
+  float* data;                     ///< of an input of bytes: null
+  size_t count;                    ///< elements
   const uint8_t* bytes = nullptr;  ///< of an input: each stands for one of 256 numbers
   const float* values = nullptr;   ///< [256]
 };
@@ -28,10 +28,10 @@ struct StepCall {
   StepView view{};
   std::vector<PortData> inputs;
   std::vector<PortData> outputs;
-  int32_t* sampled = nullptr;       ///< [N]
-  float* logprobs = nullptr;        ///< [N]
-  int32_t* top_tokens = nullptr;    ///< [N, kMaxTopLogprobs]
-  float* top_logprobs = nullptr;    ///< [N, kMaxTopLogprobs]
+  int32_t* sampled = nullptr;     ///< [N]
+  float* logprobs = nullptr;      ///< [N]
+  int32_t* top_tokens = nullptr;  ///< [N, kMaxTopLogprobs]
+  float* top_logprobs = nullptr;  ///< [N, kMaxTopLogprobs]
   /** Becomes other than 0, on any thread, when the caller wants the step to stop: before it starts, or at its next command. */
   const int32_t* cancel_flag = nullptr;
 
@@ -58,7 +58,7 @@ struct PlannedDispatch {
   uint32_t groups[3];
   uint32_t threads;  ///< a threadgroup
   uint32_t threadgroup_bytes;
-  bool has_barrier;  ///< it waits for those before it
+  bool has_barrier;           ///< it waits for those before it
   uint64_t activation_bytes;  ///< of the activations that it reads or writes, each counted once; see list_dispatches
 };
 

@@ -5,9 +5,7 @@
 
 namespace markbase {
 
-Status file_error(const std::string& path) {
-  return Status::error(StatusCode::kFileAccess, path, std::strerror(errno));
-}
+Status file_error(const std::string& path) { return Status::error(StatusCode::kFileAccess, path, std::strerror(errno)); }
 
 Status identify_file(const std::string& path, const struct stat& info, FileIdentity* out) {
   if (!S_ISREG(info.st_mode)) return Status::error(StatusCode::kFileAccess, path, "it is not a regular file");
@@ -16,7 +14,7 @@ Status identify_file(const std::string& path, const struct stat& info, FileIdent
 }
 
 Status identify_file(const std::string& path, FileIdentity* out) {
-  struct stat info {};
+  struct stat info{};
   if (stat(path.c_str(), &info) != 0) return file_error(path);
   return identify_file(path, info, out);
 }

@@ -18,13 +18,13 @@ struct SampleParams {
   uint32_t top_k;            ///< 0 = off
   uint32_t seed_low;         ///< seed of the sequence
   uint32_t seed_high;
-  uint32_t draw;             ///< index of the drawn token in its sequence: same seed and draw, same number
-  uint32_t top_logprobs;     ///< how many alternatives to report, at most kMaxTopLogprobs
-  uint32_t history_begin;    ///< range in StepView::history_*
+  uint32_t draw;           ///< index of the drawn token in its sequence: same seed and draw, same number
+  uint32_t top_logprobs;   ///< how many alternatives to report, at most kMaxTopLogprobs
+  uint32_t history_begin;  ///< range in StepView::history_*
   uint32_t history_end;
-  uint32_t bias_begin;       ///< range in StepView::bias_*
+  uint32_t bias_begin;  ///< range in StepView::bias_*
   uint32_t bias_end;
-  uint32_t allowed_begin;    ///< first word of the row's mask in StepView::allowed_word, or kNoMask: all are allowed
+  uint32_t allowed_begin;  ///< first word of the row's mask in StepView::allowed_word, or kNoMask: all are allowed
 };
 
 /** SampleParams::allowed_begin of a row that may choose every token. */

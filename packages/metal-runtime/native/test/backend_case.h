@@ -50,8 +50,14 @@ inline Status make_program_of(Device& device, const OpCall& call, bool measures_
 inline Status make_program(Device& device, std::shared_ptr<Program>* out, bool measures_time = false) {
   OpCall call{"elementwise",
               "double",
-              {{"op", 1}, {"rowSet", 0}, {"width", kWidth}, {"aStride", kWidth}, {"bStride", kWidth}, {"yStride", kWidth},
-               {"scale", 2}, {"high", 0}},
+              {{"op", 1},
+               {"rowSet", 0},
+               {"width", kWidth},
+               {"aStride", kWidth},
+               {"bStride", kWidth},
+               {"yStride", kWidth},
+               {"scale", 2},
+               {"high", 0}},
               std::vector<Binding>(3)};
   call.operands[0] = {Binding::Kind::kArena, nullptr, 0, kBytes, false};
   call.operands[2] = {Binding::Kind::kArena, nullptr, 64, kBytes, true};
@@ -96,9 +102,7 @@ inline Result run(Program& program, const int32_t* cancel_flag = nullptr, bool h
   return step.wait();
 }
 
-inline bool is_right(const Result& result) {
-  return result.status.ok() && result.y == std::vector<float>(kWidth, 6.0f);
-}
+inline bool is_right(const Result& result) { return result.status.ok() && result.y == std::vector<float>(kWidth, 6.0f); }
 
 /** Runs a test between two calls of `reset`, and prints a line about it. */
 template <typename Test>

@@ -269,14 +269,37 @@ void weights_come_from_a_file(const std::string& folder) {
   EXPECT(device->map(folder, 0, 1, &all).code == StatusCode::kFileAccess);
   EXPECT(device->map(folder + "/missing", 0, 1, &all).code == StatusCode::kFileAccess);
   OpCall call{"linear", "product", {}, std::vector<Binding>(10)};
-  for (const char* name : {"rowSet", "gathers", "isFast", "hasResidual", "residualStride", "hStride", "residualGainType",
-                           "hasNorm", "normGainType", "epilogue", "operandStride", "eps", "cap", "weight0.hasClip",
-                           "weight0.inputLow", "weight0.inputHigh", "weight0.outputLow", "weight0.outputHigh",
-                           "weight0.format", "weight0.bits", "weight0.group", "weight0.scaleType"}) {
+  for (const char* name : {"rowSet",
+                           "gathers",
+                           "isFast",
+                           "hasResidual",
+                           "residualStride",
+                           "hStride",
+                           "residualGainType",
+                           "hasNorm",
+                           "normGainType",
+                           "epilogue",
+                           "operandStride",
+                           "eps",
+                           "cap",
+                           "weight0.hasClip",
+                           "weight0.inputLow",
+                           "weight0.inputHigh",
+                           "weight0.outputLow",
+                           "weight0.outputHigh",
+                           "weight0.format",
+                           "weight0.bits",
+                           "weight0.group",
+                           "weight0.scaleType"}) {
     call.attributes[name] = 0;
   }
-  for (const auto& [name, value] : std::vector<std::pair<const char*, double>>{{"in", kWidth}, {"weights", 1},
-           {"hasFewRows", 1}, {"xStride", kWidth}, {"residualScale", 1}, {"weight0.out", kWidth}, {"weight0.yStride", kWidth}}) {
+  for (const auto& [name, value] : std::vector<std::pair<const char*, double>>{{"in", kWidth},
+                                                                               {"weights", 1},
+                                                                               {"hasFewRows", 1},
+                                                                               {"xStride", kWidth},
+                                                                               {"residualScale", 1},
+                                                                               {"weight0.out", kWidth},
+                                                                               {"weight0.yStride", kWidth}}) {
     call.attributes[name] = value;
   }
   call.operands[0] = {Binding::Kind::kArena, nullptr, 0, kBytes, false};
@@ -322,8 +345,14 @@ void a_file_shrinks(const std::string& folder) {
   EXPECT(truncate(path.c_str(), 100) == 0);
   OpCall call{"elementwise",
               "double",
-              {{"op", 1}, {"rowSet", 0}, {"width", kWidth}, {"aStride", kWidth}, {"bStride", kWidth}, {"yStride", kWidth},
-               {"scale", 2}, {"high", 0}},
+              {{"op", 1},
+               {"rowSet", 0},
+               {"width", kWidth},
+               {"aStride", kWidth},
+               {"bStride", kWidth},
+               {"yStride", kWidth},
+               {"scale", 2},
+               {"high", 0}},
               std::vector<Binding>(3)};
   call.operands[0] = {Binding::Kind::kBuffer, weight, 0, kBytes, false};
   call.operands[2] = {Binding::Kind::kArena, nullptr, 64, kBytes, true};
@@ -366,9 +395,15 @@ int main(int argc, char** argv) {
   test("a kernel fails", [] { device_is_lost(kCudaSimLaunchFails, "CUDA_ERROR_LAUNCH_FAILED"); });
   test("memory is damaged", [] { device_is_lost(kCudaSimEcc, "CUDA_ERROR_ECC_UNCORRECTABLE"); });
   test("steps are stopped", steps_are_stopped);
-  test("a step is one graph", [] { control.reset_counts(); a_step_is_one_graph(); });
+  test("a step is one graph", [] {
+    control.reset_counts();
+    a_step_is_one_graph();
+  });
   test("steps wait for one another", steps_may_wait_for_one_another);
-  test("commands are measured", [] { control.reset_counts(); commands_are_measured(); });
+  test("commands are measured", [] {
+    control.reset_counts();
+    commands_are_measured();
+  });
   test("weights come from a file", [&] { weights_come_from_a_file(folder); });
   test("a file shrinks", [&] { a_file_shrinks(folder); });
   test("nothing is left", nothing_is_left);

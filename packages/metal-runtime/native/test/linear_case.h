@@ -54,8 +54,7 @@ struct LinearCase {
     const char* types[] = {"f32", "bf16", "f16"};
     char text[96];
     if (view.format == kWeightAffine) {
-      snprintf(text, sizeof text, "[%u, %u] %u bits, group %u, %s", view.out, view.in, view.bits, view.group,
-               types[view.scale_type]);
+      snprintf(text, sizeof text, "[%u, %u] %u bits, group %u, %s", view.out, view.in, view.bits, view.group, types[view.scale_type]);
     } else {
       snprintf(text, sizeof text, "[%u, %u] %s", view.out, view.in, types[view.format]);
     }
@@ -80,8 +79,8 @@ inline LinearCase plain_case(WeightFormat format, uint32_t out, uint32_t in, siz
 }
 
 /** Codes of all values, scales of both signs, biases near -scale * 2^(bits - 1) as quantisers make them. */
-inline LinearCase affine_case(uint32_t bits, uint32_t group, ScalarType type, uint32_t out, uint32_t in, size_t slack,
-                              std::mt19937& random) {
+inline LinearCase affine_case(
+    uint32_t bits, uint32_t group, ScalarType type, uint32_t out, uint32_t in, size_t slack, std::mt19937& random) {
   LinearCase c{};
   const size_t row_bytes = size_t{in} * bits / 8;
   const uint32_t groups = in / group;

@@ -77,8 +77,8 @@ double read_bandwidth(const std::vector<uint64_t>& pool, const Options& options,
 
 struct Matrix {
   WeightView view;
-  size_t bytes;        ///< weights, scales and biases
-  uint32_t copies;     ///< matrices that the pool holds, one after another
+  size_t bytes;     ///< weights, scales and biases
+  uint32_t copies;  ///< matrices that the pool holds, one after another
 };
 
 Matrix matrix(std::vector<uint64_t>& pool, WeightFormat format, uint32_t bits, uint32_t group, uint32_t out, uint32_t in) {
@@ -107,8 +107,8 @@ struct Rates {
 };
 
 /** Products per second, without the preparation of the rows. */
-Rates measure(const LinearCore& core, const std::vector<uint64_t>& pool, const Matrix& m, bool is_fast, uint32_t rows,
-              const Options& options) {
+Rates measure(
+    const LinearCore& core, const std::vector<uint64_t>& pool, const Matrix& m, bool is_fast, uint32_t rows, const Options& options) {
   const RowForm form = core.row_form(m.view, is_fast, rows <= kFewRows);
   const size_t row_bytes = core.prepared_row_bytes(form, m.view.in);
   const size_t scratch_bytes = (core.scratch_bytes(m.view, form, rows) + 63) / 64 * 64;
@@ -126,8 +126,7 @@ Rates measure(const LinearCore& core, const std::vector<uint64_t>& pool, const M
       const uint32_t begin = t * part < m.view.out ? t * part : m.view.out;
       const uint32_t end = t + 1 == options.threads || begin + part > m.view.out ? m.view.out : begin + part;
       for (uint32_t i = 0; i < count; ++i) {
-        core.multiply(copy_of(m, first + i), form, prepared, rows, begin, end, y.data() + begin, m.view.out,
-                      scratch + t * scratch_bytes);
+        core.multiply(copy_of(m, first + i), form, prepared, rows, begin, end, y.data() + begin, m.view.out, scratch + t * scratch_bytes);
       }
     });
     first += count;
@@ -146,8 +145,7 @@ Rates measure(const LinearCore& core, const std::vector<uint64_t>& pool, const M
   return best;
 }
 
-void report(const LinearCore& core, std::vector<uint64_t>& pool, const Options& options, const Matrix& m, bool is_fast,
-            uint32_t rows) {
+void report(const LinearCore& core, std::vector<uint64_t>& pool, const Options& options, const Matrix& m, bool is_fast, uint32_t rows) {
   const Rates rates = measure(core, pool, m, is_fast, rows, options);
   const char* plain[] = {"f32", "bf16", "f16"};
   char format[32];
@@ -183,7 +181,8 @@ int run(const LinearCore& core, const Options& options, const char* only) {
   };
   if (strstr(only, "d")) {
     for (const uint32_t bits : {4u, 8u}) report(core, pool, options, affine(bits, 64, 12288, 1536), true, 1);
-    if (!strstr(only, "q")) for (const uint32_t bits : {2u, 3u, 5u, 6u}) report(core, pool, options, affine(bits, 64, 12288, 1536), true, 1);
+    if (!strstr(only, "q"))
+      for (const uint32_t bits : {2u, 3u, 5u, 6u}) report(core, pool, options, affine(bits, 64, 12288, 1536), true, 1);
     for (const uint32_t group : {32u, 128u}) report(core, pool, options, affine(4, group, 12288, 1536), true, 1);
     for (const uint32_t group : {32u, 128u}) report(core, pool, options, affine(8, group, 12288, 1536), true, 1);
     report(core, pool, options, affine(4, 64, 1536, 12288), true, 1);
@@ -228,8 +227,7 @@ int main(int argc, char** argv) {
   if (argc > 1) options.threads = static_cast<uint32_t>(atoi(argv[1]));
   if (argc > 2) {
     for (const cpu::Isa candidate :
-         {cpu::Isa::kGeneric, cpu::Isa::kAvx2, cpu::Isa::kAvx512, cpu::Isa::kAvx512Bf16,
-          cpu::Isa::kNeonDotprod, cpu::Isa::kNeonI8mm}) {
+         {cpu::Isa::kGeneric, cpu::Isa::kAvx2, cpu::Isa::kAvx512, cpu::Isa::kAvx512Bf16, cpu::Isa::kNeonDotprod, cpu::Isa::kNeonI8mm}) {
       if (strcmp(argv[2], cpu::isa_name(candidate)) == 0 && cpu::isa_supported(candidate)) isa = candidate;
     }
   }

@@ -31,8 +31,14 @@ struct Wanted {
 inline Status make_program(Device& device, std::shared_ptr<Program>* out, const Wanted& wanted = {}) {
   OpCall call{"elementwise",
               "double",
-              {{"op", wanted.addend ? 0 : 1}, {"rowSet", 0}, {"width", wanted.width}, {"aStride", kWidth},
-               {"bStride", kWidth}, {"yStride", kWidth}, {"scale", 2}, {"high", 0}},
+              {{"op", wanted.addend ? 0 : 1},
+               {"rowSet", 0},
+               {"width", wanted.width},
+               {"aStride", kWidth},
+               {"bStride", kWidth},
+               {"yStride", kWidth},
+               {"scale", 2},
+               {"high", 0}},
               std::vector<Binding>(3)};
   call.operands[0] = {Binding::Kind::kArena, nullptr, 0, kMaxRows * kBytes, false};
   if (wanted.addend) call.operands[1] = {Binding::Kind::kBuffer, wanted.addend, 0, kBytes, false};
@@ -53,8 +59,7 @@ inline Status make_program(Device& device, std::shared_ptr<Program>* out, const 
 
 /** A step with everything that it reads and writes; x is 3. */
 struct Step {
-  explicit Step(uint32_t rows = 1, bool has_ports = true)
-      : zeros(rows, 0), x(rows * kWidth, 3.0f), y(rows * kWidth, 0.0f) {
+  explicit Step(uint32_t rows = 1, bool has_ports = true) : zeros(rows, 0), x(rows * kWidth, 3.0f), y(rows * kWidth, 0.0f) {
     call.view.rows[kAllRows] = rows;
     for (const RowSet set : {kAllRows, kOutputRows}) {
       call.view.position[set] = call.view.slot[set] = call.view.visible_end[set] = zeros.data();

@@ -78,8 +78,7 @@ void memory_is_short() {
     return device->allocate(100, "cache", &buffer);
   };
   // The heap, the buffer in it, and the command buffer that writes zeros.
-  for (const Status& status :
-       {allocate(kMetalSimNoBuffer), allocate(kMetalSimNoBuffer, 1), allocate(kMetalSimOutOfMemory)}) {
+  for (const Status& status : {allocate(kMetalSimNoBuffer), allocate(kMetalSimNoBuffer, 1), allocate(kMetalSimOutOfMemory)}) {
     EXPECT(status.code == StatusCode::kOutOfMemory && status.where == "cache" && status.bytes == 100);
   }
   EXPECT(allocate(kMetalSimNoCommandBuffer).code == StatusCode::kDevice);
@@ -274,15 +273,23 @@ Status make_product(Device& device, uint32_t out, uint32_t in, bool is_tiled, st
   EXPECT(device.upload(zeros.data(), scale_bytes, "scales", &scales).ok());
   EXPECT(device.upload(zeros.data(), scale_bytes, "biases", &biases).ok());
   OpCall call{"linear", "product", {}, std::vector<Binding>(10)};
-  for (const char* name : {"rowSet", "gathers", "hasResidual", "residualStride", "hStride", "residualGainType",
-                           "hasNorm", "normGainType", "epilogue", "operandStride", "eps", "cap", "weight0.hasClip",
-                           "weight0.inputLow", "weight0.inputHigh", "weight0.outputLow", "weight0.outputHigh"}) {
+  for (const char* name : {"rowSet", "gathers", "hasResidual", "residualStride", "hStride", "residualGainType", "hasNorm", "normGainType",
+                           "epilogue", "operandStride", "eps", "cap", "weight0.hasClip", "weight0.inputLow", "weight0.inputHigh",
+                           "weight0.outputLow", "weight0.outputHigh"}) {
     call.attributes[name] = 0;
   }
-  for (const auto& [name, value] : std::vector<std::pair<const char*, double>>{
-           {"in", in}, {"weights", 1}, {"isFast", is_tiled}, {"hasFewRows", !is_tiled}, {"xStride", in}, {"residualScale", 1},
-           {"weight0.out", out}, {"weight0.format", 3}, {"weight0.bits", 4}, {"weight0.group", 64}, {"weight0.scaleType", 1},
-           {"weight0.yStride", out}}) {
+  for (const auto& [name, value] : std::vector<std::pair<const char*, double>>{{"in", in},
+                                                                               {"weights", 1},
+                                                                               {"isFast", is_tiled},
+                                                                               {"hasFewRows", !is_tiled},
+                                                                               {"xStride", in},
+                                                                               {"residualScale", 1},
+                                                                               {"weight0.out", out},
+                                                                               {"weight0.format", 3},
+                                                                               {"weight0.bits", 4},
+                                                                               {"weight0.group", 64},
+                                                                               {"weight0.scaleType", 1},
+                                                                               {"weight0.yStride", out}}) {
     call.attributes[name] = value;
   }
   call.operands[0] = {Binding::Kind::kArena, nullptr, 0, in * sizeof(float), false};
@@ -313,8 +320,7 @@ void weights_are_read_once() {
   metal_sim_counts(&counts);
   const uint64_t bytes = counts.read_bytes;
   const uint64_t weight = size_t{kOut} * kIn / 2 + 2 * (size_t{kOut} * kIn / 64 * 2);
-  std::printf("  read %llu bytes for a weight of %llu\n", static_cast<unsigned long long>(bytes),
-              static_cast<unsigned long long>(weight));
+  std::printf("  read %llu bytes for a weight of %llu\n", static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(weight));
   // Bytes are counted where every access is checked.
   if (!std::getenv("METAL_SIM_CHECK")) return;
   EXPECT(bytes >= weight);
@@ -363,7 +369,7 @@ std::filesystem::path archive_in(const std::filesystem::path& folder) {
 
 /** Tells one writing of a file from the next. */
 ino_t inode_of(const std::filesystem::path& path) {
-  struct stat info {};
+  struct stat info{};
   return stat(path.c_str(), &info) == 0 ? info.st_ino : 0;
 }
 

@@ -9,8 +9,7 @@
 
 // Functions of the headers that touch the runtime's memory are not checked; those that touch a kernel's are.
 #if defined(MSL_CHECKS)
-#define MSL_UNCHECKED_BEGIN \
-  _Pragma("clang attribute push(__attribute__((no_sanitize(\"thread\"))), apply_to = function)")
+#define MSL_UNCHECKED_BEGIN _Pragma("clang attribute push(__attribute__((no_sanitize(\"thread\"))), apply_to = function)")
 #define MSL_UNCHECKED_END _Pragma("clang attribute pop")
 #else
 #define MSL_UNCHECKED_BEGIN
@@ -41,9 +40,9 @@ enum class ParameterKind : unsigned char {
 struct Parameter {
   const char* name;
   ParameterKind kind;
-  unsigned char index;      ///< argument index of buffers and threadgroup memory
-  bool is_writable;         ///< device memory without const
-  bool is_optional;         ///< has a function_constant attribute: may stay unbound
+  unsigned char index;  ///< argument index of buffers and threadgroup memory
+  bool is_writable;     ///< device memory without const
+  bool is_optional;     ///< has a function_constant attribute: may stay unbound
   bool is_constant_space;
 };
 
@@ -66,8 +65,8 @@ inline constexpr unsigned kSimdWidth = 32;
 
 /** Arguments of one thread. */
 struct Call {
-  void* const* buffers;            ///< [kMaxArguments]
-  void* const* threadgroup_memory; ///< [kMaxArguments]
+  void* const* buffers;             ///< [kMaxArguments]
+  void* const* threadgroup_memory;  ///< [kMaxArguments]
   const ThreadContext* thread;
 };
 

@@ -59,30 +59,29 @@ inline void atomic_store_explicit(volatile atomic<T>* object, typename Identity<
   __atomic_store(msl::plain(&object->value), &value, __ATOMIC_RELAXED);
 }
 template <typename T>
-inline bool atomic_compare_exchange_weak_explicit(volatile atomic<T>* object, T* expected,
-                                                  typename Identity<T>::Type desired, memory_order, memory_order,
-                                                  MSL_LINE) {
+inline bool atomic_compare_exchange_weak_explicit(
+    volatile atomic<T>* object, T* expected, typename Identity<T>::Type desired, memory_order, memory_order, MSL_LINE) {
   msl::atomic_access(line);
   return __atomic_compare_exchange(msl::plain(&object->value), expected, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 #if defined(__NVPTX__)
-#define MSL_ATOMIC(NAME, OPERATION, NEXT)                                                                       \
-  template <typename T>                                                                                         \
-  inline T NAME(volatile atomic<T>* object, typename Identity<T>::Type value, memory_order, MSL_LINE) {         \
-    return OPERATION(msl::plain(&object->value), value, __ATOMIC_RELAXED);                                                  \
+#define MSL_ATOMIC(NAME, OPERATION, NEXT)                                                               \
+  template <typename T>                                                                                 \
+  inline T NAME(volatile atomic<T>* object, typename Identity<T>::Type value, memory_order, MSL_LINE) { \
+    return OPERATION(msl::plain(&object->value), value, __ATOMIC_RELAXED);                              \
   }
 #else
-#define MSL_ATOMIC(NAME, OPERATION, NEXT)                                                                       \
-  template <typename T>                                                                                         \
-  inline T NAME(volatile atomic<T>* object, typename Identity<T>::Type value, memory_order, MSL_LINE) {         \
-    return atomic_update(object, [=](T old) -> T { return NEXT; }, line);                                       \
+#define MSL_ATOMIC(NAME, OPERATION, NEXT)                                                               \
+  template <typename T>                                                                                 \
+  inline T NAME(volatile atomic<T>* object, typename Identity<T>::Type value, memory_order, MSL_LINE) { \
+    return atomic_update(object, [=](T old) -> T { return NEXT; }, line);                               \
   }
 #endif
 MSL_ATOMIC(atomic_exchange_explicit, __atomic_exchange_n, (void(old), value))
 MSL_ATOMIC(atomic_fetch_add_explicit, __atomic_fetch_add, T(old + value))
 MSL_ATOMIC(atomic_fetch_sub_explicit, __atomic_fetch_sub, T(old - value))
-MSL_ATOMIC(atomic_fetch_and_explicit, __atomic_fetch_and, T(old & value))
+MSL_ATOMIC(atomic_fetch_and_explicit, __atomic_fetch_and, T(old& value))
 MSL_ATOMIC(atomic_fetch_or_explicit, __atomic_fetch_or, T(old | value))
 MSL_ATOMIC(atomic_fetch_xor_explicit, __atomic_fetch_xor, T(old ^ value))
 MSL_ATOMIC(atomic_fetch_min_explicit, __atomic_fetch_min, min(old, value))

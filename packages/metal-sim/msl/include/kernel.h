@@ -53,9 +53,7 @@ struct Argument<P*> {
 };
 template <typename P>
 struct Argument<P&> {
-  static P& fetch(const Call& call, const Parameter& parameter) {
-    return *Argument<P*>::fetch(call, parameter);
-  }
+  static P& fetch(const Call& call, const Parameter& parameter) { return *Argument<P*>::fetch(call, parameter); }
 };
 
 template <typename, unsigned... indices>

@@ -61,9 +61,7 @@ void exchange_lanes(void* const* slots) {
   }
 }
 
-inline void meet_lanes(void* slot, Combine combine, const char* operation, unsigned line) {
-  runtime->meet(slot, combine, operation, line);
-}
+inline void meet_lanes(void* slot, Combine combine, const char* operation, unsigned line) { runtime->meet(slot, combine, operation, line); }
 inline void meet_all(const char* operation, unsigned line) {
   char nothing = 0;
   meet_lanes(&nothing, [](void* const*) {}, operation, line);

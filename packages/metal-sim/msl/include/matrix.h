@@ -55,8 +55,12 @@ MSL_UNCHECKED_END
 
 /** Each lane loads its own elements: these accesses are the kernel's. */
 template <typename T>
-inline void simdgroup_load(simdgroup_matrix<T, 8, 8>& matrix, const T* source, ulong elements_per_row = 8,
-                           ulong2 origin = {0, 0}, bool transpose = false, MSL_LINE) {
+inline void simdgroup_load(simdgroup_matrix<T, 8, 8>& matrix,
+                           const T* source,
+                           ulong elements_per_row = 8,
+                           ulong2 origin = {0, 0},
+                           bool transpose = false,
+                           MSL_LINE) {
   msl::meet_all("simdgroup_load", line);
   const unsigned row = msl::matrix_row(msl::lane_index()), column = msl::matrix_column(msl::lane_index());
   for (unsigned k = 0; k < 2; ++k) {
@@ -67,8 +71,8 @@ inline void simdgroup_load(simdgroup_matrix<T, 8, 8>& matrix, const T* source, u
 }
 
 template <typename T>
-inline void simdgroup_store(simdgroup_matrix<T, 8, 8> matrix, T* target, ulong elements_per_row = 8,
-                            ulong2 origin = {0, 0}, bool transpose = false, MSL_LINE) {
+inline void simdgroup_store(
+    simdgroup_matrix<T, 8, 8> matrix, T* target, ulong elements_per_row = 8, ulong2 origin = {0, 0}, bool transpose = false, MSL_LINE) {
   msl::meet_all("simdgroup_store", line);
   const unsigned row = msl::matrix_row(msl::lane_index()), column = msl::matrix_column(msl::lane_index());
   for (unsigned k = 0; k < 2; ++k) {
@@ -81,15 +85,13 @@ inline void simdgroup_store(simdgroup_matrix<T, 8, 8> matrix, T* target, ulong e
 MSL_UNCHECKED_BEGIN
 
 template <typename D, typename A, typename B, typename C>
-inline void simdgroup_multiply_accumulate(simdgroup_matrix<D, 8, 8>& d, simdgroup_matrix<A, 8, 8> a,
-                                          simdgroup_matrix<B, 8, 8> b, simdgroup_matrix<C, 8, 8> c, MSL_LINE) {
-  d.thread_elements() =
-      msl::multiply<D>(a.thread_elements(), b.thread_elements(), c.thread_elements(), line);
+inline void simdgroup_multiply_accumulate(
+    simdgroup_matrix<D, 8, 8>& d, simdgroup_matrix<A, 8, 8> a, simdgroup_matrix<B, 8, 8> b, simdgroup_matrix<C, 8, 8> c, MSL_LINE) {
+  d.thread_elements() = msl::multiply<D>(a.thread_elements(), b.thread_elements(), c.thread_elements(), line);
 }
 
 template <typename D, typename A, typename B>
-inline void simdgroup_multiply(simdgroup_matrix<D, 8, 8>& d, simdgroup_matrix<A, 8, 8> a, simdgroup_matrix<B, 8, 8> b,
-                               MSL_LINE) {
+inline void simdgroup_multiply(simdgroup_matrix<D, 8, 8>& d, simdgroup_matrix<A, 8, 8> a, simdgroup_matrix<B, 8, 8> b, MSL_LINE) {
   simdgroup_multiply_accumulate(d, a, b, make_filled_simdgroup_matrix<D, 8, 8>(D(0)), line);
 }
 

@@ -26,10 +26,9 @@ struct ReferenceSizes {
 
 struct KernelEntry {
   template <typename... P>
-  KernelEntry(const char* name, void (*)(P...), void (*entry)(const Call&), const Parameter* parameters,
-              unsigned max_threads, unsigned line) {
-    kernel_list.records[kernel_list.count++] = {name, entry, parameters, ReferenceSizes<P...>::kBytes, sizeof...(P),
-                                                max_threads, line};
+  KernelEntry(
+      const char* name, void (*)(P...), void (*entry)(const Call&), const Parameter* parameters, unsigned max_threads, unsigned line) {
+    kernel_list.records[kernel_list.count++] = {name, entry, parameters, ReferenceSizes<P...>::kBytes, sizeof...(P), max_threads, line};
   }
 };
 
@@ -54,17 +53,16 @@ __attribute__((visibility("hidden"), weak)) __bf16 __truncsfbf2(float x) {
 #if defined(MSL_CHECKS)
 // The compiler calls these in front of every access of memory that is not provably a thread's own.
 #define MSL_HOOK extern "C" __attribute__((no_sanitize("thread"), disable_sanitizer_instrumentation, visibility("hidden")))
-#define MSL_ACCESS_HOOKS(SIZE)                                                                                       \
-  MSL_HOOK void __tsan_read##SIZE(void* p) { MSL_REPORT(p, SIZE, false); }                                           \
-  MSL_HOOK void __tsan_write##SIZE(void* p) { MSL_REPORT(p, SIZE, true); }                                           \
-  MSL_HOOK void __tsan_unaligned_read##SIZE(void* p) { MSL_REPORT(p, SIZE, false); }                                 \
-  MSL_HOOK void __tsan_unaligned_write##SIZE(void* p) { MSL_REPORT(p, SIZE, true); }                                 \
-  MSL_HOOK void __tsan_read_write##SIZE(void* p) { MSL_REPORT(p, SIZE, true); }                                      \
+#define MSL_ACCESS_HOOKS(SIZE)                                                       \
+  MSL_HOOK void __tsan_read##SIZE(void* p) { MSL_REPORT(p, SIZE, false); }           \
+  MSL_HOOK void __tsan_write##SIZE(void* p) { MSL_REPORT(p, SIZE, true); }           \
+  MSL_HOOK void __tsan_unaligned_read##SIZE(void* p) { MSL_REPORT(p, SIZE, false); } \
+  MSL_HOOK void __tsan_unaligned_write##SIZE(void* p) { MSL_REPORT(p, SIZE, true); } \
+  MSL_HOOK void __tsan_read_write##SIZE(void* p) { MSL_REPORT(p, SIZE, true); }      \
   MSL_HOOK void __tsan_unaligned_read_write##SIZE(void* p) { MSL_REPORT(p, SIZE, true); }
 #define MSL_REPORT(ADDRESS, SIZE, IS_WRITE) \
   if (msl::runtime) msl::runtime->access(ADDRESS, SIZE, IS_WRITE, __builtin_return_address(0))
-MSL_ACCESS_HOOKS(1) MSL_ACCESS_HOOKS(2) MSL_ACCESS_HOOKS(4) MSL_ACCESS_HOOKS(8) MSL_ACCESS_HOOKS(16)
-MSL_HOOK void __tsan_init() {}
+MSL_ACCESS_HOOKS(1) MSL_ACCESS_HOOKS(2) MSL_ACCESS_HOOKS(4) MSL_ACCESS_HOOKS(8) MSL_ACCESS_HOOKS(16) MSL_HOOK void __tsan_init() {}
 MSL_HOOK void __tsan_func_entry(void*) {}
 MSL_HOOK void __tsan_func_exit() {}
 MSL_HOOK void* __tsan_memcpy(void* target, const void* source, unsigned long size) {
@@ -83,14 +81,14 @@ MSL_HOOK void* __tsan_memset(void* target, int value, unsigned long size) {
 }
 #endif
 
-#define MSL_MODULE(DERIVE)                                                                                         \
-  extern "C" __attribute__((visibility("default"))) const msl::Module* msl_module() {                              \
-    static const msl::Module module = {MSL_ABI,                                                                    \
-                                       msl::kernel_list.records,                                                   \
-                                       msl::kernel_list.count,                                                     \
-                                       msl::constant_list.records,                                                 \
-                                       msl::constant_list.count,                                                   \
-                                       [](const msl::Runtime* runtime) { msl::runtime = runtime; },                \
-                                       DERIVE};                                                                    \
-    return &module;                                                                                                \
+#define MSL_MODULE(DERIVE)                                                                          \
+  extern "C" __attribute__((visibility("default"))) const msl::Module* msl_module() {               \
+    static const msl::Module module = {MSL_ABI,                                                     \
+                                       msl::kernel_list.records,                                    \
+                                       msl::kernel_list.count,                                      \
+                                       msl::constant_list.records,                                  \
+                                       msl::constant_list.count,                                    \
+                                       [](const msl::Runtime* runtime) { msl::runtime = runtime; }, \
+                                       DERIVE};                                                     \
+    return &module;                                                                                 \
   }

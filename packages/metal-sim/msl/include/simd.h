@@ -29,17 +29,17 @@ inline void threadgroup_barrier(mem_flags flags, MSL_PLACE) { msl::barrier(unsig
 inline void simdgroup_barrier(mem_flags flags, MSL_PLACE) { msl::simdgroup_barrier(unsigned(flags), file, line); }
 
 // What a fold or scan does with two values is a type: the processor's part of it takes no other arguments.
-#define MSL_FOLDING(NAME, NEUTRAL, FOLD)              \
-  template <typename T>                               \
-  struct NAME##_folding {                             \
-    static constexpr T neutral() { return NEUTRAL; }  \
-    static T fold(T a, T b) { return FOLD; }          \
+#define MSL_FOLDING(NAME, NEUTRAL, FOLD)             \
+  template <typename T>                              \
+  struct NAME##_folding {                            \
+    static constexpr T neutral() { return NEUTRAL; } \
+    static T fold(T a, T b) { return FOLD; }         \
   };
-#define MSL_SIMD_FOLD(NAME, NEUTRAL, FOLD)                     \
-  MSL_FOLDING(NAME, NEUTRAL, FOLD)                             \
-  template <typename T>                                        \
-  inline T NAME(T value, MSL_LINE) {                           \
-    return msl::fold<NAME##_folding<T>>(value, #NAME, line);   \
+#define MSL_SIMD_FOLD(NAME, NEUTRAL, FOLD)                   \
+  MSL_FOLDING(NAME, NEUTRAL, FOLD)                           \
+  template <typename T>                                      \
+  inline T NAME(T value, MSL_LINE) {                         \
+    return msl::fold<NAME##_folding<T>>(value, #NAME, line); \
   }
 
 template <typename T>
@@ -56,25 +56,25 @@ constexpr typename VectorTraits<T>::Element highest_of() {
 }
 
 MSL_SIMD_FOLD(simd_sum, T(0), T(a + b))
-MSL_SIMD_FOLD(simd_product, T(1), T(a * b))
+MSL_SIMD_FOLD(simd_product, T(1), T(a* b))
 MSL_SIMD_FOLD(simd_max, T(lowest_of<T>()), max(a, b))
 MSL_SIMD_FOLD(simd_min, T(highest_of<T>()), min(a, b))
-MSL_SIMD_FOLD(simd_and, T(~T(0)), T(a & b))
+MSL_SIMD_FOLD(simd_and, T(~T(0)), T(a& b))
 MSL_SIMD_FOLD(simd_or, T(0), T(a | b))
 MSL_SIMD_FOLD(simd_xor, T(0), T(a ^ b))
 inline bool simd_all(bool value, MSL_LINE) { return simd_and(uint(value ? 1 : 0), line) != 0; }
 inline bool simd_any(bool value, MSL_LINE) { return simd_or(uint(value ? 1 : 0), line) != 0; }
 
-#define MSL_SIMD_SCAN(NAME, NEUTRAL, INCLUSIVE, FOLD)                      \
-  MSL_FOLDING(NAME, NEUTRAL, FOLD)                                         \
-  template <typename T>                                                    \
-  inline T NAME(T value, MSL_LINE) {                                       \
-    return msl::scan<NAME##_folding<T>, INCLUSIVE>(value, #NAME, line);    \
+#define MSL_SIMD_SCAN(NAME, NEUTRAL, INCLUSIVE, FOLD)                   \
+  MSL_FOLDING(NAME, NEUTRAL, FOLD)                                      \
+  template <typename T>                                                 \
+  inline T NAME(T value, MSL_LINE) {                                    \
+    return msl::scan<NAME##_folding<T>, INCLUSIVE>(value, #NAME, line); \
   }
 MSL_SIMD_SCAN(simd_prefix_inclusive_sum, T(0), true, T(a + b))
 MSL_SIMD_SCAN(simd_prefix_exclusive_sum, T(0), false, T(a + b))
-MSL_SIMD_SCAN(simd_prefix_inclusive_product, T(1), true, T(a * b))
-MSL_SIMD_SCAN(simd_prefix_exclusive_product, T(1), false, T(a * b))
+MSL_SIMD_SCAN(simd_prefix_inclusive_product, T(1), true, T(a* b))
+MSL_SIMD_SCAN(simd_prefix_exclusive_product, T(1), false, T(a* b))
 
 template <typename T>
 inline T simd_shuffle(T value, ushort lane, MSL_LINE) {

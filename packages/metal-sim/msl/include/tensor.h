@@ -93,8 +93,13 @@ struct matmul2d_descriptor {
   bool transpose_left, transpose_right, relaxed_precision;
   mode matmul_mode;
 
-  constexpr matmul2d_descriptor(int rows, int columns, int depth = -1, bool is_left_transposed = false,
-                                bool is_right_transposed = false, bool is_relaxed = false, mode how = mode::multiply)
+  constexpr matmul2d_descriptor(int rows,
+                                int columns,
+                                int depth = -1,
+                                bool is_left_transposed = false,
+                                bool is_right_transposed = false,
+                                bool is_relaxed = false,
+                                mode how = mode::multiply)
       : m(rows),
         n(columns),
         k(depth),
@@ -105,8 +110,7 @@ struct matmul2d_descriptor {
 
   /** All of it as a number: in the language that kernels are compiled as, a structure is no template argument. */
   constexpr operator ulong() const {
-    return ulong(m) << 48 | ulong(n) << 32 | ulong(k & 0xffff) << 16 |
-           ulong(transpose_left) | ulong(transpose_right) << 1 |
+    return ulong(m) << 48 | ulong(n) << 32 | ulong(k & 0xffff) << 16 | ulong(transpose_left) | ulong(transpose_right) << 1 |
            ulong(matmul_mode == mode::multiply_accumulate) << 2;
   }
 };
@@ -125,8 +129,7 @@ struct matmul2d {
 
   /** All threads of the scope meet; then each one makes its elements, with products and sums in float32. */
   template <typename Left, typename Right, typename T>
-  void run(Left& left, Right& right, metal::cooperative_tensor<T, kRows, kColumns, Scope::kThreads>& destination,
-           MSL_PLACE) const {
+  void run(Left& left, Right& right, metal::cooperative_tensor<T, kRows, kColumns, Scope::kThreads>& destination, MSL_PLACE) const {
     static_assert(metal::is_same_v<typename Left::element_type, typename Right::element_type> && metal::is_same_v<T, float>,
                   "matmul2d: only operands of one type with float results are simulated");
     msl::meet_group(Scope::kThreads, file, line);

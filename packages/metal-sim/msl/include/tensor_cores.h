@@ -96,7 +96,8 @@ inline void multiply_warpgroup_lanes(void* const* slots) {
     const auto& slot = *static_cast<const WarpgroupSlot<rows>*>(slots[lane]);
     for (unsigned i = 0; i < rows / 2; ++i) {
       const unsigned row = i / 4 * 8 + lane % 4 * 2 + i % 2, output = lane / 4 + i / 2 % 2 * 8;
-      for (unsigned k = 0; k < 16; ++k) slot.sums[i] = __builtin_fmaf(weights[output][k], element_of(columns[row][k / 2], k % 2), slot.sums[i]);
+      for (unsigned k = 0; k < 16; ++k)
+        slot.sums[i] = __builtin_fmaf(weights[output][k], element_of(columns[row][k / 2], k % 2), slot.sums[i]);
     }
   }
 }
@@ -195,9 +196,7 @@ inline float reciprocal(float x) {
 
 /** a b + c of two numbers of bf16 each, rounded once. */
 inline unsigned fma_pair(unsigned a, unsigned b, unsigned c) {
-  const auto fma = [&](unsigned k) {
-    return __builtin_fmaf(msl::element_of(a, k), msl::element_of(b, k), msl::element_of(c, k));
-  };
+  const auto fma = [&](unsigned k) { return __builtin_fmaf(msl::element_of(a, k), msl::element_of(b, k), msl::element_of(c, k)); };
   return bf16_pair(fma(0), fma(1));
 }
 

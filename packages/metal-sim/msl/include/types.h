@@ -40,15 +40,24 @@ using vec = typename StorageOf<T>::Type __attribute__((ext_vector_type(N)));
 template <typename T, int N>
 using ext = T __attribute__((ext_vector_type(N)));
 
-#define MSL_VECTORS(T)        \
-  using T##2 = vec<T, 2>;     \
-  using T##3 = vec<T, 3>;     \
+#define MSL_VECTORS(T)    \
+  using T##2 = vec<T, 2>; \
+  using T##3 = vec<T, 3>; \
   using T##4 = vec<T, 4>;
 
-#define MSL_ALL_VECTORS                                                                                  \
-  MSL_VECTORS(char) MSL_VECTORS(uchar) MSL_VECTORS(short) MSL_VECTORS(ushort) MSL_VECTORS(int)           \
-  MSL_VECTORS(uint) MSL_VECTORS(long) MSL_VECTORS(ulong) MSL_VECTORS(float) MSL_VECTORS(half)            \
-  MSL_VECTORS(bfloat) MSL_VECTORS(bool)
+#define MSL_ALL_VECTORS \
+  MSL_VECTORS(char)     \
+  MSL_VECTORS(uchar)    \
+  MSL_VECTORS(short)    \
+  MSL_VECTORS(ushort)   \
+  MSL_VECTORS(int)      \
+  MSL_VECTORS(uint)     \
+  MSL_VECTORS(long)     \
+  MSL_VECTORS(ulong)    \
+  MSL_VECTORS(float)    \
+  MSL_VECTORS(half)     \
+  MSL_VECTORS(bfloat)   \
+  MSL_VECTORS(bool)
 
 MSL_ALL_VECTORS
 
@@ -101,12 +110,19 @@ struct PackedVector {
   constexpr const T& operator[](int i) const { return elements[i]; }
 };
 
-#define MSL_PACKED(T)                        \
-  using packed_##T##2 = PackedVector<T, 2>;  \
-  using packed_##T##3 = PackedVector<T, 3>;  \
+#define MSL_PACKED(T)                       \
+  using packed_##T##2 = PackedVector<T, 2>; \
+  using packed_##T##3 = PackedVector<T, 3>; \
   using packed_##T##4 = PackedVector<T, 4>;
-MSL_PACKED(char) MSL_PACKED(uchar) MSL_PACKED(short) MSL_PACKED(ushort) MSL_PACKED(int) MSL_PACKED(uint)
-MSL_PACKED(float) MSL_PACKED(half) MSL_PACKED(bfloat)
+MSL_PACKED(char)
+MSL_PACKED(uchar)
+MSL_PACKED(short)
+MSL_PACKED(ushort)
+MSL_PACKED(int)
+MSL_PACKED(uint)
+MSL_PACKED(float)
+MSL_PACKED(half)
+MSL_PACKED(bfloat)
 
 }  // namespace metal
 

@@ -2,12 +2,9 @@
 
 // What rewrite_for_ptx includes: everything that a kernel uses is device code and becomes part of its entry.
 
-#define MSL_DEVICE_BEGIN                             \
-  _Pragma("clang force_cuda_host_device begin")      \
-  _Pragma("clang attribute push(__attribute__((always_inline)), apply_to = function)")
-#define MSL_DEVICE_END             \
-  _Pragma("clang attribute pop")   \
-  _Pragma("clang force_cuda_host_device end")
+#define MSL_DEVICE_BEGIN \
+  _Pragma("clang force_cuda_host_device begin") _Pragma("clang attribute push(__attribute__((always_inline)), apply_to = function)")
+#define MSL_DEVICE_END _Pragma("clang attribute pop") _Pragma("clang force_cuda_host_device end")
 
 MSL_DEVICE_BEGIN
 
@@ -53,8 +50,7 @@ using Pointer = typename Passed<typename ParameterOf<F, index>::Type>::Pointer;
 template <typename F, unsigned index>
 inline typename ParameterOf<F, index>::Type place(ParameterKind what) {
   const uint thread = __nvvm_read_ptx_sreg_tid_x(), threads = __nvvm_read_ptx_sreg_ntid_x();
-  const uint group[3] = {uint(__nvvm_read_ptx_sreg_ctaid_x()), uint(__nvvm_read_ptx_sreg_ctaid_y()),
-                         uint(__nvvm_read_ptx_sreg_ctaid_z())};
+  const uint group[3] = {uint(__nvvm_read_ptx_sreg_ctaid_x()), uint(__nvvm_read_ptx_sreg_ctaid_y()), uint(__nvvm_read_ptx_sreg_ctaid_z())};
   const uint groups[3] = {uint(__nvvm_read_ptx_sreg_nctaid_x()), uint(__nvvm_read_ptx_sreg_nctaid_y()),
                           uint(__nvvm_read_ptx_sreg_nctaid_z())};
   using P = PositionOf<typename ParameterOf<F, index>::Type>;

@@ -65,8 +65,7 @@ inline void multiply_accumulate_bytes(int (&sums)[4], const unsigned (&rows)[4],
  */
 inline void load_transposed(unsigned (&pairs)[2], const bfloat* row) {
   const auto address = static_cast<unsigned>(reinterpret_cast<unsigned long>((__attribute__((address_space(3))) const void*)row));
-  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
-               : "=r"(pairs[0]), "=r"(pairs[1]) : "r"(address) : "memory");
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];" : "=r"(pairs[0]), "=r"(pairs[1]) : "r"(address) : "memory");
 }
 
 /** The shared address of threadgroup memory. */
@@ -85,7 +84,9 @@ inline unsigned long global_address(const void* at) {
  */
 inline void load_matrix(unsigned (&pairs)[4], const uchar* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(pairs[0]), "=r"(pairs[1]), "=r"(pairs[2]), "=r"(pairs[3]) : "r"(shared_address(row)) : "memory");
+               : "=r"(pairs[0]), "=r"(pairs[1]), "=r"(pairs[2]), "=r"(pairs[3])
+               : "r"(shared_address(row))
+               : "memory");
 }
 
 /**
@@ -94,7 +95,9 @@ inline void load_matrix(unsigned (&pairs)[4], const uchar* row) {
  */
 inline void load_matrix_transposed(unsigned (&pairs)[4], const uchar* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(pairs[0]), "=r"(pairs[1]), "=r"(pairs[2]), "=r"(pairs[3]) : "r"(shared_address(row)) : "memory");
+               : "=r"(pairs[0]), "=r"(pairs[1]), "=r"(pairs[2]), "=r"(pairs[3])
+               : "r"(shared_address(row))
+               : "memory");
 }
 
 /** 2^x, to about 2e-7 of it; what is no normal number becomes 0. */
@@ -136,11 +139,15 @@ inline void copy_4(uchar* to, const uchar* from) {
 /** The same where `exists`; else nothing is read or written. */
 inline void copy_16_if(bool exists, uchar* to, const uchar* from) {
   asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p cp.async.cg.shared.global [%0], [%1], 16; }"
-               : : "r"(shared_address(to)), "l"(global_address(from)), "r"(unsigned(exists)) : "memory");
+               :
+               : "r"(shared_address(to)), "l"(global_address(from)), "r"(unsigned(exists))
+               : "memory");
 }
 inline void copy_8_if(bool exists, uchar* to, const uchar* from) {
   asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p cp.async.ca.shared.global [%0], [%1], 8; }"
-               : : "r"(shared_address(to)), "l"(global_address(from)), "r"(unsigned(exists)) : "memory");
+               :
+               : "r"(shared_address(to)), "l"(global_address(from)), "r"(unsigned(exists))
+               : "memory");
 }
 
 /** Ends a batch of copies of this thread. */
@@ -167,8 +174,9 @@ inline void wait_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" : : "n"(batches) : "memory");
 }
 
-#define MARKBASE_SUMS_8(i) \
-  "+f"(sums[i]), "+f"(sums[i + 1]), "+f"(sums[i + 2]), "+f"(sums[i + 3]), "+f"(sums[i + 4]), "+f"(sums[i + 5]), "+f"(sums[i + 6]), "+f"(sums[i + 7])
+#define MARKBASE_SUMS_8(i)                                                                                                         \
+  "+f"(sums[i]), "+f"(sums[i + 1]), "+f"(sums[i + 2]), "+f"(sums[i + 3]), "+f"(sums[i + 4]), "+f"(sums[i + 5]), "+f"(sums[i + 6]), \
+      "+f"(sums[i + 7])
 #define MARKBASE_SUMS_32(i) MARKBASE_SUMS_8(i), MARKBASE_SUMS_8(i + 8), MARKBASE_SUMS_8(i + 16), MARKBASE_SUMS_8(i + 24)
 #define MARKBASE_SUMS_64(i) MARKBASE_SUMS_32(i), MARKBASE_SUMS_32(i + 32)
 

@@ -59,8 +59,18 @@ using ext = T __attribute__((ext_vector_type(N)));
   using T##2 = vec<T, 2>; \
   using T##3 = vec<T, 3>; \
   using T##4 = vec<T, 4>;
-MSL_VECTORS(char) MSL_VECTORS(uchar) MSL_VECTORS(short) MSL_VECTORS(ushort) MSL_VECTORS(int) MSL_VECTORS(uint)
-MSL_VECTORS(long) MSL_VECTORS(ulong) MSL_VECTORS(float) MSL_VECTORS(half) MSL_VECTORS(bfloat) MSL_VECTORS(bool)
+MSL_VECTORS(char)
+MSL_VECTORS(uchar)
+MSL_VECTORS(short)
+MSL_VECTORS(ushort)
+MSL_VECTORS(int)
+MSL_VECTORS(uint)
+MSL_VECTORS(long)
+MSL_VECTORS(ulong)
+MSL_VECTORS(float)
+MSL_VECTORS(half)
+MSL_VECTORS(bfloat)
+MSL_VECTORS(bool)
 
 template <typename T>
 struct VectorTraits {
@@ -88,7 +98,12 @@ struct PackedVector {
   using packed_##T##2 = PackedVector<T, 2>; \
   using packed_##T##3 = PackedVector<T, 3>; \
   using packed_##T##4 = PackedVector<T, 4>;
-MSL_PACKED(uchar) MSL_PACKED(ushort) MSL_PACKED(int) MSL_PACKED(uint) MSL_PACKED(float) MSL_PACKED(half)
+MSL_PACKED(uchar)
+MSL_PACKED(ushort)
+MSL_PACKED(int)
+MSL_PACKED(uint)
+MSL_PACKED(float)
+MSL_PACKED(half)
 
 template <typename To, typename From>
 constexpr To as_type(From) {
@@ -97,42 +112,74 @@ constexpr To as_type(From) {
 }
 
 // Overloads by type, never templates over scalars: a call that mixes types is ambiguous, as in Metal.
-#define MSL_UNARY(NAME)      \
-  float NAME(float);         \
-  half NAME(half);           \
-  template <int N>           \
+#define MSL_UNARY(NAME)              \
+  float NAME(float);                 \
+  half NAME(half);                   \
+  template <int N>                   \
   ext<float, N> NAME(ext<float, N>); \
-  template <int N>           \
+  template <int N>                   \
   ext<half, N> NAME(ext<half, N>);
-#define MSL_BINARY(NAME)     \
-  float NAME(float, float);  \
-  half NAME(half, half);     \
-  template <int N>           \
+#define MSL_BINARY(NAME)                            \
+  float NAME(float, float);                         \
+  half NAME(half, half);                            \
+  template <int N>                                  \
   ext<float, N> NAME(ext<float, N>, ext<float, N>); \
-  template <int N>           \
+  template <int N>                                  \
   ext<half, N> NAME(ext<half, N>, ext<half, N>);
-#define MSL_FLOAT_FUNCTIONS                                                                                              \
-  MSL_UNARY(exp) MSL_UNARY(exp2) MSL_UNARY(exp10) MSL_UNARY(log) MSL_UNARY(log2) MSL_UNARY(log10) MSL_UNARY(sqrt)        \
-  MSL_UNARY(rsqrt) MSL_UNARY(sin) MSL_UNARY(cos) MSL_UNARY(tan) MSL_UNARY(sinh) MSL_UNARY(cosh) MSL_UNARY(tanh)          \
-  MSL_UNARY(asin) MSL_UNARY(acos) MSL_UNARY(atan) MSL_UNARY(asinh) MSL_UNARY(acosh) MSL_UNARY(atanh) MSL_UNARY(sinpi)    \
-  MSL_UNARY(cospi) MSL_UNARY(floor) MSL_UNARY(ceil) MSL_UNARY(trunc) MSL_UNARY(round) MSL_UNARY(rint) MSL_UNARY(fabs)    \
-  MSL_UNARY(fract) MSL_BINARY(pow) MSL_BINARY(powr) MSL_BINARY(fmod) MSL_BINARY(atan2) MSL_BINARY(divide)                \
-  MSL_BINARY(fmin) MSL_BINARY(fmax) MSL_BINARY(copysign) MSL_BINARY(fdim) MSL_BINARY(step)                               \
-  float fma(float, float, float);                                                                                        \
-  half fma(half, half, half);                                                                                            \
-  template <typename T, int N>                                                                                           \
+#define MSL_FLOAT_FUNCTIONS       \
+  MSL_UNARY(exp)                  \
+  MSL_UNARY(exp2)                 \
+  MSL_UNARY(exp10)                \
+  MSL_UNARY(log)                  \
+  MSL_UNARY(log2)                 \
+  MSL_UNARY(log10)                \
+  MSL_UNARY(sqrt)                 \
+  MSL_UNARY(rsqrt)                \
+  MSL_UNARY(sin)                  \
+  MSL_UNARY(cos)                  \
+  MSL_UNARY(tan)                  \
+  MSL_UNARY(sinh)                 \
+  MSL_UNARY(cosh)                 \
+  MSL_UNARY(tanh)                 \
+  MSL_UNARY(asin)                 \
+  MSL_UNARY(acos)                 \
+  MSL_UNARY(atan)                 \
+  MSL_UNARY(asinh)                \
+  MSL_UNARY(acosh)                \
+  MSL_UNARY(atanh)                \
+  MSL_UNARY(sinpi)                \
+  MSL_UNARY(cospi)                \
+  MSL_UNARY(floor)                \
+  MSL_UNARY(ceil)                 \
+  MSL_UNARY(trunc)                \
+  MSL_UNARY(round)                \
+  MSL_UNARY(rint)                 \
+  MSL_UNARY(fabs)                 \
+  MSL_UNARY(fract)                \
+  MSL_BINARY(pow)                 \
+  MSL_BINARY(powr)                \
+  MSL_BINARY(fmod)                \
+  MSL_BINARY(atan2)               \
+  MSL_BINARY(divide)              \
+  MSL_BINARY(fmin)                \
+  MSL_BINARY(fmax)                \
+  MSL_BINARY(copysign)            \
+  MSL_BINARY(fdim)                \
+  MSL_BINARY(step)                \
+  float fma(float, float, float); \
+  half fma(half, half, half);     \
+  template <typename T, int N>    \
   ext<T, N> fma(ext<T, N>, ext<T, N>, ext<T, N>);
 MSL_FLOAT_FUNCTIONS
 
-#define MSL_SCALARS(APPLY)                                                                                          \
-  APPLY(char) APPLY(int8_t) APPLY(uchar) APPLY(short) APPLY(ushort) APPLY(int) APPLY(uint) APPLY(long) APPLY(ulong) \
-  APPLY(float) APPLY(half)
-#define MSL_MIN_MAX(T)                                           \
-  constexpr T min(T a, T b) { return b < a ? b : a; }            \
-  constexpr T max(T a, T b) { return a < b ? b : a; }            \
+#define MSL_SCALARS(APPLY) \
+  APPLY(char) APPLY(int8_t) APPLY(uchar) APPLY(short) APPLY(ushort) APPLY(int) APPLY(uint) APPLY(long) APPLY(ulong) APPLY(float) APPLY(half)
+#define MSL_MIN_MAX(T)                                                                  \
+  constexpr T min(T a, T b) { return b < a ? b : a; }                                   \
+  constexpr T max(T a, T b) { return a < b ? b : a; }                                   \
   constexpr T clamp(T x, T low, T high) { return x < low ? low : high < x ? high : x; } \
-  T min3(T, T, T);                                               \
-  T max3(T, T, T);                                               \
+  T min3(T, T, T);                                                                      \
+  T max3(T, T, T);                                                                      \
   T select(T, T, bool);
 MSL_SCALARS(MSL_MIN_MAX)
 #define MSL_FLOAT_COMMON(T) \
@@ -146,8 +193,7 @@ MSL_SCALARS(MSL_MIN_MAX)
   bool isfinite(T);         \
   bool isnormal(T);         \
   bool signbit(T);
-MSL_FLOAT_COMMON(float) MSL_FLOAT_COMMON(half)
-short abs(short);
+MSL_FLOAT_COMMON(float) MSL_FLOAT_COMMON(half) short abs(short);
 int abs(int);
 long abs(long);
 namespace precise {
@@ -196,15 +242,21 @@ T distance(ext<T, N>, ext<T, N>);
 template <typename T, int N>
 ext<T, N> normalize(ext<T, N>);
 
-#define MSL_BITS(T)          \
-  T popcount(T);             \
-  T clz(T);                  \
-  T ctz(T);                  \
-  T reverse_bits(T);         \
-  T rotate(T, T);            \
+#define MSL_BITS(T)              \
+  T popcount(T);                 \
+  T clz(T);                      \
+  T ctz(T);                      \
+  T reverse_bits(T);             \
+  T rotate(T, T);                \
   T extract_bits(T, uint, uint); \
   T insert_bits(T, T, uint, uint);
-MSL_BITS(uchar) MSL_BITS(short) MSL_BITS(ushort) MSL_BITS(int) MSL_BITS(uint) MSL_BITS(long) MSL_BITS(ulong)
+MSL_BITS(uchar)
+MSL_BITS(short)
+MSL_BITS(ushort)
+MSL_BITS(int)
+MSL_BITS(uint)
+MSL_BITS(long)
+MSL_BITS(ulong)
 uint mulhi(uint, uint);
 int mulhi(int, int);
 ulong mulhi(ulong, ulong);
@@ -260,32 +312,51 @@ template <typename T>
 struct IsExchangeable {
   static constexpr bool kValue = false;
 };
-#define MSL_EXCHANGEABLE(T)                \
-  template <>                              \
-  struct IsExchangeable<T> {               \
-    static constexpr bool kValue = true;   \
+#define MSL_EXCHANGEABLE(T)              \
+  template <>                            \
+  struct IsExchangeable<T> {             \
+    static constexpr bool kValue = true; \
   };
-MSL_SCALARS(MSL_EXCHANGEABLE) MSL_EXCHANGEABLE(bool) MSL_EXCHANGEABLE(bfloat)
+MSL_SCALARS(MSL_EXCHANGEABLE)
+MSL_EXCHANGEABLE(bool)
+MSL_EXCHANGEABLE(bfloat)
 template <typename T, int N>
 struct IsExchangeable<ext<T, N>> {
   static constexpr bool kValue = true;
 };
-#define MSL_SIMD(NAME)   \
-  template <typename T>  \
+#define MSL_SIMD(NAME)  \
+  template <typename T> \
   enable_if_t<IsExchangeable<T>::kValue, T> NAME(T);
-MSL_SIMD(simd_sum) MSL_SIMD(simd_product) MSL_SIMD(simd_max) MSL_SIMD(simd_min) MSL_SIMD(simd_and) MSL_SIMD(simd_or)
-MSL_SIMD(simd_xor) MSL_SIMD(simd_prefix_inclusive_sum) MSL_SIMD(simd_prefix_exclusive_sum)
-MSL_SIMD(simd_prefix_inclusive_product) MSL_SIMD(simd_prefix_exclusive_product) MSL_SIMD(simd_broadcast_first)
-MSL_SIMD(quad_sum) MSL_SIMD(quad_max)
+MSL_SIMD(simd_sum)
+MSL_SIMD(simd_product)
+MSL_SIMD(simd_max)
+MSL_SIMD(simd_min)
+MSL_SIMD(simd_and)
+MSL_SIMD(simd_or)
+MSL_SIMD(simd_xor)
+MSL_SIMD(simd_prefix_inclusive_sum)
+MSL_SIMD(simd_prefix_exclusive_sum)
+MSL_SIMD(simd_prefix_inclusive_product)
+MSL_SIMD(simd_prefix_exclusive_product)
+MSL_SIMD(simd_broadcast_first)
+MSL_SIMD(quad_sum)
+MSL_SIMD(quad_max)
 bool simd_all(bool);
 bool simd_any(bool);
 bool simd_is_first();
 #define MSL_SHUFFLE(NAME) \
   template <typename T>   \
   enable_if_t<IsExchangeable<T>::kValue, T> NAME(T, ushort);
-MSL_SHUFFLE(simd_shuffle) MSL_SHUFFLE(simd_broadcast) MSL_SHUFFLE(simd_shuffle_xor) MSL_SHUFFLE(simd_shuffle_up)
-MSL_SHUFFLE(simd_shuffle_down) MSL_SHUFFLE(simd_shuffle_rotate_up) MSL_SHUFFLE(simd_shuffle_rotate_down)
-MSL_SHUFFLE(quad_shuffle) MSL_SHUFFLE(quad_broadcast) MSL_SHUFFLE(quad_shuffle_xor)
+MSL_SHUFFLE(simd_shuffle)
+MSL_SHUFFLE(simd_broadcast)
+MSL_SHUFFLE(simd_shuffle_xor)
+MSL_SHUFFLE(simd_shuffle_up)
+MSL_SHUFFLE(simd_shuffle_down)
+MSL_SHUFFLE(simd_shuffle_rotate_up)
+MSL_SHUFFLE(simd_shuffle_rotate_down)
+MSL_SHUFFLE(quad_shuffle)
+MSL_SHUFFLE(quad_broadcast)
+MSL_SHUFFLE(quad_shuffle_xor)
 struct simd_vote {
   using vote_t = ulong;
   ulong bits;
@@ -305,15 +376,18 @@ using simdgroup_float8x8 = simdgroup_matrix<float, 8, 8>;
 using simdgroup_half8x8 = simdgroup_matrix<half, 8, 8>;
 template <typename T, int columns, int rows>
 simdgroup_matrix<T, columns, rows> make_filled_simdgroup_matrix(T);
-#define MSL_MATRIX_MEMORY(SPACE)                                                                                      \
-  template <typename T>                                                                                               \
-  void simdgroup_load(__private simdgroup_matrix<T, 8, 8>&, SPACE const T*, ulong = 8, ulong2 = {}, bool = false);    \
-  template <typename T>                                                                                               \
+#define MSL_MATRIX_MEMORY(SPACE)                                                                                   \
+  template <typename T>                                                                                            \
+  void simdgroup_load(__private simdgroup_matrix<T, 8, 8>&, SPACE const T*, ulong = 8, ulong2 = {}, bool = false); \
+  template <typename T>                                                                                            \
   void simdgroup_store(simdgroup_matrix<T, 8, 8>, SPACE T*, ulong = 8, ulong2 = {}, bool = false);
-MSL_MATRIX_MEMORY(__global) MSL_MATRIX_MEMORY(__local)
+MSL_MATRIX_MEMORY(__global)
+MSL_MATRIX_MEMORY(__local)
 template <typename D, typename A, typename B, typename C>
-void simdgroup_multiply_accumulate(__private simdgroup_matrix<D, 8, 8>&, simdgroup_matrix<A, 8, 8>,
-                                   simdgroup_matrix<B, 8, 8>, simdgroup_matrix<C, 8, 8>);
+void simdgroup_multiply_accumulate(__private simdgroup_matrix<D, 8, 8>&,
+                                   simdgroup_matrix<A, 8, 8>,
+                                   simdgroup_matrix<B, 8, 8>,
+                                   simdgroup_matrix<C, 8, 8>);
 template <typename D, typename A, typename B>
 void simdgroup_multiply(__private simdgroup_matrix<D, 8, 8>&, simdgroup_matrix<A, 8, 8>, simdgroup_matrix<B, 8, 8>);
 
@@ -356,18 +430,22 @@ void atomic_thread_fence(mem_flags, memory_order, thread_scope = thread_scope_de
 #define MSL_ATOMIC(SPACE, NAME) \
   template <typename T>         \
   T NAME(volatile SPACE atomic<T>*, typename Identity<T>::Type, memory_order);
-#define MSL_ATOMICS(SPACE)                                                                                  \
-  template <typename T>                                                                                     \
-  T atomic_load_explicit(const volatile SPACE atomic<T>*, memory_order);                                    \
-  template <typename T>                                                                                     \
-  void atomic_store_explicit(volatile SPACE atomic<T>*, typename Identity<T>::Type, memory_order);          \
-  template <typename T>                                                                                     \
-  bool atomic_compare_exchange_weak_explicit(volatile SPACE atomic<T>*, __private T*, typename Identity<T>::Type, \
-                                             memory_order, memory_order);                                   \
-  MSL_ATOMIC(SPACE, atomic_exchange_explicit) MSL_ATOMIC(SPACE, atomic_fetch_add_explicit)                  \
-  MSL_ATOMIC(SPACE, atomic_fetch_sub_explicit) MSL_ATOMIC(SPACE, atomic_fetch_and_explicit)                 \
-  MSL_ATOMIC(SPACE, atomic_fetch_or_explicit) MSL_ATOMIC(SPACE, atomic_fetch_xor_explicit)                  \
-  MSL_ATOMIC(SPACE, atomic_fetch_min_explicit) MSL_ATOMIC(SPACE, atomic_fetch_max_explicit)
+#define MSL_ATOMICS(SPACE)                                                                                                      \
+  template <typename T>                                                                                                         \
+  T atomic_load_explicit(const volatile SPACE atomic<T>*, memory_order);                                                        \
+  template <typename T>                                                                                                         \
+  void atomic_store_explicit(volatile SPACE atomic<T>*, typename Identity<T>::Type, memory_order);                              \
+  template <typename T>                                                                                                         \
+  bool atomic_compare_exchange_weak_explicit(volatile SPACE atomic<T>*, __private T*, typename Identity<T>::Type, memory_order, \
+                                             memory_order);                                                                     \
+  MSL_ATOMIC(SPACE, atomic_exchange_explicit)                                                                                   \
+  MSL_ATOMIC(SPACE, atomic_fetch_add_explicit)                                                                                  \
+  MSL_ATOMIC(SPACE, atomic_fetch_sub_explicit)                                                                                  \
+  MSL_ATOMIC(SPACE, atomic_fetch_and_explicit)                                                                                  \
+  MSL_ATOMIC(SPACE, atomic_fetch_or_explicit)                                                                                   \
+  MSL_ATOMIC(SPACE, atomic_fetch_xor_explicit)                                                                                  \
+  MSL_ATOMIC(SPACE, atomic_fetch_min_explicit)                                                                                  \
+  MSL_ATOMIC(SPACE, atomic_fetch_max_explicit)
 MSL_ATOMICS(__global) MSL_ATOMICS(__local)
 
 }  // namespace metal

@@ -280,8 +280,7 @@ CUDA_SIM_EXPORT Result cuEventElapsedTime(float* milliseconds, void* begin, void
   return check_context();
 }
 
-CUDA_SIM_EXPORT Result cuModuleLoadDataEx(void** module, const void* image, unsigned count, const int* options,
-                                          void** values) {
+CUDA_SIM_EXPORT Result cuModuleLoadDataEx(void** module, const void* image, unsigned count, const int* options, void** values) {
   if (const Result result = check_context(); result != kSuccess) return result;
   std::unique_ptr<Module> loaded;
   std::string log;
@@ -323,8 +322,17 @@ CUDA_SIM_EXPORT Result cuFuncSetAttribute(void* function, int attribute, int val
   return check_context();
 }
 
-CUDA_SIM_EXPORT Result cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                                      unsigned bz, unsigned shared_bytes, void* stream, void** params, void**) {
+CUDA_SIM_EXPORT Result cuLaunchKernel(void* function,
+                                      unsigned gx,
+                                      unsigned gy,
+                                      unsigned gz,
+                                      unsigned bx,
+                                      unsigned by,
+                                      unsigned bz,
+                                      unsigned shared_bytes,
+                                      void* stream,
+                                      void** params,
+                                      void**) {
   if (const Result result = check_context(); result != kSuccess) return result;
   if (state().takes_failure(kCudaSimNoLaunch)) return kInvalidValue;
   const unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
@@ -356,13 +364,12 @@ struct KernelNode {
   void** extra;
 };
 
-CUDA_SIM_EXPORT Result cuGraphAddKernelNode(void** node, void* graph, void* const* dependencies, size_t count,
-                                            const KernelNode* params) {
+CUDA_SIM_EXPORT Result cuGraphAddKernelNode(void** node, void* graph, void* const* dependencies, size_t count, const KernelNode* params) {
   if (const Result result = check_context(); result != kSuccess) return result;
   Graph& target = static_cast<GraphObject*>(graph)->graph;
   Launch launch;
-  const Result result = prepare_launch(static_cast<Function*>(params->function), params->grid, params->block,
-                                       params->shared_bytes, params->params, &launch);
+  const Result result =
+      prepare_launch(static_cast<Function*>(params->function), params->grid, params->block, params->shared_bytes, params->params, &launch);
   if (result != kSuccess) return result;
   std::vector<size_t> earlier;
   for (size_t i = 0; i < count; ++i) {

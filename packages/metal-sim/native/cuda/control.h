@@ -25,7 +25,7 @@ enum CudaSimFailure {
   kCudaSimEcc = 9,           ///< the same with an ECC error
   kCudaSimNoStream = 10,
   kCudaSimNoEvent = 11,
-  kCudaSimNoCopy = 12,       ///< a copy to the GPU refuses
+  kCudaSimNoCopy = 12,  ///< a copy to the GPU refuses
   kCudaSimFailureKinds = 13,
 };
 
@@ -37,17 +37,17 @@ CUDA_SIM_EXPORT void cuda_sim_reset(void);
 
 /** What has happened since the last call of cuda_sim_reset_counts. */
 struct CudaSimCounts {
-  uint64_t launches;        ///< kernels, in graphs and outside
+  uint64_t launches;  ///< kernels, in graphs and outside
   uint64_t graph_launches;
-  uint64_t graphs;          ///< instantiated
+  uint64_t graphs;  ///< instantiated
   uint64_t copies_to_device;
   uint64_t copies_to_host;
-  uint64_t copied_bytes;    ///< to the device
-  uint64_t allocations;     ///< of the GPU's memory
+  uint64_t copied_bytes;  ///< to the device
+  uint64_t allocations;   ///< of the GPU's memory
   uint64_t modules;
-  uint64_t misuses;         ///< of the API; each is written to stderr
-  uint64_t live_objects;    ///< contexts, memory, streams, events, modules and graphs that exist now
-  uint64_t allocated_bytes; ///< of the GPU's memory now
+  uint64_t misuses;          ///< of the API; each is written to stderr
+  uint64_t live_objects;     ///< contexts, memory, streams, events, modules and graphs that exist now
+  uint64_t allocated_bytes;  ///< of the GPU's memory now
 };
 
 CUDA_SIM_EXPORT void cuda_sim_counts(struct CudaSimCounts* counts);

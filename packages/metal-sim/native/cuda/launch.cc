@@ -18,8 +18,7 @@ Result result_of(msl::FaultKind kind) {
 
 }  // namespace
 
-Result prepare_launch(Function* function, const unsigned* grid, const unsigned* block, unsigned shared_bytes, void** params,
-                      Launch* out) {
+Result prepare_launch(Function* function, const unsigned* grid, const unsigned* block, unsigned shared_bytes, void** params, Launch* out) {
   const std::string name = function->kernel->name;
   if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0 || grid[1] > 65535 || grid[2] > 65535) {
     return misuse(kInvalidValue, name + ": a grid that no GPU has");

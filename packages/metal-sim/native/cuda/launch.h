@@ -16,8 +16,7 @@ struct Launch {
 };
 
 /** Takes the values that `params` points to; kInvalidValue for what a GPU would refuse. */
-Result prepare_launch(Function* function, const unsigned* grid, const unsigned* block, unsigned shared_bytes, void** params,
-                      Launch* out);
+Result prepare_launch(Function* function, const unsigned* grid, const unsigned* block, unsigned shared_bytes, void** params, Launch* out);
 
 /** Runs a kernel to its end; addresses that are no memory of the GPU fail as on one. */
 Result run_launch(const Launch& launch);

@@ -22,8 +22,8 @@ void State::reset() {
 }
 
 void State::reset_counts() {
-  for (auto* count : {&launches, &graph_launches, &graphs, &copies_to_device, &copies_to_host, &copied_bytes, &allocations,
-                      &modules, &misuses}) {
+  for (auto* count :
+       {&launches, &graph_launches, &graphs, &copies_to_device, &copies_to_host, &copied_bytes, &allocations, &modules, &misuses}) {
     *count = 0;
   }
 }
@@ -66,8 +66,7 @@ void cuda_sim_reset_counts(void) { cuda_sim::state().reset_counts(); }
 
 void cuda_sim_counts(struct CudaSimCounts* counts) {
   const cuda_sim::State& now = cuda_sim::state();
-  *counts = {now.launches,       now.graph_launches, now.graphs,       now.copies_to_device,
-             now.copies_to_host, now.copied_bytes,   now.allocations,  now.modules,
-             now.misuses,        now.live_objects,   now.allocated_bytes};
+  *counts = {now.launches,    now.graph_launches, now.graphs,  now.copies_to_device, now.copies_to_host, now.copied_bytes,
+             now.allocations, now.modules,        now.misuses, now.live_objects,     now.allocated_bytes};
 }
 }

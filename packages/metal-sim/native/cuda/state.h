@@ -10,10 +10,9 @@ namespace cuda_sim {
 
 using Result = int;
 
-inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kNoDevice = 100,
-                        kInvalidDevice = 101, kInvalidContext = 201, kEcc = 214, kInvalidPtx = 218, kOldPtx = 222,
-                        kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700,
-                        kLaunchTimeout = 702, kLaunchFailed = 719, kUnknown = 999;
+inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kNoDevice = 100, kInvalidDevice = 101,
+                        kInvalidContext = 201, kEcc = 214, kInvalidPtx = 218, kOldPtx = 222, kInvalidHandle = 400, kNotFound = 500,
+                        kNotReady = 600, kIllegalAddress = 700, kLaunchTimeout = 702, kLaunchFailed = 719, kUnknown = 999;
 
 /** Orders, counts and the context of the whole process. */
 struct State {

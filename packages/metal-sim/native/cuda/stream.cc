@@ -74,8 +74,6 @@ bool Event::is_done() {
   return reached_ == recorded_ && recorded_ > 0;
 }
 
-double Event::milliseconds_since(Event& begin) {
-  return std::chrono::duration<double, std::milli>(time_ - begin.time_).count();
-}
+double Event::milliseconds_since(Event& begin) { return std::chrono::duration<double, std::milli>(time_ - begin.time_).count(); }
 
 }  // namespace cuda_sim

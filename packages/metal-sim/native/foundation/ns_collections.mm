@@ -63,9 +63,7 @@
   return NO;
 }
 
-- (NSUInteger)countByEnumeratingWithState:(NSFastEnumerationState*)state
-                                  objects:(id __unsafe_unretained*)buffer
-                                    count:(NSUInteger)length {
+- (NSUInteger)countByEnumeratingWithState:(NSFastEnumerationState*)state objects:(id __unsafe_unretained*)buffer count:(NSUInteger)length {
   static unsigned long never_changes = 0;
   NSUInteger given = 0;
   while (given < length && state->state < _objects.size()) buffer[given++] = _objects[state->state++];
@@ -97,8 +95,7 @@
 }
 
 - (id)copy {
-  return [NSArray arrayWithObjects:reinterpret_cast<id const __unsafe_unretained*>(
-                                       reinterpret_cast<const void*>(_objects.data()))
+  return [NSArray arrayWithObjects:reinterpret_cast<id const __unsafe_unretained*>(reinterpret_cast<const void*>(_objects.data()))
                              count:_objects.size()];
 }
 

@@ -59,9 +59,7 @@ const char* append_conversion(std::string& out, const char* format, va_list argu
   char buffer[512];
   int written = 0;
   switch (*at) {
-    case '%':
-      out += '%';
-      break;
+    case '%': out += '%'; break;
     case '@': {
       id object = va_arg(arguments, id);
       out += object ? [[object description] UTF8String] : "(null)";
@@ -72,12 +70,8 @@ const char* append_conversion(std::string& out, const char* format, va_list argu
       out += text ? text : "(null)";
       break;
     }
-    case 'p':
-      written = std::snprintf(buffer, sizeof buffer, "%p", va_arg(arguments, void*));
-      break;
-    case 'c':
-      out += static_cast<char>(va_arg(arguments, int));
-      break;
+    case 'p': written = std::snprintf(buffer, sizeof buffer, "%p", va_arg(arguments, void*)); break;
+    case 'c': out += static_cast<char>(va_arg(arguments, int)); break;
     case 'd':
     case 'i':
       conversion += "ld";
@@ -88,9 +82,8 @@ const char* append_conversion(std::string& out, const char* format, va_list argu
     case 'x':
     case 'X':
       conversion += std::string("l") + *at;
-      written = std::snprintf(
-          buffer, sizeof buffer, conversion.c_str(),
-          longs ? va_arg(arguments, unsigned long) : static_cast<unsigned long>(va_arg(arguments, unsigned)));
+      written = std::snprintf(buffer, sizeof buffer, conversion.c_str(),
+                              longs ? va_arg(arguments, unsigned long) : static_cast<unsigned long>(va_arg(arguments, unsigned)));
       break;
     case 'f':
     case 'g':
@@ -98,9 +91,7 @@ const char* append_conversion(std::string& out, const char* format, va_list argu
       conversion += *at;
       written = std::snprintf(buffer, sizeof buffer, conversion.c_str(), va_arg(arguments, double));
       break;
-    default:
-      std::fprintf(stderr, "stringWithFormat: %%%c is not supported\n", *at);
-      std::abort();
+    default: std::fprintf(stderr, "stringWithFormat: %%%c is not supported\n", *at); std::abort();
   }
   if (written > 0) out.append(buffer, std::min<size_t>(static_cast<size_t>(written), sizeof buffer - 1));
   return at + 1;

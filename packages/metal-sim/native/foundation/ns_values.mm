@@ -165,8 +165,7 @@ NSNumber* make_real(double value) {
 }
 
 - (unsigned long long)physicalMemory {
-  return static_cast<unsigned long long>(sysconf(_SC_PHYS_PAGES)) *
-         static_cast<unsigned long long>(sysconf(_SC_PAGESIZE));
+  return static_cast<unsigned long long>(sysconf(_SC_PHYS_PAGES)) * static_cast<unsigned long long>(sysconf(_SC_PAGESIZE));
 }
 
 - (NSUInteger)processorCount {

@@ -19,9 +19,7 @@ constexpr NSUInteger kBufferAlignment = 256;
 
 std::string number(NSUInteger value) { return std::to_string(value); }
 
-MTLStorageMode storage_of(MTLResourceOptions options) {
-  return static_cast<MTLStorageMode>((static_cast<NSUInteger>(options) >> 4) & 15);
-}
+MTLStorageMode storage_of(MTLResourceOptions options) { return static_cast<MTLStorageMode>((static_cast<NSUInteger>(options) >> 4) & 15); }
 
 MTLHazardTrackingMode tracking_of(MTLResourceOptions options, MTLHazardTrackingMode fallback) {
   const auto mode = static_cast<MTLHazardTrackingMode>((static_cast<NSUInteger>(options) >> 8) & 3);
@@ -77,8 +75,8 @@ MTLHazardTrackingMode tracking_of(MTLResourceOptions options, MTLHazardTrackingM
   if (state().takes_failure(kMetalSimNoBuffer)) return nil;
   const auto page = static_cast<NSUInteger>(sysconf(_SC_PAGESIZE));
   if (reinterpret_cast<uintptr_t>(pointer) % page != 0 || length % page != 0 || length == 0) {
-    report_validation("newBufferWithBytesNoCopy: the pointer and " + number(length) +
-                      " bytes, expected multiples of the page size " + number(page));
+    report_validation("newBufferWithBytesNoCopy: the pointer and " + number(length) + " bytes, expected multiples of the page size " +
+                      number(page));
     return nil;
   }
   if (storage_of(options) == MTLStorageModePrivate) {
@@ -246,8 +244,7 @@ MTLHazardTrackingMode tracking_of(MTLResourceOptions options, MTLHazardTrackingM
 
 - (id<MTLBuffer>)newBufferWithLength:(NSUInteger)length options:(MTLResourceOptions)options offset:(NSUInteger)offset {
   if (_type != MTLHeapTypePlacement || offset % kBufferAlignment != 0) {
-    report_validation("newBufferWithLength:options:offset: expected a placement heap and a multiple of " +
-                      number(kBufferAlignment));
+    report_validation("newBufferWithLength:options:offset: expected a placement heap and a multiple of " + number(kBufferAlignment));
     return nil;
   }
   return [self takeRange:NSMakeRange(offset, length) options:options];

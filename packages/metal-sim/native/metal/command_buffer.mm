@@ -152,9 +152,7 @@ struct QueueWorker {
 - (id<MTLCommandBuffer>)commandBufferWithDescriptor:(MTLCommandBufferDescriptor*)descriptor {
   if (state().takes_failure(kMetalSimNoCommandBuffer)) return nil;
   state().command_buffers += 1;
-  return [[MTLSimCommandBuffer alloc] initWithQueue:self
-                                 retainedReferences:descriptor.retainedReferences
-                                            options:descriptor.errorOptions];
+  return [[MTLSimCommandBuffer alloc] initWithQueue:self retainedReferences:descriptor.retainedReferences options:descriptor.errorOptions];
 }
 
 - (void)addResidencySet:(id<MTLResidencySet>)residencySet {
@@ -195,7 +193,7 @@ struct QueueWorker {
   std::condition_variable _changed;
   MTLCommandBufferStatus _status;
   std::atomic<unsigned> _waits;  ///< threads in waitUntilCompleted
-  bool _isOver;  ///< its completed handlers have run too
+  bool _isOver;                  ///< its completed handlers have run too
   NSError* _error;
   __weak id _openEncoder;
   bool _isEncoding;
@@ -215,9 +213,7 @@ struct QueueWorker {
 @synthesize GPUStartTime = _start;
 @synthesize GPUEndTime = _end;
 
-- (instancetype)initWithQueue:(MTLSimQueue*)queue
-           retainedReferences:(BOOL)retainedReferences
-                      options:(MTLCommandBufferErrorOption)options {
+- (instancetype)initWithQueue:(MTLSimQueue*)queue retainedReferences:(BOOL)retainedReferences options:(MTLCommandBufferErrorOption)options {
   self = [super init];
   _queue = queue;
   _retainedReferences = retainedReferences;
@@ -416,9 +412,7 @@ struct QueueWorker {
     if (_errorOptions & MTLCommandBufferErrorOptionEncoderExecutionStatus) {
       info[MTLCommandBufferEncoderInfoErrorKey] = [self encoderInfosOf:failure.pass];
     }
-    NSError* error = [NSError errorWithDomain:MTLCommandBufferErrorDomain
-                                         code:static_cast<NSInteger>(failure.code)
-                                     userInfo:info];
+    NSError* error = [NSError errorWithDomain:MTLCommandBufferErrorDomain code:static_cast<NSInteger>(failure.code) userInfo:info];
     std::lock_guard lock(_mutex);
     _error = error;
   }

@@ -21,9 +21,9 @@ namespace metal_sim {
 struct DispatchCommand {
   MTLSimPipeline* pipeline = nil;
   msl::Dispatch dispatch;
-  std::vector<MTLSimBuffer*> buffers;               ///< by argument index, nil where bytes were set
-  std::vector<std::vector<char>> bytes;             ///< by argument index
-  std::vector<id<MTLResource>> used;                ///< through useResource
+  std::vector<MTLSimBuffer*> buffers;    ///< by argument index, nil where bytes were set
+  std::vector<std::vector<char>> bytes;  ///< by argument index
+  std::vector<id<MTLResource>> used;     ///< through useResource
   std::vector<id<MTLHeap>> used_heaps;
   MTLSimBuffer* indirect = nil;
   NSUInteger indirect_offset = 0;
@@ -76,9 +76,7 @@ struct EncodedPass {
 @end
 
 @interface MTLSimCommandBuffer : NSObject <MTLCommandBuffer>
-- (instancetype)initWithQueue:(MTLSimQueue*)queue
-                   retainedReferences:(BOOL)retainedReferences
-                              options:(MTLCommandBufferErrorOption)options;
+- (instancetype)initWithQueue:(MTLSimQueue*)queue retainedReferences:(BOOL)retainedReferences options:(MTLCommandBufferErrorOption)options;
 /** A mistake of the caller: the command buffer will end with it. */
 - (void)invalidate:(const std::string&)message;
 - (void)encoderEnded:(id)encoder pass:(metal_sim::EncodedPass)pass;
@@ -103,7 +101,9 @@ struct ExecutionFailure {
   size_t pass = 0;
 };
 
-bool execute_passes(std::vector<EncodedPass>& passes, NSArray<MTLSimResidencySet*>* residency, CommandBufferReport* report,
+bool execute_passes(std::vector<EncodedPass>& passes,
+                    NSArray<MTLSimResidencySet*>* residency,
+                    CommandBufferReport* report,
                     ExecutionFailure* failure);
 
 }  // namespace metal_sim

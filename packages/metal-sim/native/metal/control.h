@@ -24,9 +24,9 @@ enum MetalSimFailure {
   kMetalSimNoDevice = 8,            ///< MTLCreateSystemDefaultDevice returns nil
   kMetalSimNoQueue = 9,
   kMetalSimNoCommandBuffer = 10,
-  kMetalSimOldGpu = 11,             ///< a GPU is of no Apple family
-  kMetalSimNoFunction = 12,         ///< a library has no function of a name
-  kMetalSimFewThreads = 13,         ///< a pipeline runs with at most 32 threads, as one that needs many registers
+  kMetalSimOldGpu = 11,      ///< a GPU is of no Apple family
+  kMetalSimNoFunction = 12,  ///< a library has no function of a name
+  kMetalSimFewThreads = 13,  ///< a pipeline runs with at most 32 threads, as one that needs many registers
   kMetalSimFailureKinds = 14,
 };
 
@@ -42,14 +42,14 @@ struct MetalSimCounts {
   uint64_t encoders;
   uint64_t dispatches;
   uint64_t barriers;
-  uint64_t waits;             ///< waitUntilCompleted and completed handlers
+  uint64_t waits;  ///< waitUntilCompleted and completed handlers
   uint64_t threadgroups;
   uint64_t validation_errors;
   uint64_t libraries;
   uint64_t pipelines;
-  uint64_t read_bytes;        ///< with METAL_SIM_CHECK=1: bytes of read-only buffers, each counted once a dispatch
-  uint64_t live_objects;      ///< Objective-C objects and blocks that exist now
-  uint64_t allocated_bytes;   ///< of buffers and heaps that exist now
+  uint64_t read_bytes;       ///< with METAL_SIM_CHECK=1: bytes of read-only buffers, each counted once a dispatch
+  uint64_t live_objects;     ///< Objective-C objects and blocks that exist now
+  uint64_t allocated_bytes;  ///< of buffers and heaps that exist now
 };
 
 METAL_SIM_EXPORT void metal_sim_counts(struct MetalSimCounts* counts);

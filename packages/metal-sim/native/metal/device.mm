@@ -15,8 +15,7 @@ using metal_sim::state;
 @implementation MTLHeapDescriptor
 
 - (MTLResourceOptions)resourceOptions {
-  return static_cast<MTLResourceOptions>(static_cast<NSUInteger>(_cpuCacheMode) |
-                                         static_cast<NSUInteger>(_storageMode) << 4 |
+  return static_cast<MTLResourceOptions>(static_cast<NSUInteger>(_cpuCacheMode) | static_cast<NSUInteger>(_storageMode) << 4 |
                                          static_cast<NSUInteger>(_hazardTrackingMode) << 8);
 }
 
@@ -93,8 +92,8 @@ using metal_sim::state;
   // With macOS 26 it plays a GPU with matrix units for tensors.
   const bool is_new = family == MTLGPUFamilyApple9 || family == MTLGPUFamilyApple10 || family == MTLGPUFamilyMetal4;
   if (is_new && metal_sim::system_version() >= 26) return YES;
-  return (family >= MTLGPUFamilyApple1 && family <= MTLGPUFamilyApple8) || family == MTLGPUFamilyMac2 ||
-         family == MTLGPUFamilyCommon3 || family == MTLGPUFamilyMetal3;
+  return (family >= MTLGPUFamilyApple1 && family <= MTLGPUFamilyApple8) || family == MTLGPUFamilyMac2 || family == MTLGPUFamilyCommon3 ||
+         family == MTLGPUFamilyMetal3;
 }
 
 - (BOOL)respondsToSelector:(SEL)selector {
@@ -141,9 +140,7 @@ using metal_sim::state;
   return [MTLSimBuffer bufferWithPointer:pointer length:length options:options deallocator:deallocator device:self];
 }
 
-- (id<MTLLibrary>)newLibraryWithSource:(NSString*)source
-                               options:(MTLCompileOptions*)options
-                                 error:(NSError* __autoreleasing*)error {
+- (id<MTLLibrary>)newLibraryWithSource:(NSString*)source options:(MTLCompileOptions*)options error:(NSError* __autoreleasing*)error {
   if (state().takes_failure(kMetalSimNoLibrary)) {
     metal_sim_set_error(error, MTLLibraryErrorDomain, MTLLibraryErrorCompileFailure, "program_source:1:1: error: simulated");
     return nil;
@@ -172,8 +169,7 @@ using metal_sim::state;
   return [[MTLSimLibrary alloc] initWithLibrary:library device:self];
 }
 
-- (id<MTLComputePipelineState>)newComputePipelineStateWithFunction:(id<MTLFunction>)function
-                                                             error:(NSError* __autoreleasing*)error {
+- (id<MTLComputePipelineState>)newComputePipelineStateWithFunction:(id<MTLFunction>)function error:(NSError* __autoreleasing*)error {
   MTLComputePipelineDescriptor* descriptor = [[MTLComputePipelineDescriptor alloc] init];
   descriptor.computeFunction = function;
   return [[MTLSimPipeline alloc] initWithDescriptor:descriptor device:self error:error];
@@ -190,8 +186,7 @@ using metal_sim::state;
       is_found = is_found || [(MTLSimArchive*)archive containsFunction:(MTLSimFunction*)descriptor.computeFunction];
     }
     if (!is_found) {
-      metal_sim_set_error(error, MTLBinaryArchiveDomain, MTLBinaryArchiveErrorUnexpectedElement,
-                          "the pipeline is in none of the archives");
+      metal_sim_set_error(error, MTLBinaryArchiveDomain, MTLBinaryArchiveErrorUnexpectedElement, "the pipeline is in none of the archives");
       return nil;
     }
   }
@@ -212,13 +207,11 @@ using metal_sim::state;
   return [[MTLSimEvent alloc] initWithDevice:self];
 }
 
-- (id<MTLBinaryArchive>)newBinaryArchiveWithDescriptor:(MTLBinaryArchiveDescriptor*)descriptor
-                                                 error:(NSError* __autoreleasing*)error {
+- (id<MTLBinaryArchive>)newBinaryArchiveWithDescriptor:(MTLBinaryArchiveDescriptor*)descriptor error:(NSError* __autoreleasing*)error {
   return [[MTLSimArchive alloc] initWithDescriptor:descriptor device:self error:error];
 }
 
-- (id<MTLResidencySet>)newResidencySetWithDescriptor:(MTLResidencySetDescriptor*)descriptor
-                                               error:(NSError* __autoreleasing*)error {
+- (id<MTLResidencySet>)newResidencySetWithDescriptor:(MTLResidencySetDescriptor*)descriptor error:(NSError* __autoreleasing*)error {
   (void)error;
   return [[MTLSimResidencySet alloc] initWithDescriptor:descriptor device:self];
 }

@@ -94,8 +94,8 @@ std::string dimensions(MTLSize size) { return number(size.width) + "x" + number(
 - (void)setBytes:(const void*)bytes length:(NSUInteger)length atIndex:(NSUInteger)index {
   if (![self isOpen:"setBytes"]) return;
   if (length == 0 || length > kMaxSetBytes || index >= msl::kMaxArguments) {
-    return [self reject:"setBytes: " + number(length) + " bytes at index " + number(index) + ", expected 1 to " +
-                        number(kMaxSetBytes) + " bytes and an index below " + number(msl::kMaxArguments)];
+    return [self reject:"setBytes: " + number(length) + " bytes at index " + number(index) + ", expected 1 to " + number(kMaxSetBytes) +
+                        " bytes and an index below " + number(msl::kMaxArguments)];
   }
   _buffers[index] = nil;
   const auto* begin = static_cast<const char*>(bytes);
@@ -123,9 +123,7 @@ std::string dimensions(MTLSize size) { return number(size.width) + "x" + number(
   [self setBuffer:_buffers[index] offset:offset atIndex:index];
 }
 
-- (void)setBuffers:(const id<MTLBuffer> __unsafe_unretained[])buffers
-           offsets:(const NSUInteger[])offsets
-         withRange:(NSRange)range {
+- (void)setBuffers:(const id<MTLBuffer> __unsafe_unretained[])buffers offsets:(const NSUInteger[])offsets withRange:(NSRange)range {
   for (NSUInteger i = 0; i < range.length; ++i) [self setBuffer:buffers[i] offset:offsets[i] atIndex:range.location + i];
 }
 
@@ -252,9 +250,7 @@ std::string dimensions(MTLSize size) { return number(size.width) + "x" + number(
   _used.push_back(resource);
 }
 
-- (void)useResources:(const id<MTLResource> __unsafe_unretained[])resources
-               count:(NSUInteger)count
-               usage:(MTLResourceUsage)usage {
+- (void)useResources:(const id<MTLResource> __unsafe_unretained[])resources count:(NSUInteger)count usage:(MTLResourceUsage)usage {
   for (NSUInteger i = 0; i < count; ++i) [self useResource:resources[i] usage:usage];
 }
 
@@ -326,9 +322,8 @@ std::string dimensions(MTLSize size) { return number(size.width) + "x" + number(
     return false;
   }
   if (buffer && range.length > 0 && range.location + range.length <= buffer.length) return true;
-  [_commandBuffer invalidate:std::string(method) + ": bytes " + number(range.location) + " to " +
-                             number(range.location + range.length) + " of a buffer of " +
-                             number(buffer ? buffer.length : 0)];
+  [_commandBuffer invalidate:std::string(method) + ": bytes " + number(range.location) + " to " + number(range.location + range.length) +
+                             " of a buffer of " + number(buffer ? buffer.length : 0)];
   return false;
 }
 
@@ -354,8 +349,8 @@ std::string dimensions(MTLSize size) { return number(size.width) + "x" + number(
   if (range.location % 4 != 0 || range.length % 4 != 0) {
     return [_commandBuffer invalidate:"fillBuffer: the range is a multiple of 4 on macOS"];
   }
-  _pass.commands.push_back(metal_sim::CopyCommand{
-      .target = (MTLSimBuffer*)buffer, .target_offset = range.location, .size = range.length, .value = value});
+  _pass.commands.push_back(
+      metal_sim::CopyCommand{.target = (MTLSimBuffer*)buffer, .target_offset = range.location, .size = range.length, .value = value});
 }
 
 - (void)updateFence:(id<MTLFence>)fence {

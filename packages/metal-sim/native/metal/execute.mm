@@ -12,20 +12,18 @@ namespace {
 
 MTLCommandBufferError error_code(msl::FaultKind kind) {
   switch (kind) {
-    case msl::FaultKind::kAddress:
-      return MTLCommandBufferErrorPageFault;
-    case msl::FaultKind::kDeadlock:
-      return MTLCommandBufferErrorTimeout;
-    case msl::FaultKind::kStackOverflow:
-      return MTLCommandBufferErrorStackOverflow;
-    default:
-      return MTLCommandBufferErrorInvalidResource;
+    case msl::FaultKind::kAddress: return MTLCommandBufferErrorPageFault;
+    case msl::FaultKind::kDeadlock: return MTLCommandBufferErrorTimeout;
+    case msl::FaultKind::kStackOverflow: return MTLCommandBufferErrorStackOverflow;
+    default: return MTLCommandBufferErrorInvalidResource;
   }
 }
 
 class Executor {
  public:
-  Executor(std::vector<EncodedPass>& passes, NSArray<MTLSimResidencySet*>* residency, CommandBufferReport* report,
+  Executor(std::vector<EncodedPass>& passes,
+           NSArray<MTLSimResidencySet*>* residency,
+           CommandBufferReport* report,
            ExecutionFailure* failure)
       : passes_(passes), residency_(residency), report_(report), failure_(failure), options_(msl::options_from_environment()) {}
 
@@ -183,7 +181,9 @@ class Executor {
 
 }  // namespace
 
-bool execute_passes(std::vector<EncodedPass>& passes, NSArray<MTLSimResidencySet*>* residency, CommandBufferReport* report,
+bool execute_passes(std::vector<EncodedPass>& passes,
+                    NSArray<MTLSimResidencySet*>* residency,
+                    CommandBufferReport* report,
                     ExecutionFailure* failure) {
   return Executor(passes, residency, report, failure).run();
 }

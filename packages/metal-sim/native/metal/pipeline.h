@@ -26,17 +26,16 @@
 @interface MTLSimPipeline : NSObject <MTLComputePipelineState>
 @property(nonatomic, readonly) MTLSimFunction* function;
 - (instancetype)initWithDescriptor:(MTLComputePipelineDescriptor*)descriptor
-                                     device:(id<MTLDevice>)device
-                                      error:(NSError* __autoreleasing*)error;
+                            device:(id<MTLDevice>)device
+                             error:(NSError* __autoreleasing*)error;
 @end
 
 @interface MTLSimArchive : NSObject <MTLBinaryArchive>
 - (instancetype)initWithDescriptor:(MTLBinaryArchiveDescriptor*)descriptor
-                                     device:(id<MTLDevice>)device
-                                      error:(NSError* __autoreleasing*)error;
+                            device:(id<MTLDevice>)device
+                             error:(NSError* __autoreleasing*)error;
 - (BOOL)containsFunction:(MTLSimFunction*)function;
 @end
 
 /** Sets *error, where there is one. */
-void metal_sim_set_error(NSError* __autoreleasing* error, NSErrorDomain domain, NSInteger code,
-                         const std::string& message);
+void metal_sim_set_error(NSError* __autoreleasing* error, NSErrorDomain domain, NSInteger code, const std::string& message);

@@ -25,22 +25,17 @@ size_t size_of(MTLDataType type) {
   switch (type) {
     case MTLDataTypeBool:
     case MTLDataTypeChar:
-    case MTLDataTypeUChar:
-      return 1;
+    case MTLDataTypeUChar: return 1;
     case MTLDataTypeHalf:
     case MTLDataTypeBFloat:
     case MTLDataTypeShort:
-    case MTLDataTypeUShort:
-      return 2;
+    case MTLDataTypeUShort: return 2;
     case MTLDataTypeFloat:
     case MTLDataTypeInt:
-    case MTLDataTypeUInt:
-      return 4;
+    case MTLDataTypeUInt: return 4;
     case MTLDataTypeLong:
-    case MTLDataTypeULong:
-      return 8;
-    default:
-      return 0;
+    case MTLDataTypeULong: return 8;
+    default: return 0;
   }
 }
 
@@ -167,8 +162,7 @@ std::vector<unsigned char> bytes_of(const void* value, MTLDataType type) {
       if (value.index != module.constants[i].index || value.bytes.size() == module.constants[i].size) continue;
       metal_sim_set_error(error, MTLLibraryErrorDomain, MTLLibraryErrorInternal,
                           std::string("function constant ") + module.constants[i].name + " has " +
-                              std::to_string(module.constants[i].size) + " bytes, received " +
-                              std::to_string(value.bytes.size()));
+                              std::to_string(module.constants[i].size) + " bytes, received " + std::to_string(value.bytes.size()));
       return nil;
     }
   }
@@ -273,8 +267,7 @@ static const char* const kArchiveHeader = "metal-sim archive 1";
   return self;
 }
 
-- (BOOL)addComputePipelineFunctionsWithDescriptor:(MTLComputePipelineDescriptor*)descriptor
-                                            error:(NSError* __autoreleasing*)error {
+- (BOOL)addComputePipelineFunctionsWithDescriptor:(MTLComputePipelineDescriptor*)descriptor error:(NSError* __autoreleasing*)error {
   if (!descriptor.computeFunction) {
     metal_sim_set_error(error, MTLBinaryArchiveDomain, MTLBinaryArchiveErrorUnexpectedElement, "the function is nil");
     return NO;

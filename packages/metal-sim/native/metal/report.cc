@@ -35,9 +35,7 @@ std::string describe_dispatch(const ReportedDispatch& dispatch) {
          ",\"hasBarrier\":" + (dispatch.has_barrier ? "true" : "false") + "," + list("loads", dispatch.loads, describe_loads);
 }
 
-std::string describe_reads(const ReportedReads& reads) {
-  return "\"buffer\":" + quoted(reads.buffer) + "," + number("bytes", reads.bytes);
-}
+std::string describe_reads(const ReportedReads& reads) { return "\"buffer\":" + quoted(reads.buffer) + "," + number("bytes", reads.bytes); }
 
 }  // namespace
 
@@ -55,8 +53,8 @@ void write_report(const CommandBufferReport& report) {
   if (!path) return;
   const std::string line = "{\"label\":" + quoted(report.label) + "," + number("encoders", report.encoders) + "," +
                            number("barriers", report.barriers) + "," + number("waits", report.waits) + "," +
-                           list("dispatches", report.dispatches, describe_dispatch) + "," +
-                           list("reads", report.reads, describe_reads) + "}\n";
+                           list("dispatches", report.dispatches, describe_dispatch) + "," + list("reads", report.reads, describe_reads) +
+                           "}\n";
   if (FILE* file = std::fopen(path, "a")) {
     std::fwrite(line.data(), 1, line.size(), file);
     std::fclose(file);

@@ -12,8 +12,8 @@ namespace metal_sim {
 struct ReportedDispatch {
   std::string kernel;
   unsigned groups[3];
-  unsigned threads;  ///< a threadgroup
-  bool has_barrier;  ///< a barrier was encoded since the dispatch before
+  unsigned threads;                       ///< a threadgroup
+  bool has_barrier;                       ///< a barrier was encoded since the dispatch before
   std::vector<msl::ArgumentLoads> loads;  ///< with METAL_SIM_CHECK=1
 };
 

@@ -13,13 +13,13 @@
 @property(nonatomic, readonly) msl::BoundMemory memory;
 /** Fresh memory that ends at a guard page; nil when there is none. */
 + (MTLSimBuffer*)bufferWithLength:(NSUInteger)length
-                                   options:(MTLResourceOptions)options
-                                    device:(id<MTLDevice>)device __attribute__((ns_returns_retained));
+                          options:(MTLResourceOptions)options
+                           device:(id<MTLDevice>)device __attribute__((ns_returns_retained));
 + (MTLSimBuffer*)bufferWithPointer:(void*)pointer
-                                     length:(NSUInteger)length
-                                    options:(MTLResourceOptions)options
-                                deallocator:(void (^)(void*, NSUInteger))deallocator
-                                     device:(id<MTLDevice>)device __attribute__((ns_returns_retained));
+                            length:(NSUInteger)length
+                           options:(MTLResourceOptions)options
+                       deallocator:(void (^)(void*, NSUInteger))deallocator
+                            device:(id<MTLDevice>)device __attribute__((ns_returns_retained));
 @end
 
 @interface MTLSimHeap : NSObject <MTLHeap>
@@ -27,8 +27,7 @@
 @end
 
 @interface MTLSimResidencySet : NSObject <MTLResidencySet>
-- (instancetype)initWithDescriptor:(MTLResidencySetDescriptor*)descriptor
-                                    device:(id<MTLDevice>)device;
+- (instancetype)initWithDescriptor:(MTLResidencySetDescriptor*)descriptor device:(id<MTLDevice>)device;
 /** Allocations as of the last commit. */
 - (NSArray<id<MTLAllocation>>*)committedAllocations;
 @end

@@ -34,8 +34,8 @@ void State::reset() {
 }
 
 void State::reset_counts() {
-  for (auto* count : {&command_buffers, &encoders, &dispatches, &barriers, &waits, &threadgroups, &validation_errors,
-                      &libraries, &pipelines, &read_bytes}) {
+  for (auto* count : {&command_buffers, &encoders, &dispatches, &barriers, &waits, &threadgroups, &validation_errors, &libraries,
+                      &pipelines, &read_bytes}) {
     *count = 0;
   }
   std::lock_guard lock(mutex_);
@@ -83,9 +83,18 @@ void metal_sim_reset_counts() { state().reset_counts(); }
 
 void metal_sim_counts(MetalSimCounts* counts) {
   metal_sim::State& now = state();
-  *counts = {now.command_buffers, now.encoders,   now.dispatches, now.barriers,
-             now.waits,           now.threadgroups, now.validation_errors, now.libraries,
-             now.pipelines,       now.read_bytes, static_cast<uint64_t>(objc::live_objects().load()), now.allocated_bytes};
+  *counts = {now.command_buffers,
+             now.encoders,
+             now.dispatches,
+             now.barriers,
+             now.waits,
+             now.threadgroups,
+             now.validation_errors,
+             now.libraries,
+             now.pipelines,
+             now.read_bytes,
+             static_cast<uint64_t>(objc::live_objects().load()),
+             now.allocated_bytes};
 }
 
 size_t metal_sim_live_objects(char* text, size_t size) {
@@ -94,8 +103,6 @@ size_t metal_sim_live_objects(char* text, size_t size) {
   return metal_sim::copy_text(lines, text, size);
 }
 
-size_t metal_sim_last_validation_error(char* text, size_t size) {
-  return metal_sim::copy_text(state().last_error(), text, size);
-}
+size_t metal_sim_last_validation_error(char* text, size_t size) { return metal_sim::copy_text(state().last_error(), text, size); }
 
 size_t metal_sim_trace(char* text, size_t size) { return metal_sim::copy_text(state().trace(), text, size); }

@@ -15,8 +15,7 @@ std::string describe(const Touch& touch) { return "thread " + std::to_string(tou
 
 /** What reads of a byte stand for after another one. */
 Touch with_reader(const Touch& earlier, Touch self) {
-  const bool is_same_time =
-      earlier.dispatch == self.dispatch && earlier.group == self.group && earlier.group_clock == self.group_clock;
+  const bool is_same_time = earlier.dispatch == self.dispatch && earlier.group == self.group && earlier.group_clock == self.group_clock;
   if (!is_same_time) return self;
   const bool is_same_simdgroup = earlier.thread / kSimdWidth == self.thread / kSimdWidth;
   if (earlier.by == Touchers::kGroup || !is_same_simdgroup) {
@@ -53,8 +52,7 @@ void AccessChecker::start_group(const GroupRunner& runner, unsigned threads) {
   is_fenced_.assign(threads, false);
   loads_.start_group(threads);
   const ThreadContext& first = runner.running_context();
-  group_ = (first.group_in_grid[2] * first.groups_per_grid[1] + first.group_in_grid[1]) * first.groups_per_grid[0] +
-           first.group_in_grid[0];
+  group_ = (first.group_in_grid[2] * first.groups_per_grid[1] + first.group_in_grid[1]) * first.groups_per_grid[0] + first.group_in_grid[0];
 }
 
 void AccessChecker::add_threadgroup_memory(const char* begin, size_t size, const char* name) {
@@ -136,14 +134,14 @@ void AccessChecker::check_bounds(GroupRunner& runner, const char* address, size_
     const ptrdiff_t away = std::max(behind, before);
     if (away >= distance) continue;
     distance = away;
-    nearest = std::to_string(away) + " bytes " + (behind > before ? "after the end" : "before the start") + " of " +
-              region.name + " (" + std::to_string(region.end - region.begin) + " bytes)";
+    nearest = std::to_string(away) + " bytes " + (behind > before ? "after the end" : "before the start") + " of " + region.name + " (" +
+              std::to_string(region.end - region.begin) + " bytes)";
   }
   runner.fail_at(FaultKind::kAddress, what + ", " + nearest, from);
 }
 
-void AccessChecker::check_order(GroupRunner& runner, TrackedMemory& memory, const Clock& clock, const char* address,
-                                size_t size, bool is_write, const void* from) {
+void AccessChecker::check_order(
+    GroupRunner& runner, TrackedMemory& memory, const Clock& clock, const char* address, size_t size, bool is_write, const void* from) {
   const Touch self{serial_, group_, thread_, clock.group, clock.simdgroups[simdgroup_]};
   for (size_t i = 0; i < size; ++i) {
     ByteState& byte = memory.at(address + i);
@@ -154,14 +152,14 @@ void AccessChecker::check_order(GroupRunner& runner, TrackedMemory& memory, cons
       const std::string verb = is_after_write ? "read" : "wrote";
       const std::string what = std::string(is_write ? "writes " : "reads ") + name_of(address + i);
       if (other.dispatch != serial_) {
-        return runner.fail_at(FaultKind::kRace, "hazard: " + what + ", which the earlier dispatch of " +
-                                             tracker_.name_of(other.dispatch) + " " + verb + ", without a memory barrier",
-                       from);
+        return runner.fail_at(FaultKind::kRace,
+                              "hazard: " + what + ", which the earlier dispatch of " + tracker_.name_of(other.dispatch) + " " + verb +
+                                  ", without a memory barrier",
+                              from);
       }
       const std::string whose = other.group == group_ ? "" : " of another threadgroup (" + std::to_string(other.group) + ")";
-      return runner.fail_at(FaultKind::kRace, "race: " + what + ", which " + describe(other) + whose + " " + verb +
-                                           ", without a barrier",
-                     from);
+      return runner.fail_at(FaultKind::kRace, "race: " + what + ", which " + describe(other) + whose + " " + verb + ", without a barrier",
+                            from);
     }
     if (is_write) {
       byte.write = self;
@@ -180,8 +178,8 @@ void AccessChecker::access(GroupRunner& runner, const void* raw_address, size_t 
   for (GroupMemory& known : group_memory_) {
     if (!known.memory->contains(address)) continue;
     if (address + size > known.memory->begin() + known.memory->size()) {
-      return runner.fail_at(FaultKind::kAddress, "access of " + std::to_string(size) + " bytes at " + name_of(address) +
-                                              " reaches beyond its end", from);
+      return runner.fail_at(FaultKind::kAddress,
+                            "access of " + std::to_string(size) + " bytes at " + name_of(address) + " reaches beyond its end", from);
     }
     return check_order(runner, *known.memory, group_clock_, address, size, is_write, from);
   }

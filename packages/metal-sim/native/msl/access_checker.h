@@ -55,8 +55,8 @@ class AccessChecker {
 
   void check_bounds(GroupRunner& runner, const char* address, size_t size, bool is_write, const void* from);
   bool is_ordered(const Touch& earlier, const Clock& clock, uint32_t first_unordered) const;
-  void check_order(GroupRunner& runner, TrackedMemory& memory, const Clock& clock, const char* address, size_t size,
-                   bool is_write, const void* from);
+  void check_order(
+      GroupRunner& runner, TrackedMemory& memory, const Clock& clock, const char* address, size_t size, bool is_write, const void* from);
   Region* region_of(const char* address);
   std::string name_of(const char* address);
 

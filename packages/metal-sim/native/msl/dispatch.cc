@@ -34,8 +34,7 @@ void set_constants(const Dispatch& dispatch) {
 std::vector<std::array<unsigned, 3>> group_order(const Dispatch& dispatch, const RunOptions& options) {
   unsigned counts[3];
   for (int axis = 0; axis < 3; ++axis) {
-    counts[axis] =
-        (dispatch.threads_per_grid[axis] + dispatch.threads_per_group[axis] - 1) / dispatch.threads_per_group[axis];
+    counts[axis] = (dispatch.threads_per_grid[axis] + dispatch.threads_per_group[axis] - 1) / dispatch.threads_per_group[axis];
   }
   std::vector<std::array<unsigned, 3>> groups;
   for (unsigned z = 0; z < counts[2]; ++z) {

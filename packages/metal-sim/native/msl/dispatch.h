@@ -45,7 +45,7 @@ struct Dispatch {
   std::array<BoundMemory, kMaxArguments> buffers{};
   std::array<size_t, kMaxArguments> threadgroup_bytes{};
   size_t most_threadgroup_bytes = kMaxThreadgroupBytes;  ///< of arguments and variables
-  bool barriers_order_all = false;  ///< any barrier orders device and threadgroup memory, as on NVIDIA GPUs
+  bool barriers_order_all = false;                       ///< any barrier orders device and threadgroup memory, as on NVIDIA GPUs
   unsigned threads_per_group[3] = {1, 1, 1};
   unsigned threads_per_grid[3] = {1, 1, 1};  ///< edge groups are smaller when it is no multiple
   /** What kernels may reach beside `buffers`: resources made resident through their addresses. */

@@ -11,9 +11,7 @@
 namespace msl {
 namespace {
 
-std::string triple(const unsigned* at) {
-  return std::to_string(at[0]) + "," + std::to_string(at[1]) + "," + std::to_string(at[2]);
-}
+std::string triple(const unsigned* at) { return std::to_string(at[0]) + "," + std::to_string(at[1]) + "," + std::to_string(at[2]); }
 
 }  // namespace
 

@@ -5,10 +5,10 @@
 namespace msl {
 
 enum class FaultKind {
-  kDivergence,         ///< threads wait in different barriers or simdgroup operations
-  kEarlyReturn,        ///< a thread ended before a barrier that others wait in
-  kDeadlock,           ///< no thread can go on, or none did for too long
-  kAddress,            ///< memory that no bound buffer has
+  kDivergence,   ///< threads wait in different barriers or simdgroup operations
+  kEarlyReturn,  ///< a thread ended before a barrier that others wait in
+  kDeadlock,     ///< no thread can go on, or none did for too long
+  kAddress,      ///< memory that no bound buffer has
   kStackOverflow,
   kThreadgroupMemory,  ///< more than a threadgroup may have
   kRace,               ///< two threads touch a byte without a barrier between them, and one writes

@@ -56,9 +56,7 @@ class FiberPool {
 
   Fiber* take();
   void give_back(Fiber* fiber) { free_.push_back(fiber); }
-  bool contains(const void* address) const {
-    return address >= memory_ && address < memory_ + kMaxFibers * Fiber::kReservedBytes;
-  }
+  bool contains(const void* address) const { return address >= memory_ && address < memory_ + kMaxFibers * Fiber::kReservedBytes; }
 
  private:
   char* memory_;

@@ -69,8 +69,8 @@ ParameterText describe_parameter(const std::vector<Token>& tokens) {
   out.kind = kind;
   out.is_value = is_constant && is_reference;
   auto text = [](bool value) { return value ? "true" : "false"; };
-  out.record = "{\"" + name + "\", msl::ParameterKind::" + kind + ", " + index + ", " +
-               text(is_device && !has_const) + ", " + text(is_optional) + ", " + text(is_constant) + "}";
+  out.record = "{\"" + name + "\", msl::ParameterKind::" + kind + ", " + index + ", " + text(is_device && !has_const) + ", " +
+               text(is_optional) + ", " + text(is_constant) + "}";
   return out;
 }
 

@@ -120,12 +120,13 @@ std::string compile_flags(const CompileOptions& options) {
       "-x c++ -std=c++17 -O2 -gline-tables-only -w -fPIC -shared -fvisibility=hidden -fno-exceptions -fno-rtti "
       "-fno-strict-aliasing -fno-threadsafe-statics -fno-math-errno -nostdinc -fno-stack-protector -fstack-clash-protection "
       "-fno-vectorize -fno-slp-vectorize -Xclang -ffloat16-excess-precision=none "
-      "-Xclang -fbfloat16-excess-precision=none -fno-lax-vector-conversions " + processor_options() +
-      " -I" + quoted(include_folder());
+      "-Xclang -fbfloat16-excess-precision=none -fno-lax-vector-conversions " +
+      processor_options() + " -I" + quoted(include_folder());
   text += options.has_fast_math ? " -ffast-math -ffp-contract=fast" : " -ffp-contract=on";
   if (options.has_checks) {
-    text += " -DMSL_CHECKS=1 -fsanitize=thread -mllvm -tsan-instrument-func-entry-exit=0"
-            " -mllvm -tsan-instrument-atomics=0";
+    text +=
+        " -DMSL_CHECKS=1 -fsanitize=thread -mllvm -tsan-instrument-func-entry-exit=0"
+        " -mllvm -tsan-instrument-atomics=0";
   }
   if (!options.coverage_folder.empty()) text += " -fprofile-instr-generate -fcoverage-mapping -mllvm -runtime-counter-relocation";
   return text;
@@ -173,8 +174,7 @@ std::string build(const std::string& source, const CompileOptions& options, cons
     return error.what();
   }
   std::string link = options.has_checks ? " -fno-sanitize-link-runtime" : "";
-  done = run_command(go + compiler() + " " + compile_flags(options) + link + " " +
-                     quoted(generated.string()) + " -o kernels.so");
+  done = run_command(go + compiler() + " " + compile_flags(options) + link + " " + quoted(generated.string()) + " -o kernels.so");
   if (!done.is_ok) return done.output;
   // Renaming is atomic: two processes may compile the same kernels.
   fs::rename(work.path / "kernels.so", target, failed);
@@ -219,8 +219,7 @@ CompileOptions compile_options_from_environment() {
   return options;
 }
 
-std::shared_ptr<Library> Library::compile(const std::string& source, const CompileOptions& options,
-                                          std::string* error) {
+std::shared_ptr<Library> Library::compile(const std::string& source, const CompileOptions& options, std::string* error) {
   static std::mutex one_at_a_time;
   std::lock_guard lock(one_at_a_time);
   const fs::path target = fs::path(cache_folder()) / (cache_key(source, options) + ".so");

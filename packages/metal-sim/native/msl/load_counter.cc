@@ -18,12 +18,9 @@ void LoadCounter::add(unsigned thread, const void* instruction, uint64_t* total,
 }
 
 void LoadCounter::book() {
-  const auto together = [](const Load& load) {
-    return std::tie(load.total, load.simdgroup, load.instruction, load.turn);
-  };
-  std::sort(loads_.begin(), loads_.end(), [&](const Load& a, const Load& b) {
-    return together(a) != together(b) ? together(a) < together(b) : a.begin < b.begin;
-  });
+  const auto together = [](const Load& load) { return std::tie(load.total, load.simdgroup, load.instruction, load.turn); };
+  std::sort(loads_.begin(), loads_.end(),
+            [&](const Load& a, const Load& b) { return together(a) != together(b) ? together(a) < together(b) : a.begin < b.begin; });
   const Load* last = nullptr;
   const char* reached = nullptr;
   for (const Load& load : loads_) {

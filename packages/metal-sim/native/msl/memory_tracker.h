@@ -53,8 +53,7 @@ class TrackedMemory {
 /** Counts bytes of memory that is only read. */
 class ReadSet {
  public:
-  ReadSet(const char* begin, size_t size, std::string label)
-      : begin_(begin), bits_((size + 63) / 64), label_(std::move(label)) {}
+  ReadSet(const char* begin, size_t size, std::string label) : begin_(begin), bits_((size + 63) / 64), label_(std::move(label)) {}
   bool contains(const void* address) const { return address >= begin_ && address < begin_ + 64 * bits_.size(); }
   void add(const char* address, size_t size);
   void end_dispatch();

@@ -6,8 +6,10 @@
 
 namespace msl {
 
-EntryText describe_entry(const std::string& quoted_name, const std::string& function,
-                         const std::vector<ParameterText>& parameters, const std::string& max_threads) {
+EntryText describe_entry(const std::string& quoted_name,
+                         const std::string& function,
+                         const std::vector<ParameterText>& parameters,
+                         const std::string& max_threads) {
   std::string name;  // pieces of a literal stand one after the other
   for (char c : quoted_name) {
     if (c != '"' && c != ' ') name += c;
@@ -42,8 +44,8 @@ EntryText describe_entry(const std::string& quoted_name, const std::string& func
   }
   entry.table += has_threadgroup_memory ? " threadgroup\n" : "\n";
   const std::string bounds = max_threads == "0" ? "" : "__attribute__((launch_bounds(" + max_threads + "))) ";
-  entry.definition = "extern \"C\" __attribute__((global)) " + bounds + "void " + name + "(" + declared + ") { ::" + function +
-                     "(" + arguments + "); }\n";
+  entry.definition = "extern \"C\" __attribute__((global)) " + bounds + "void " + name + "(" + declared + ") { ::" + function + "(" +
+                     arguments + "); }\n";
   return entry;
 }
 

@@ -18,7 +18,9 @@ struct EntryText {
  * registers and shared memory. `quoted_name`: its host name as a literal; `function`: the kernel; `max_threads`: "0" or a
  * bound. Throws RewriteError.
  */
-EntryText describe_entry(const std::string& quoted_name, const std::string& function,
-                         const std::vector<ParameterText>& parameters, const std::string& max_threads);
+EntryText describe_entry(const std::string& quoted_name,
+                         const std::string& function,
+                         const std::vector<ParameterText>& parameters,
+                         const std::string& max_threads);
 
 }  // namespace msl

@@ -25,8 +25,7 @@ bool is_address_space(const Token& token) {
 /** "1.5" → "1.5f": Metal has no double. Suffixes h and bf name the 16-bit types. */
 std::string float_literal(std::string text) {
   const bool is_hexadecimal = text.size() > 1 && text[0] == '0' && std::tolower(text[1]) == 'x';
-  const bool is_float = text.find('.') != std::string::npos ||
-                        text.find_first_of(is_hexadecimal ? "pP" : "eE") != std::string::npos;
+  const bool is_float = text.find('.') != std::string::npos || text.find_first_of(is_hexadecimal ? "pP" : "eE") != std::string::npos;
   auto ends_with = [&](const char* suffix) { return text.ends_with(suffix); };
   if (is_hexadecimal && !is_float) return text;
   if (ends_with("bf") || ends_with("BF")) return "((bfloat)" + text.substr(0, text.size() - 2) + "f)";
@@ -37,15 +36,14 @@ std::string float_literal(std::string text) {
 
 /** Words that mean something in OpenCL, and nothing in Metal. */
 const std::set<std::string>& reserved_names() {
-  static const std::set<std::string> names = {"global", "local", "generic", "pipe", "read_only", "write_only",
+  static const std::set<std::string> names = {"global",     "local",   "generic",   "pipe",    "read_only", "write_only",
                                               "read_write", "event_t", "sampler_t", "queue_t", "__kernel"};
   return names;
 }
 
 std::set<std::string> vector_type_names() {
   std::set<std::string> names;
-  for (const char* element : {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "half",
-                              "bfloat", "bool"}) {
+  for (const char* element : {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "half", "bfloat", "bool"}) {
     for (int size = 2; size <= 4; ++size) names.insert(element + std::to_string(size));
   }
   return names;
@@ -152,7 +150,8 @@ class Rewriter {
     while (assign < end && !at(assign).is("=")) ++assign;
     size_t name = std::min(assign, end) - 1;
     while (name > begin && (at(name).text.empty() || at(name).is("]"))) {
-      if (at(name).is("]")) while (!at(name).is("[")) --name;
+      if (at(name).is("]"))
+        while (!at(name).is("[")) --name;
       --name;
     }
     if (is_strict_) {
@@ -182,9 +181,8 @@ class Rewriter {
     remove_const(begin, name);
     const std::string variable = at(name).text;
     mutable_constants_.insert(variable);
-    at(end).text = "; static bool msl_has_" + variable + "; static const msl::ConstantEntry msl_constant_" + variable +
-                   "(\"" + variable + "\", " + index + ", &" + variable + ", sizeof(" + variable + "), &msl_has_" +
-                   variable + ");";
+    at(end).text = "; static bool msl_has_" + variable + "; static const msl::ConstantEntry msl_constant_" + variable + "(\"" + variable +
+                   "\", " + index + ", &" + variable + ", sizeof(" + variable + "), &msl_has_" + variable + ");";
   }
 
   void remove_const(size_t begin, size_t end) {
@@ -253,8 +251,7 @@ class Rewriter {
     std::vector<ParameterText> parameters;
   };
 
-  std::string registration(const std::string& quoted_name, const std::string& function, const Kernel& kernel,
-                           unsigned line) {
+  std::string registration(const std::string& quoted_name, const std::string& function, const Kernel& kernel, unsigned line) {
     if (is_ptx_) {
       const EntryText entry = describe_entry(quoted_name, function, kernel.parameters, kernel.max_threads);
       entries_ += entry.definition;
@@ -262,9 +259,9 @@ class Rewriter {
       return "";
     }
     const std::string id = std::to_string(next_id_++);
-    return "static void msl_entry_" + id + "(const msl::Call& call) { msl::invoke(&" + function + ", call, " +
-           kernel.table + "); } static const msl::KernelEntry msl_kernel_" + id + "(" + quoted_name + ", &" + function +
-           ", msl_entry_" + id + ", " + kernel.table + ", " + kernel.max_threads + ", " + std::to_string(line) + ");";
+    return "static void msl_entry_" + id + "(const msl::Call& call) { msl::invoke(&" + function + ", call, " + kernel.table +
+           "); } static const msl::KernelEntry msl_kernel_" + id + "(" + quoted_name + ", &" + function + ", msl_entry_" + id + ", " +
+           kernel.table + ", " + kernel.max_threads + ", " + std::to_string(line) + ");";
   }
 
   /** A definition at the word kernel. Returns the index before its body, which is rewritten like any other. */
@@ -274,8 +271,7 @@ class Rewriter {
     const size_t close = find_closing(tokens_, open);
     const size_t name = open - 1;
     size_t begin = word;
-    while (begin > 0 && !at(begin - 1).is(";") && !at(begin - 1).is("}") &&
-           at(begin - 1).kind != Token::Kind::kDirective) {
+    while (begin > 0 && !at(begin - 1).is(";") && !at(begin - 1).is("}") && at(begin - 1).kind != Token::Kind::kDirective) {
       --begin;
     }
     const Token where = at(name);
@@ -321,8 +317,8 @@ class Rewriter {
         const bool opens = at(end).is("(") || at(end).is("[") || at(end).is("<") || at(end).is("{");
         end = opens ? find_closing(tokens_, end) + 1 : end + 1;
       }
-      ParameterText parameter = describe_parameter(std::vector<Token>(tokens_.begin() + static_cast<long>(begin),
-                                                                      tokens_.begin() + static_cast<long>(end)));
+      ParameterText parameter =
+          describe_parameter(std::vector<Token>(tokens_.begin() + static_cast<long>(begin), tokens_.begin() + static_cast<long>(end)));
       if (!parameter.error.empty()) fail(kernel, "kernel " + kernel.text + ": " + parameter.error);
       if (parameter.slot >= 0 && !taken.insert({parameter.space, parameter.slot}).second) {
         fail(kernel, "kernel " + kernel.text + ": two parameters have index " + std::to_string(parameter.slot));
@@ -343,8 +339,7 @@ class Rewriter {
       size_t stop = i;
       while (stop < end && !at(stop).is(";")) ++stop;
       size_t name = i + 1;
-      while (name < stop && !at(name).is("[") && !at(name).is(",") && !at(name).is("=") && !at(name).is("*") &&
-             !at(name).is("&")) {
+      while (name < stop && !at(name).is("[") && !at(name).is(",") && !at(name).is("=") && !at(name).is("*") && !at(name).is("&")) {
         name = at(name).is("<") ? find_closing(tokens_, name) + 1 : name + 1;
       }
       if (!is_statement || at(name).is("*") || at(name).is("&")) continue;
@@ -358,9 +353,9 @@ class Rewriter {
         }
         const std::string id = std::to_string(next_id_++), variable = at(item).text;
         const std::string space = is_strict_ ? "__local " : "";
-        made += "typedef " + type + " msl_type_" + id + " " + text_of(item + 1, item_end) + "; " + space + "msl_type_" +
-                id + "& " + variable + " = " + (is_strict_ ? "*" : "") + "msl::threadgroup_variable<msl_type_" + id +
-                ", " + id + ">(\"" + variable + "\", " + std::to_string(at(i).line) + "); ";
+        made += "typedef " + type + " msl_type_" + id + " " + text_of(item + 1, item_end) + "; " + space + "msl_type_" + id + "& " +
+                variable + " = " + (is_strict_ ? "*" : "") + "msl::threadgroup_variable<msl_type_" + id + ", " + id + ">(\"" + variable +
+                "\", " + std::to_string(at(i).line) + "); ";
         item = item_end + 1;
       }
       erase(i, stop + 1);
@@ -433,9 +428,7 @@ class Rewriter {
     at(end).text += ">";
   }
 
-  std::string module_end() {
-    return "static void msl_derive() {\n" + derived_ + "}\nMSL_MODULE(msl_derive)\n";
-  }
+  std::string module_end() { return "static void msl_derive() {\n" + derived_ + "}\nMSL_MODULE(msl_derive)\n"; }
 
   std::vector<Token> tokens_;
   std::set<std::string> type_names_;
@@ -454,9 +447,7 @@ class Rewriter {
 
 std::string rewrite(const std::string& preprocessed) { return Rewriter(tokenize(preprocessed), Dialect::kCpu).run(); }
 
-std::string rewrite_for_ptx(const std::string& preprocessed) {
-  return Rewriter(tokenize(preprocessed), Dialect::kPtx).run();
-}
+std::string rewrite_for_ptx(const std::string& preprocessed) { return Rewriter(tokenize(preprocessed), Dialect::kPtx).run(); }
 
 std::string rewrite_strictly(const std::string& preprocessed) {
   std::vector<Token> tokens = tokenize(preprocessed);

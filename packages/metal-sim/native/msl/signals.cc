@@ -35,9 +35,7 @@ void send_to_abandon(ucontext_t* context, const GroupRunner& runner) {
   context->uc_mcontext.gregs[REG_RIP] = reinterpret_cast<greg_t>(&abandon_current);
 }
 
-const void* instruction_of(const ucontext_t* context) {
-  return reinterpret_cast<const void*>(context->uc_mcontext.gregs[REG_RIP]);
-}
+const void* instruction_of(const ucontext_t* context) { return reinterpret_cast<const void*>(context->uc_mcontext.gregs[REG_RIP]); }
 
 void pass_on(int number, siginfo_t* info, void* context) {
   const struct sigaction& previous = previous_actions[number];
@@ -104,8 +102,8 @@ class Watchdog {
   void start(double seconds) {
     std::lock_guard lock(mutex_);
     target_ = pthread_self();
-    limit_ = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                                    std::chrono::duration<double>(seconds));
+    limit_ = std::chrono::steady_clock::now() +
+             std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
     is_armed_ = true;
     if (!is_running_) std::thread([this] { watch(); }).detach();
     is_running_ = true;

@@ -31,15 +31,13 @@ const std::map<std::string, const char*>& forbidden_words() {
 }
 
 const std::set<std::string>& scalar_names() {
-  static const std::set<std::string> names = {"bool", "char", "uchar", "short", "ushort", "int", "uint", "long", "ulong",
-                                              "float", "half", "bfloat", "int8_t", "uint8_t", "int16_t", "uint16_t",
+  static const std::set<std::string> names = {"bool",    "char",     "uchar",   "short",    "ushort", "int",      "uint",    "long",
+                                              "ulong",   "float",    "half",    "bfloat",   "int8_t", "uint8_t",  "int16_t", "uint16_t",
                                               "int32_t", "uint32_t", "int64_t", "uint64_t", "size_t", "unsigned", "void"};
   return names;
 }
 
-bool is_space(const Token& token) {
-  return token.is("device") || token.is("constant") || token.is("threadgroup") || token.is("thread");
-}
+bool is_space(const Token& token) { return token.is("device") || token.is("constant") || token.is("threadgroup") || token.is("thread"); }
 
 class Rules {
  public:
@@ -164,9 +162,9 @@ class Rules {
   void check_program_declaration(size_t begin, size_t end) {
     bool is_variable = end > begin + 1;
     for (size_t i = begin; i < end; ++i) {
-      const bool is_other = at(i).is("constant") || at(i).is("using") || at(i).is("typedef") || at(i).is("struct") ||
-                            at(i).is("enum") || at(i).is("template") || at(i).is("static_assert") || at(i).is("(") ||
-                            at(i).is("_Static_assert") || at(i).is("union") || at(i).is("class");
+      const bool is_other = at(i).is("constant") || at(i).is("using") || at(i).is("typedef") || at(i).is("struct") || at(i).is("enum") ||
+                            at(i).is("template") || at(i).is("static_assert") || at(i).is("(") || at(i).is("_Static_assert") ||
+                            at(i).is("union") || at(i).is("class");
       if (is_other) is_variable = false;
       if (at(i).is("=")) break;
     }

@@ -167,10 +167,10 @@ void GroupRunner::barrier(unsigned flags, unsigned line) {
   const Thread& first = threads_[barrier_first_];
   if (at_barrier_ > 0 && first.line != line) {
     return fail(FaultKind::kDivergence,
-         "divergent barrier: thread " + std::to_string(first.context.index_in_group) + " waits in line " +
-             std::to_string(first.line) + ", thread " + std::to_string(threads_[index].context.index_in_group) +
-             " in line " + std::to_string(line),
-         line);
+                "divergent barrier: thread " + std::to_string(first.context.index_in_group) + " waits in line " +
+                    std::to_string(first.line) + ", thread " + std::to_string(threads_[index].context.index_in_group) + " in line " +
+                    std::to_string(line),
+                line);
   }
   at_barrier_ += 1;
   if (at_barrier_ < threads_.size()) return block(State::kBarrier, "threadgroup_barrier", line);
@@ -197,10 +197,10 @@ void GroupRunner::meet(void* slot, Combine combine, const char* operation, unsig
   const Thread& first = threads_[simdgroup.first_waiting];
   if (simdgroup.waiting > 0 && (first.line != line || std::strcmp(first.operation, operation) != 0)) {
     return fail(FaultKind::kDivergence,
-         std::string("divergent simdgroup operation: lane ") + std::to_string(first.context.lane) + " waits in " +
-             first.operation + ", line " + std::to_string(first.line) + ", lane " + std::to_string(self.context.lane) +
-             " in " + operation + ", line " + std::to_string(line),
-         line);
+                std::string("divergent simdgroup operation: lane ") + std::to_string(first.context.lane) + " waits in " + first.operation +
+                    ", line " + std::to_string(first.line) + ", lane " + std::to_string(self.context.lane) + " in " + operation +
+                    ", line " + std::to_string(line),
+                line);
   }
   simdgroup.slots[self.context.lane] = slot;
   simdgroup.waiting += 1;
@@ -220,9 +220,8 @@ char* GroupRunner::group_memory(unsigned id, size_t size, const char* name, unsi
   const size_t rounded = (size + 15) / 16 * 16;
   threadgroup_bytes_ += rounded;
   if (threadgroup_bytes_ > dispatch_.most_threadgroup_bytes) {
-    const std::string message = std::string(name) + " brings threadgroup memory to " +
-                                std::to_string(threadgroup_bytes_) + " bytes, expected at most " +
-                                std::to_string(dispatch_.most_threadgroup_bytes);
+    const std::string message = std::string(name) + " brings threadgroup memory to " + std::to_string(threadgroup_bytes_) +
+                                " bytes, expected at most " + std::to_string(dispatch_.most_threadgroup_bytes);
     fault_ = make_fault(FaultKind::kThreadgroupMemory, message, running_, line);
     return nullptr;
   }
@@ -263,15 +262,14 @@ Fault GroupRunner::stalled() {
   const std::string where = std::string(waiting.operation) + " in line " + std::to_string(waiting.line);
   if (barrier && simd) {
     return make_fault(FaultKind::kDivergence,
-                      "divergence: " + std::to_string(waiting_simd) + " threads wait in " + where + ", " +
-                          std::to_string(waiting_barrier) + " in threadgroup_barrier in line " +
-                          std::to_string(barrier->line),
+                      "divergence: " + std::to_string(waiting_simd) + " threads wait in " + where + ", " + std::to_string(waiting_barrier) +
+                          " in threadgroup_barrier in line " + std::to_string(barrier->line),
                       index, waiting.line);
   }
   if (done_ > 0) {
     return make_fault(FaultKind::kEarlyReturn,
-                      "early return: " + std::to_string(done_) + " of " + std::to_string(threads_.size()) +
-                          " threads have ended, " + std::to_string(waiting_barrier + waiting_simd) + " wait in " + where,
+                      "early return: " + std::to_string(done_) + " of " + std::to_string(threads_.size()) + " threads have ended, " +
+                          std::to_string(waiting_barrier + waiting_simd) + " wait in " + where,
                       index, waiting.line);
   }
   return make_fault(FaultKind::kDeadlock, "deadlock: every thread waits, the first in " + where, index, waiting.line);
@@ -305,8 +303,7 @@ void GroupRunner::record_signal(FaultKind kind, const void* address, const void*
   } else if (kind == FaultKind::kArithmetic) {
     message = "integer division by zero";
   } else if (kind == FaultKind::kDeadlock) {
-    message = "no progress: the threadgroup runs for more than " +
-              std::to_string(static_cast<long>(options_.timeout_seconds)) + " s";
+    message = "no progress: the threadgroup runs for more than " + std::to_string(static_cast<long>(options_.timeout_seconds)) + " s";
   } else {
     char text[64];
     std::snprintf(text, sizeof text, "access to address %p, which no buffer has", address);

@@ -35,9 +35,7 @@ class GroupRunner {
   void* threadgroup_variable(unsigned id, size_t size, const char* name, unsigned line);
   void atomic_access(unsigned line);
   /** True for what the mutation of this run leaves out. */
-  bool is_left_out(const char* file, unsigned line) const {
-    return line == options_.mutated_line && options_.mutated_file == file;
-  }
+  bool is_left_out(const char* file, unsigned line) const { return line == options_.mutated_line && options_.mutated_file == file; }
   unsigned lane() const { return threads_[running_].context.lane; }
   unsigned lane_count() const;
   unsigned thread_count() const { return static_cast<unsigned>(threads_.size()); }
@@ -58,9 +56,7 @@ class GroupRunner {
   bool is_inside() const { return is_inside_; }
   bool is_late() const;
   /** For signal handlers: atomics were accessed since the last look. Whoever polls them says itself that it is late. */
-  bool has_accessed_atomics() {
-    return std::exchange(atomic_accesses_at_last_look_, atomic_accesses_) != atomic_accesses_;
-  }
+  bool has_accessed_atomics() { return std::exchange(atomic_accesses_at_last_look_, atomic_accesses_) != atomic_accesses_; }
   bool is_stack(const void* address) const { return fibers_.contains(address); }
 
   unsigned running_thread() const { return running_; }

@@ -145,9 +145,7 @@ Class* class_of(const Object* object) {
   return tiny;
 }
 
-Method find_method(const Class* receiver, const char* name) {
-  return receiver->table ? receiver->table->find(name) : nullptr;
-}
+Method find_method(const Class* receiver, const char* name) { return receiver->table ? receiver->table->find(name) : nullptr; }
 
 const char* unique_name(const char* name) {
   std::lock_guard lock(registry().mutex);

@@ -77,16 +77,15 @@ struct Fixture {
     id<MTLFunction> function = [library newFunctionWithName:name constantValues:constants error:&error];
     return function ? [device newComputePipelineStateWithFunction:function error:&error] : nil;
   }
-  void dispatch(id<MTLComputeCommandEncoder> encoder, NSString* name, id<MTLBuffer> from, id<MTLBuffer> to,
-                NSUInteger threads = kCount) const {
+  void dispatch(
+      id<MTLComputeCommandEncoder> encoder, NSString* name, id<MTLBuffer> from, id<MTLBuffer> to, NSUInteger threads = kCount) const {
     [encoder setComputePipelineState:pipeline(name)];
     [encoder setBuffer:from offset:0 atIndex:0];
     [encoder setBuffer:to offset:0 atIndex:1];
     [encoder dispatchThreadgroups:MTLSizeMake(kCount / threads, 1, 1) threadsPerThreadgroup:MTLSizeMake(threads, 1, 1)];
   }
   /** Encodes, runs, and returns the error's text, or "". */
-  std::string run(const std::function<void(id<MTLComputeCommandEncoder>)>& encode,
-                  MTLDispatchType type = MTLDispatchTypeConcurrent) const {
+  std::string run(const std::function<void(id<MTLComputeCommandEncoder>)>& encode, MTLDispatchType type = MTLDispatchTypeConcurrent) const {
     MTLCommandBufferDescriptor* descriptor = [[MTLCommandBufferDescriptor alloc] init];
     descriptor.errorOptions = MTLCommandBufferErrorOptionEncoderExecutionStatus;
     id<MTLCommandBuffer> commands = [queue commandBufferWithDescriptor:descriptor];
@@ -291,10 +290,10 @@ void test_barriers() {
   EXPECT(Fixture::values(f.c)[5] == 7);
   id<MTLBuffer> other = f.a;
   EXPECT(contains(f.run([&](auto encoder) {
-                    f.dispatch(encoder, @"copy", f.a, f.b);
-                    [encoder memoryBarrierWithResources:&other count:1];
-                    f.dispatch(encoder, @"copy", f.b, f.c);
-                  }),
+    f.dispatch(encoder, @"copy", f.a, f.b);
+    [encoder memoryBarrierWithResources:&other count:1];
+    f.dispatch(encoder, @"copy", f.b, f.c);
+  }),
                   "hazard"));
   auto chain = [&](auto encoder) {
     f.dispatch(encoder, @"copy", f.a, f.b);
@@ -388,11 +387,13 @@ void test_lifecycle_mistakes() {
   [commands commit];
   id<MTLCommandBuffer> early = [f.queue commandBuffer];
   [early waitUntilCompleted];
-  EXPECT(contains([&] {
-    char text[200];
-    metal_sim_last_validation_error(text, sizeof text);
-    return std::string(text);
-  }(), "waitUntilCompleted before commit"));
+  EXPECT(contains(
+      [&] {
+        char text[200];
+        metal_sim_last_validation_error(text, sizeof text);
+        return std::string(text);
+      }(),
+      "waitUntilCompleted before commit"));
   // Committed or not, whoever drops an open encoder is told.
   @autoreleasepool {
     id<MTLComputeCommandEncoder> dropped = [early computeCommandEncoder];

@@ -39,7 +39,7 @@ class CpuDevice : public Device, public std::enable_shared_from_this<CpuDevice> 
   std::atomic<bool> is_shut_down_{false};
   std::mutex files_mutex_;
   std::vector<std::weak_ptr<MappedFile>> files_;  ///< each file is mapped once
-  StepQueue queue_;  ///< last, so that it ends first: its steps use all of the above
+  StepQueue queue_;                               ///< last, so that it ends first: its steps use all of the above
 };
 
 }  // namespace markbase::cpu

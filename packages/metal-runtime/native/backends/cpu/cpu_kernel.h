@@ -9,11 +9,11 @@ namespace markbase::cpu {
 
 /** One command of a running step, as a kernel sees it. */
 struct CpuCall {
-  const void* params;      ///< the family's parameter struct
-  void* const* buffers;    ///< addresses in binding order; null where an optional binding is absent
+  const void* params;    ///< the family's parameter struct
+  void* const* buffers;  ///< addresses in binding order; null where an optional binding is absent
   const StepView* step;
-  std::byte* scratch;      ///< scratch_bytes(), 64-byte aligned, shared by all threads of the call
-  uint32_t threads;        ///< threads that work on the call
+  std::byte* scratch;  ///< scratch_bytes(), 64-byte aligned, shared by all threads of the call
+  uint32_t threads;    ///< threads that work on the call
 };
 
 /**

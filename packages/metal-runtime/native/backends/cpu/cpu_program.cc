@@ -11,8 +11,7 @@
 
 namespace markbase::cpu {
 
-Status CpuProgram::create(std::shared_ptr<CpuDevice> device, ProgramDescription description,
-                          std::shared_ptr<Program>* out) {
+Status CpuProgram::create(std::shared_ptr<CpuDevice> device, ProgramDescription description, std::shared_ptr<Program>* out) {
   std::shared_ptr<CpuProgram> program(new CpuProgram(std::move(device), std::move(description)));
   if (Status status = program->bind(); !status.ok()) return status;
   *out = std::move(program);
@@ -32,12 +31,8 @@ Status CpuProgram::bind() {
     BoundCommand bound{kernel, &command, {}};
     for (const Binding& binding : command.bindings) {
       switch (binding.kind) {
-        case Binding::Kind::kNone:
-          bound.buffers.push_back(nullptr);
-          break;
-        case Binding::Kind::kArena:
-          bound.buffers.push_back(arena_->data() + binding.arena_offset);
-          break;
+        case Binding::Kind::kNone: bound.buffers.push_back(nullptr); break;
+        case Binding::Kind::kArena: bound.buffers.push_back(arena_->data() + binding.arena_offset); break;
         case Binding::Kind::kBuffer: {
           const auto* buffer = static_cast<const CpuBuffer*>(binding.buffer.get());
           bound.buffers.push_back(buffer->data());
@@ -148,8 +143,7 @@ bool CpuProgram::has_non_finite_output(const BoundCommand& bound) const {
   if (bound.command->kernel.family == "sample") return false;
   const auto& bindings = bound.command->bindings;
   const uint32_t rows = step_->view.rows[bound.command->row_set];
-  const uint32_t max_rows =
-      bound.command->row_set == kOutputRows ? description_.max_outputs : description_.max_rows;
+  const uint32_t max_rows = bound.command->row_set == kOutputRows ? description_.max_outputs : description_.max_rows;
   for (size_t i = 0; i < bindings.size(); ++i) {
     if (bindings[i].kind != Binding::Kind::kArena || !bindings[i].is_output || max_rows == 0) continue;
     const auto* values = static_cast<const float*>(bound.buffers[i]);

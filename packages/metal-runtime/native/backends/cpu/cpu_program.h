@@ -24,8 +24,7 @@ struct BoundCommand {
 /** Replays commands phase by phase; items of a phase are handed to the threads dynamically. */
 class CpuProgram : public Program {
  public:
-  static Status create(std::shared_ptr<CpuDevice> device, ProgramDescription description,
-                       std::shared_ptr<Program>* out);
+  static Status create(std::shared_ptr<CpuDevice> device, ProgramDescription description, std::shared_ptr<Program>* out);
 
   void start(const StepCall& step, StepEnd end) override;
   std::vector<PlannedCommand> plan() const override;
@@ -54,7 +53,7 @@ class CpuProgram : public Program {
   std::shared_ptr<AnonymousBuffer> arena_;
   std::shared_ptr<AnonymousBuffer> scratch_;
   std::vector<std::atomic<uint32_t>> next_item_;  ///< one counter a phase
-  std::vector<double> seconds_;  ///< per command, written by thread 0
+  std::vector<double> seconds_;                   ///< per command, written by thread 0
 
   // Of the running step, set before the threads start and read by all of them.
   const StepCall* step_ = nullptr;

@@ -22,7 +22,7 @@ struct Descriptor {
 
 Status MappedFile::open(const std::string& path, std::shared_ptr<MappedFile>* out) {
   const Descriptor descriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  struct stat info {};
+  struct stat info{};
   if (descriptor.value < 0 || fstat(descriptor.value, &info) != 0) return file_error(path);
   std::shared_ptr<MappedFile> file(new MappedFile());
   file->path_ = path;

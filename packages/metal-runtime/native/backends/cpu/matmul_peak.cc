@@ -18,15 +18,11 @@ constexpr double kPassSeconds = 0.05;
 PeakLoops loops_of(Isa isa) {
   switch (isa) {
 #if defined(__x86_64__)
-    case Isa::kAvx2:
-      return kAvx2Peak;
-    case Isa::kAvx512:
-      return kAvx512Peak;
-    case Isa::kAvx512Bf16:
-      return {kAvx512Peak.float32, kAvx512Bf16Peak.bfloat16, kAvx512Peak.int8};
+    case Isa::kAvx2: return kAvx2Peak;
+    case Isa::kAvx512: return kAvx512Peak;
+    case Isa::kAvx512Bf16: return {kAvx512Peak.float32, kAvx512Bf16Peak.bfloat16, kAvx512Peak.int8};
 #endif
-    default:
-      return kGenericPeak;
+    default: return kGenericPeak;
   }
 }
 

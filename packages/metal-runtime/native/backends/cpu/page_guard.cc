@@ -59,7 +59,7 @@ void install_handler() {
   if (is_installed) return;
   is_installed = true;
   page_bytes = sysconf(_SC_PAGESIZE);
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = on_bus_error;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
@@ -91,8 +91,6 @@ void unguard_mapping(int entry) {
   mappings[entry].begin.store(0, std::memory_order_release);
 }
 
-bool mapping_is_damaged(int entry) {
-  return entry >= 0 && mappings[entry].is_damaged.load(std::memory_order_acquire);
-}
+bool mapping_is_damaged(int entry) { return entry >= 0 && mappings[entry].is_damaged.load(std::memory_order_acquire); }
 
 }  // namespace markbase::cpu

@@ -12,8 +12,7 @@ namespace markbase::cuda {
 class CudaBuffer : public gpu::RegionBuffer {
  public:
   CudaBuffer(std::shared_ptr<Region> region, size_t size) : RegionBuffer(0, size), region_(std::move(region)) {}
-  CudaBuffer(std::shared_ptr<Upload> upload, size_t size)
-      : RegionBuffer(0, size), region_(upload->region()), upload_(std::move(upload)) {}
+  CudaBuffer(std::shared_ptr<Upload> upload, size_t size) : RegionBuffer(0, size), region_(upload->region()), upload_(std::move(upload)) {}
 
   const void* identity() const override { return region_.get(); }
   CUdeviceptr address() const { return region_->address(); }

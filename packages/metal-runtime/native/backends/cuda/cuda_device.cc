@@ -48,11 +48,14 @@ constexpr int kWarpgroupVersion = 12000;
  * MARKBASE_WIDE_TILE names the kernel that multiplies many rows where it can.
  */
 gpu::GpuTraits traits_of(const Context& context) {
-  const auto attribute = [&](CUdevice_attribute name, int least) { return static_cast<uint32_t>(std::max(context.attribute(name), least)); };
+  const auto attribute = [&](CUdevice_attribute name, int least) {
+    return static_cast<uint32_t>(std::max(context.attribute(name), least));
+  };
   gpu::GpuTraits traits;
   traits.multiprocessors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 1);
   traits.shared_bytes = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0);
-  traits.has_warpgroups = context.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) == 9 && context.driver().version >= kWarpgroupVersion;
+  traits.has_warpgroups = context.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) == 9 &&
+                          context.driver().version >= kWarpgroupVersion;
   if (const char* count = std::getenv("MARKBASE_MULTIPROCESSORS"); count && std::atoi(count) > 0) {
     traits.multiprocessors = std::min(traits.multiprocessors, static_cast<uint32_t>(std::atoi(count)));
   }
@@ -70,9 +73,7 @@ Status open_cuda_device(bool* is_interesting, std::shared_ptr<Device>* out) {
 }
 
 Status CudaDevice::open(const std::string& kind, const Driver& driver, std::shared_ptr<Device>* out) {
-  const auto unavailable = [&](const std::string& reason) {
-    return Status::error(StatusCode::kDeviceUnavailable, kind, reason);
-  };
+  const auto unavailable = [&](const std::string& reason) { return Status::error(StatusCode::kDeviceUnavailable, kind, reason); };
   int count = 0;
   if (driver.device_count(&count) != CUDA_SUCCESS || count == 0) {
     return unavailable("the NVIDIA driver finds no GPU on this machine");
@@ -83,8 +84,8 @@ Status CudaDevice::open(const std::string& kind, const Driver& driver, std::shar
     if (driver.device_get(&device, ordinal) != CUDA_SUCCESS) continue;
     const int capability = capability_of(driver, device);
     if (capability < kOldestCapability) {
-      refused += (refused.empty() ? "" : ", ") + name_of(driver, device) + " has compute capability " +
-                 std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+      refused += (refused.empty() ? "" : ", ") + name_of(driver, device) + " has compute capability " + std::to_string(capability / 10) +
+                 "." + std::to_string(capability % 10);
       continue;
     }
     std::shared_ptr<Context> context;
@@ -131,7 +132,7 @@ DeviceInfo CudaDevice::info() const {
 
 Status CudaDevice::map(const std::string& path, uint64_t offset, uint64_t size, BufferPtr* out) {
   auto file = std::make_shared<SourceFile>(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat info {};
+  struct stat info{};
   if (file->descriptor() < 0 || fstat(file->descriptor(), &info) != 0) return file_error(path);
   FileIdentity identity;
   if (Status status = identify_file(path, info, &identity); !status.ok()) return status;

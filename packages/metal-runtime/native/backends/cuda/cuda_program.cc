@@ -25,9 +25,8 @@ Status check_launch(const Dispatch& dispatch, const Kernel& kernel) {
     return Status::error(StatusCode::kDevice, kernel.name, reason);
   }
   if (dispatch.groups[1] <= kMostGroups && dispatch.groups[2] <= kMostGroups) return Status::good();
-  const std::string reason = "a grid of " + std::to_string(dispatch.groups[1]) + " by " +
-                             std::to_string(dispatch.groups[2]) + " blocks in y and z, at most " +
-                             std::to_string(kMostGroups) + ": use fewer rows in a step";
+  const std::string reason = "a grid of " + std::to_string(dispatch.groups[1]) + " by " + std::to_string(dispatch.groups[2]) +
+                             " blocks in y and z, at most " + std::to_string(kMostGroups) + ": use fewer rows in a step";
   return Status::error(StatusCode::kDevice, kernel.name, reason);
 }
 
@@ -49,7 +48,7 @@ struct CudaProgram::RunningStep {
   StepEnd end;
   std::unique_ptr<StepMemory> memory;
   std::shared_ptr<Region> scratch;  ///< that it was launched with: the program may take larger one meanwhile
-  std::vector<CUevent> marks;  ///< of a measured step: before the first command and after each
+  std::vector<CUevent> marks;       ///< of a measured step: before the first command and after each
   bool is_launched = false;
   Status status;
 };
@@ -65,8 +64,7 @@ struct CudaProgram::Launches {
   }
 };
 
-Status CudaProgram::create(std::shared_ptr<CudaDevice> device, ProgramDescription description,
-                           std::shared_ptr<Program>* out) {
+Status CudaProgram::create(std::shared_ptr<CudaDevice> device, ProgramDescription description, std::shared_ptr<Program>* out) {
   std::shared_ptr<CudaProgram> program(new CudaProgram(std::move(device), std::move(description)));
   if (Status status = program->prepare(); !status.ok()) return status;
   *out = std::move(program);
@@ -99,8 +97,7 @@ Status CudaProgram::prepare() {
   return plan_for(gpu::narrowest_shape(description_), &plan, &scratch);
 }
 
-Status CudaProgram::plan_for(const StepShape& shape, std::shared_ptr<const BoundPlan>* out,
-                             std::shared_ptr<Region>* scratch) {
+Status CudaProgram::plan_for(const StepShape& shape, std::shared_ptr<const BoundPlan>* out, std::shared_ptr<Region>* scratch) {
   const std::lock_guard<std::mutex> lock(mutex_);
   auto known = plans_.find(shape);
   if (!known) {
@@ -209,8 +206,7 @@ Status CudaProgram::send(RunningStep& running) {
   CUresult result = memory.send(device_->stream());
   Status status = result == CUDA_SUCCESS ? Status::good() : driver.error(result, description_.label);
   if (status.ok()) {
-    status = description_.measures_time ? launch_measured(running, *plan, context)
-                                        : launch_graph(running, plan, context);
+    status = description_.measures_time ? launch_measured(running, *plan, context) : launch_graph(running, plan, context);
   }
   if (status.ok()) {
     result = memory.receive(device_->stream());
@@ -238,8 +234,7 @@ CudaProgram::Launches CudaProgram::list_launches(const RunningStep& running, con
   return launches;
 }
 
-Status CudaProgram::launch_graph(RunningStep& running, const std::shared_ptr<const BoundPlan>& plan,
-                                 const LaunchContext& context) const {
+Status CudaProgram::launch_graph(RunningStep& running, const std::shared_ptr<const BoundPlan>& plan, const LaunchContext& context) const {
   GraphKey key = {plan, running.scratch, running.memory->layout(), ports_of(*running.step)};
   const StepGraph* graph = running.memory->find_graph(key);
   if (!graph) {
@@ -272,9 +267,8 @@ Status CudaProgram::launch_measured(RunningStep& running, const BoundPlan& plan,
     if (Status status = LaunchArguments::bind(dispatch, *launches.kernels[i], context, &arguments); !status.ok()) return status;
     CUresult result = i < inputs ? CUDA_SUCCESS : mark_until(dispatch.command);
     if (result == CUDA_SUCCESS) {
-      result = driver.launch_kernel(launches.kernels[i]->function, dispatch.groups[0], dispatch.groups[1],
-                                    dispatch.groups[2], dispatch.threads, 1, 1, shared_bytes_of(dispatch), stream,
-                                    arguments.pointers(), nullptr);
+      result = driver.launch_kernel(launches.kernels[i]->function, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2],
+                                    dispatch.threads, 1, 1, shared_bytes_of(dispatch), stream, arguments.pointers(), nullptr);
     }
     if (result != CUDA_SUCCESS) return driver.error(result, launches.kernels[i]->name);
   }

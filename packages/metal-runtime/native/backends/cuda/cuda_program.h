@@ -42,8 +42,7 @@ class CudaProgram : public Program, public std::enable_shared_from_this<CudaProg
   /** The error of a step after which the GPU is of no use. */
   Status lost(CUresult reason) const;
   Launches list_launches(const RunningStep& running, const BoundPlan& plan) const;
-  Status launch_graph(RunningStep& running, const std::shared_ptr<const BoundPlan>& plan,
-                      const LaunchContext& context) const;
+  Status launch_graph(RunningStep& running, const std::shared_ptr<const BoundPlan>& plan, const LaunchContext& context) const;
   Status launch_measured(RunningStep& running, const BoundPlan& plan, const LaunchContext& context) const;
   /** On the queue's thread: launches a step that waited for weights, waits for it, and ends it. */
   void complete(const std::shared_ptr<RunningStep>& running);

@@ -21,7 +21,7 @@ Status unavailable(const std::string& kind, std::string reason) {
 /** Looks every function up; the first that is missing is in the error. */
 Status resolve(const std::string& kind, const std::string& path, void* library, Driver* driver) {
   std::string missing;
-#define MARKBASE_CUDA_RESOLVE(member, symbol, parameters)                                 \
+#define MARKBASE_CUDA_RESOLVE(member, symbol, parameters)                              \
   driver->member = reinterpret_cast<decltype(driver->member)>(dlsym(library, symbol)); \
   if (!driver->member && missing.empty()) missing = symbol;
   MARKBASE_CUDA_FUNCTIONS(MARKBASE_CUDA_RESOLVE)
@@ -31,8 +31,8 @@ Status resolve(const std::string& kind, const std::string& path, void* library, 
   MARKBASE_CUDA_OPTIONAL_FUNCTIONS(MARKBASE_CUDA_LOOK_UP)
 #undef MARKBASE_CUDA_LOOK_UP
   if (missing.empty()) return Status::good();
-  return unavailable(kind, path + " has no " + missing + ": update the NVIDIA driver to CUDA " +
-                               version_text(kOldestVersion) + " or newer, or use --device cpu");
+  return unavailable(kind, path + " has no " + missing + ": update the NVIDIA driver to CUDA " + version_text(kOldestVersion) +
+                               " or newer, or use --device cpu");
 }
 
 Status initialise(const std::string& kind, Driver* driver) {
@@ -48,9 +48,7 @@ Status initialise(const std::string& kind, Driver* driver) {
 
 }  // namespace
 
-std::string version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
+std::string version_text(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
 
 bool is_fatal(CUresult result) {
   switch (result) {
@@ -66,10 +64,8 @@ bool is_fatal(CUresult result) {
     case CUDA_ERROR_INVALID_ADDRESS_SPACE:
     case CUDA_ERROR_INVALID_PC:
     case CUDA_ERROR_LAUNCH_FAILED:
-    case CUDA_ERROR_CONTAINED:
-      return true;
-    default:
-      return false;
+    case CUDA_ERROR_CONTAINED: return true;
+    default: return false;
   }
 }
 

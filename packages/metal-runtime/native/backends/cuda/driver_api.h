@@ -91,57 +91,55 @@ struct CUDA_KERNEL_NODE_PARAMS {
 static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS) == 56, "the driver's layout");
 
 /** Every function, by member and by its name in the library: MARKBASE_CUDA_FUNCTIONS(F) with F(member, symbol, parameters). */
-#define MARKBASE_CUDA_FUNCTIONS(F)                                                                                     \
-  F(init, "cuInit", (unsigned flags))                                                                                  \
-  F(driver_version, "cuDriverGetVersion", (int* version))                                                              \
-  F(error_name, "cuGetErrorName", (CUresult error, const char** text))                                                 \
-  F(error_string, "cuGetErrorString", (CUresult error, const char** text))                                             \
-  F(device_count, "cuDeviceGetCount", (int* count))                                                                    \
-  F(device_get, "cuDeviceGet", (CUdevice* device, int ordinal))                                                        \
-  F(device_name, "cuDeviceGetName", (char* name, int length, CUdevice device))                                         \
-  F(device_attribute, "cuDeviceGetAttribute", (int* value, CUdevice_attribute attribute, CUdevice device))             \
-  F(device_total_memory, "cuDeviceTotalMem_v2", (size_t* bytes, CUdevice device))                                      \
-  F(context_retain, "cuDevicePrimaryCtxRetain", (CUcontext* context, CUdevice device))                                 \
-  F(context_release, "cuDevicePrimaryCtxRelease_v2", (CUdevice device))                                                \
-  F(context_push, "cuCtxPushCurrent_v2", (CUcontext context))                                                          \
-  F(context_pop, "cuCtxPopCurrent_v2", (CUcontext* context))                                                           \
-  F(memory_info, "cuMemGetInfo_v2", (size_t* free_bytes, size_t* total_bytes))                                         \
-  F(memory_alloc, "cuMemAlloc_v2", (CUdeviceptr* address, size_t bytes))                                               \
-  F(memory_free, "cuMemFree_v2", (CUdeviceptr address))                                                                \
-  F(host_alloc, "cuMemAllocHost_v2", (void** memory, size_t bytes))                                                    \
-  F(host_free, "cuMemFreeHost", (void* memory))                                                                        \
-  F(copy_to_device, "cuMemcpyHtoDAsync_v2", (CUdeviceptr to, const void* from, size_t bytes, CUstream stream))         \
-  F(copy_to_host, "cuMemcpyDtoHAsync_v2", (void* to, CUdeviceptr from, size_t bytes, CUstream stream))                 \
-  F(fill_bytes, "cuMemsetD8Async", (CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream))               \
-  F(stream_create, "cuStreamCreate", (CUstream* stream, unsigned flags))                                               \
-  F(stream_destroy, "cuStreamDestroy_v2", (CUstream stream))                                                           \
-  F(stream_synchronize, "cuStreamSynchronize", (CUstream stream))                                                      \
-  F(event_create, "cuEventCreate", (CUevent* event, unsigned flags))                                                   \
-  F(event_destroy, "cuEventDestroy_v2", (CUevent event))                                                               \
-  F(event_record, "cuEventRecord", (CUevent event, CUstream stream))                                                   \
-  F(event_synchronize, "cuEventSynchronize", (CUevent event))                                                          \
-  F(event_elapsed, "cuEventElapsedTime", (float* milliseconds, CUevent begin, CUevent end))                            \
-  F(module_load, "cuModuleLoadDataEx",                                                                                 \
-    (CUmodule* module, const void* image, unsigned options, CUjit_option* names, void** values))                       \
-  F(module_unload, "cuModuleUnload", (CUmodule module))                                                                \
-  F(module_function, "cuModuleGetFunction", (CUfunction* function, CUmodule module, const char* name))                 \
-  F(function_attribute, "cuFuncGetAttribute", (int* value, CUfunction_attribute attribute, CUfunction function))       \
-  F(function_set_attribute, "cuFuncSetAttribute", (CUfunction function, CUfunction_attribute attribute, int value))    \
-  F(launch_kernel, "cuLaunchKernel",                                                                                   \
-    (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,       \
-     unsigned block_z, unsigned shared_bytes, CUstream stream, void** params, void** extra))                           \
-  F(graph_create, "cuGraphCreate", (CUgraph* graph, unsigned flags))                                                   \
-  F(graph_destroy, "cuGraphDestroy", (CUgraph graph))                                                                  \
-  F(graph_add_kernel, "cuGraphAddKernelNode",                                                                          \
-    (CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count,                                  \
-     const CUDA_KERNEL_NODE_PARAMS* params))                                                                           \
-  F(graph_instantiate, "cuGraphInstantiateWithFlags", (CUgraphExec* exec, CUgraph graph, unsigned long long flags))    \
-  F(graph_exec_destroy, "cuGraphExecDestroy", (CUgraphExec exec))                                                      \
+#define MARKBASE_CUDA_FUNCTIONS(F)                                                                                                   \
+  F(init, "cuInit", (unsigned flags))                                                                                                \
+  F(driver_version, "cuDriverGetVersion", (int* version))                                                                            \
+  F(error_name, "cuGetErrorName", (CUresult error, const char** text))                                                               \
+  F(error_string, "cuGetErrorString", (CUresult error, const char** text))                                                           \
+  F(device_count, "cuDeviceGetCount", (int* count))                                                                                  \
+  F(device_get, "cuDeviceGet", (CUdevice * device, int ordinal))                                                                     \
+  F(device_name, "cuDeviceGetName", (char* name, int length, CUdevice device))                                                       \
+  F(device_attribute, "cuDeviceGetAttribute", (int* value, CUdevice_attribute attribute, CUdevice device))                           \
+  F(device_total_memory, "cuDeviceTotalMem_v2", (size_t* bytes, CUdevice device))                                                    \
+  F(context_retain, "cuDevicePrimaryCtxRetain", (CUcontext * context, CUdevice device))                                              \
+  F(context_release, "cuDevicePrimaryCtxRelease_v2", (CUdevice device))                                                              \
+  F(context_push, "cuCtxPushCurrent_v2", (CUcontext context))                                                                        \
+  F(context_pop, "cuCtxPopCurrent_v2", (CUcontext * context))                                                                        \
+  F(memory_info, "cuMemGetInfo_v2", (size_t* free_bytes, size_t* total_bytes))                                                       \
+  F(memory_alloc, "cuMemAlloc_v2", (CUdeviceptr * address, size_t bytes))                                                            \
+  F(memory_free, "cuMemFree_v2", (CUdeviceptr address))                                                                              \
+  F(host_alloc, "cuMemAllocHost_v2", (void** memory, size_t bytes))                                                                  \
+  F(host_free, "cuMemFreeHost", (void* memory))                                                                                      \
+  F(copy_to_device, "cuMemcpyHtoDAsync_v2", (CUdeviceptr to, const void* from, size_t bytes, CUstream stream))                       \
+  F(copy_to_host, "cuMemcpyDtoHAsync_v2", (void* to, CUdeviceptr from, size_t bytes, CUstream stream))                               \
+  F(fill_bytes, "cuMemsetD8Async", (CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream))                             \
+  F(stream_create, "cuStreamCreate", (CUstream * stream, unsigned flags))                                                            \
+  F(stream_destroy, "cuStreamDestroy_v2", (CUstream stream))                                                                         \
+  F(stream_synchronize, "cuStreamSynchronize", (CUstream stream))                                                                    \
+  F(event_create, "cuEventCreate", (CUevent * event, unsigned flags))                                                                \
+  F(event_destroy, "cuEventDestroy_v2", (CUevent event))                                                                             \
+  F(event_record, "cuEventRecord", (CUevent event, CUstream stream))                                                                 \
+  F(event_synchronize, "cuEventSynchronize", (CUevent event))                                                                        \
+  F(event_elapsed, "cuEventElapsedTime", (float* milliseconds, CUevent begin, CUevent end))                                          \
+  F(module_load, "cuModuleLoadDataEx", (CUmodule * module, const void* image, unsigned options, CUjit_option* names, void** values)) \
+  F(module_unload, "cuModuleUnload", (CUmodule module))                                                                              \
+  F(module_function, "cuModuleGetFunction", (CUfunction * function, CUmodule module, const char* name))                              \
+  F(function_attribute, "cuFuncGetAttribute", (int* value, CUfunction_attribute attribute, CUfunction function))                     \
+  F(function_set_attribute, "cuFuncSetAttribute", (CUfunction function, CUfunction_attribute attribute, int value))                  \
+  F(launch_kernel, "cuLaunchKernel",                                                                                                 \
+    (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,   \
+     unsigned shared_bytes, CUstream stream, void** params, void** extra))                                                           \
+  F(graph_create, "cuGraphCreate", (CUgraph * graph, unsigned flags))                                                                \
+  F(graph_destroy, "cuGraphDestroy", (CUgraph graph))                                                                                \
+  F(graph_add_kernel, "cuGraphAddKernelNode",                                                                                        \
+    (CUgraphNode * node, CUgraph graph, const CUgraphNode* dependencies, size_t count, const CUDA_KERNEL_NODE_PARAMS* params))       \
+  F(graph_instantiate, "cuGraphInstantiateWithFlags", (CUgraphExec * exec, CUgraph graph, unsigned long long flags))                 \
+  F(graph_exec_destroy, "cuGraphExecDestroy", (CUgraphExec exec))                                                                    \
   F(graph_launch, "cuGraphLaunch", (CUgraphExec exec, CUstream stream))
 
 /** Functions that a driver may lack. */
-#define MARKBASE_CUDA_OPTIONAL_FUNCTIONS(F)                                                                            \
-  F(graph_add_dependencies, "cuGraphAddDependencies_v2",                                                               \
+#define MARKBASE_CUDA_OPTIONAL_FUNCTIONS(F)              \
+  F(graph_add_dependencies, "cuGraphAddDependencies_v2", \
     (CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* edges, size_t count))
 
 }  // namespace markbase::cuda

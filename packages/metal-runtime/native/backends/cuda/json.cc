@@ -39,20 +39,13 @@ class Parser {
   bool value(Json* out, int level) {
     if (level > kMostLevels) return false;
     switch (peek()) {
-      case '{':
-        return object(out, level);
-      case '[':
-        return array(out, level);
-      case '"':
-        return string(&out->text);
-      case 't':
-        return word("true", out, 1);
-      case 'f':
-        return word("false", out, 0);
-      case 'n':
-        return word("null", out, 0);
-      default:
-        return number(out);
+      case '{': return object(out, level);
+      case '[': return array(out, level);
+      case '"': return string(&out->text);
+      case 't': return word("true", out, 1);
+      case 'f': return word("false", out, 0);
+      case 'n': return word("null", out, 0);
+      default: return number(out);
     }
   }
 

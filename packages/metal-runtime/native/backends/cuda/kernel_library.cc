@@ -41,8 +41,7 @@ Status compile_error(const std::string& kernel, const std::string& reason) {
 
 }  // namespace
 
-Status KernelLibrary::open(const std::string& kind, std::shared_ptr<Context> context,
-                           std::unique_ptr<KernelLibrary>* out) {
+Status KernelLibrary::open(const std::string& kind, std::shared_ptr<Context> context, std::unique_ptr<KernelLibrary>* out) {
   std::unique_ptr<KernelLibrary> library(new KernelLibrary(std::move(context)));
   const std::string folder = ptx_folder();
   if (Status status = KernelTable::load(kind, folder + "/kernels.json", &library->table_); !status.ok()) return status;
@@ -160,8 +159,8 @@ Status KernelLibrary::allow_dynamic_shared(const Kernel& kernel, size_t bytes) {
   }
   const ContextScope scope(*context_);
   const Driver& driver = context_->driver();
-  const CUresult result = driver.function_set_attribute(known.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                        static_cast<int>(bytes));
+  const CUresult result =
+      driver.function_set_attribute(known.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
   if (result != CUDA_SUCCESS) return driver.error(result, kernel.name);
   known.max_dynamic_bytes = bytes + known.static_shared_bytes;
   return Status::good();

@@ -16,7 +16,7 @@ struct Kernel {
   std::string name;
   CUfunction function = nullptr;
   const std::vector<KernelParameter>* parameters = nullptr;
-  uint32_t max_threads = 0;          ///< a block
+  uint32_t max_threads = 0;  ///< a block
   size_t static_shared_bytes = 0;
   size_t max_dynamic_bytes = 48 * 1024;  ///< shared memory that launches may ask for so far
 };

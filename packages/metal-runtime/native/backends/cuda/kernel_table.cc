@@ -8,13 +8,10 @@
 namespace markbase::cuda {
 
 Status KernelTable::load(const std::string& kind, const std::string& path, KernelTable* out) {
-  const auto unavailable = [&](const std::string& reason) {
-    return Status::error(StatusCode::kDeviceUnavailable, kind, reason);
-  };
+  const auto unavailable = [&](const std::string& reason) { return Status::error(StatusCode::kDeviceUnavailable, kind, reason); };
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    return unavailable("this build has no CUDA kernels: " + path +
-                       " is missing (scripts/build-ptx.mjs makes them; it needs clang-19)");
+    return unavailable("this build has no CUDA kernels: " + path + " is missing (scripts/build-ptx.mjs makes them; it needs clang-19)");
   }
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   const auto table = Json::parse(text);

@@ -83,8 +83,7 @@ Status MemoryPool::out_of_memory(size_t bytes, const std::string& label) const {
   size_t free_bytes = 0, total_bytes = 0;
   const ContextScope scope(*context_);
   context_->driver().memory_info(&free_bytes, &total_bytes);
-  const std::string reason =
-      "the GPU has " + std::to_string(free_bytes) + " bytes free of " + std::to_string(total_bytes);
+  const std::string reason = "the GPU has " + std::to_string(free_bytes) + " bytes free of " + std::to_string(total_bytes);
   return Status::error(StatusCode::kOutOfMemory, label, reason, bytes);
 }
 

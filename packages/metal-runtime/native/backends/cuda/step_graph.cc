@@ -24,20 +24,13 @@ constexpr uint32_t kLaunchArgument = 1;
 
 CUdeviceptr address_of(const Argument& argument, const LaunchContext& context) {
   switch (argument.kind) {
-    case Argument::Kind::kBuffer:
-      return static_cast<const CudaBuffer*>(argument.buffer)->address() + argument.offset;
-    case Argument::Kind::kArena:
-      return context.arena + argument.offset;
-    case Argument::Kind::kScratch:
-      return context.scratch + argument.offset;
-    case Argument::Kind::kStep:
-      return context.step + context.layout->offset_of(argument.array);
-    case Argument::Kind::kStaged:
-      return context.step + argument.offset;
-    case Argument::Kind::kResult:
-      return context.step + context.layout->results() + argument.offset;
-    case Argument::Kind::kNothing:
-      break;
+    case Argument::Kind::kBuffer: return static_cast<const CudaBuffer*>(argument.buffer)->address() + argument.offset;
+    case Argument::Kind::kArena: return context.arena + argument.offset;
+    case Argument::Kind::kScratch: return context.scratch + argument.offset;
+    case Argument::Kind::kStep: return context.step + context.layout->offset_of(argument.array);
+    case Argument::Kind::kStaged: return context.step + argument.offset;
+    case Argument::Kind::kResult: return context.step + context.layout->results() + argument.offset;
+    case Argument::Kind::kNothing: break;
   }
   // The kernel does not read it.
   return context.step;
@@ -45,8 +38,7 @@ CUdeviceptr address_of(const Argument& argument, const LaunchContext& context) {
 
 }  // namespace
 
-Status LaunchArguments::bind(const Dispatch& dispatch, const Kernel& kernel, const LaunchContext& context,
-                             LaunchArguments* out) {
+Status LaunchArguments::bind(const Dispatch& dispatch, const Kernel& kernel, const LaunchContext& context, LaunchArguments* out) {
   const std::vector<KernelParameter>& parameters = *kernel.parameters;
   out->addresses_.assign(parameters.size(), 0);
   out->pointers_.assign(parameters.size(), nullptr);
@@ -57,8 +49,7 @@ Status LaunchArguments::bind(const Dispatch& dispatch, const Kernel& kernel, con
       const bool is_launch = parameter.index == kLaunchArgument;
       const size_t given = is_launch ? sizeof(Launch) : parameter.index == kParamsArgument ? dispatch.params.size() : 0;
       if (given < parameter.bytes) {
-        const std::string reason = name + " has " + std::to_string(given) + " bytes, the kernel takes " +
-                                   std::to_string(parameter.bytes);
+        const std::string reason = name + " has " + std::to_string(given) + " bytes, the kernel takes " + std::to_string(parameter.bytes);
         return Status::error(StatusCode::kDevice, kernel.name, reason);
       }
       // The driver only reads what the pointer names.
@@ -77,9 +68,7 @@ Status LaunchArguments::bind(const Dispatch& dispatch, const Kernel& kernel, con
 
 uint32_t shared_bytes_of(const Dispatch& dispatch) { return (dispatch.threadgroup_bytes + 15) / 16 * 16; }
 
-bool is_empty(const Dispatch& dispatch) {
-  return dispatch.groups[0] == 0 || dispatch.groups[1] == 0 || dispatch.groups[2] == 0;
-}
+bool is_empty(const Dispatch& dispatch) { return dispatch.groups[0] == 0 || dispatch.groups[1] == 0 || dispatch.groups[2] == 0; }
 
 StepGraph::~StepGraph() {
   if (!exec_) return;
@@ -87,8 +76,7 @@ StepGraph::~StepGraph() {
   context_->driver().graph_exec_destroy(exec_);
 }
 
-Status StepGraph::create(const std::vector<Dispatch>& dispatches, const std::vector<const Kernel*>& kernels,
-                         const LaunchContext& launch) {
+Status StepGraph::create(const std::vector<Dispatch>& dispatches, const std::vector<const Kernel*>& kernels, const LaunchContext& launch) {
   const ContextScope scope(*context_);
   const Driver& driver = context_->driver();
   CUgraph graph = nullptr;
@@ -106,16 +94,19 @@ Status StepGraph::create(const std::vector<Dispatch>& dispatches, const std::vec
   return status;
 }
 
-Status StepGraph::add_nodes(CUgraph graph, const std::vector<Dispatch>& dispatches,
-                            const std::vector<const Kernel*>& kernels, const LaunchContext& launch) const {
+Status StepGraph::add_nodes(CUgraph graph,
+                            const std::vector<Dispatch>& dispatches,
+                            const std::vector<const Kernel*>& kernels,
+                            const LaunchContext& launch) const {
   const Driver& driver = context_->driver();
   // Kernels for these wait by themselves, each for the one before it: what they do not wait for begins ahead of time. With many rows
   // that costs more than it gains: threadgroups that wait keep others from multiprocessors.
-  const bool has_few_rows = std::all_of(dispatches.begin(), dispatches.end(),
-                                        [](const Dispatch& dispatch) { return dispatch.launch.rows <= kMostChainedRows; });
-  const bool is_chain = has_few_rows && driver.graph_add_dependencies && context_->attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= kFirstProgrammatic;
-  const std::vector<std::vector<size_t>> dependencies =
-      is_chain ? std::vector<std::vector<size_t>>(dispatches.size()) : gpu::find_dependencies(dispatches);
+  const bool has_few_rows =
+      std::all_of(dispatches.begin(), dispatches.end(), [](const Dispatch& dispatch) { return dispatch.launch.rows <= kMostChainedRows; });
+  const bool is_chain = has_few_rows && driver.graph_add_dependencies &&
+                        context_->attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= kFirstProgrammatic;
+  const std::vector<std::vector<size_t>> dependencies = is_chain ? std::vector<std::vector<size_t>>(dispatches.size())
+                                                                 : gpu::find_dependencies(dispatches);
   std::vector<CUgraphNode> nodes(dispatches.size(), nullptr);
   std::vector<CUgraphNode> before;
   for (size_t i = 0; i < dispatches.size(); ++i) {
@@ -124,9 +115,15 @@ Status StepGraph::add_nodes(CUgraph graph, const std::vector<Dispatch>& dispatch
     if (Status status = LaunchArguments::bind(dispatch, *kernels[i], launch, &arguments); !status.ok()) return status;
     before.clear();
     for (const size_t earlier : dependencies[i]) before.push_back(nodes[earlier]);
-    const CUDA_KERNEL_NODE_PARAMS params = {kernels[i]->function, dispatch.groups[0],        dispatch.groups[1],
-                                            dispatch.groups[2],   dispatch.threads,          1,
-                                            1,                    shared_bytes_of(dispatch), arguments.pointers(),
+    const CUDA_KERNEL_NODE_PARAMS params = {kernels[i]->function,
+                                            dispatch.groups[0],
+                                            dispatch.groups[1],
+                                            dispatch.groups[2],
+                                            dispatch.threads,
+                                            1,
+                                            1,
+                                            shared_bytes_of(dispatch),
+                                            arguments.pointers(),
                                             nullptr};
     const CUresult result = driver.graph_add_kernel(&nodes[i], graph, before.data(), before.size(), &params);
     if (result != CUDA_SUCCESS) return driver.error(result, kernels[i]->name);

@@ -27,8 +27,7 @@ struct LaunchContext {
 class LaunchArguments {
  public:
   /** kDevice when the kernel wants what the dispatch does not give. */
-  static Status bind(const gpu::Dispatch& dispatch, const Kernel& kernel, const LaunchContext& context,
-                     LaunchArguments* out);
+  static Status bind(const gpu::Dispatch& dispatch, const Kernel& kernel, const LaunchContext& context, LaunchArguments* out);
   void** pointers() { return pointers_.data(); }
 
  private:
@@ -60,14 +59,15 @@ class StepGraph {
   StepGraph& operator=(const StepGraph&) = delete;
 
   /** Makes the graph of dispatches in their order. `kernels`: of the dispatches. */
-  Status create(const std::vector<gpu::Dispatch>& dispatches, const std::vector<const Kernel*>& kernels,
-                const LaunchContext& launch);
+  Status create(const std::vector<gpu::Dispatch>& dispatches, const std::vector<const Kernel*>& kernels, const LaunchContext& launch);
   const GraphKey& key() const { return key_; }
   CUgraphExec handle() const { return exec_; }
 
  private:
-  Status add_nodes(CUgraph graph, const std::vector<gpu::Dispatch>& dispatches,
-                   const std::vector<const Kernel*>& kernels, const LaunchContext& launch) const;
+  Status add_nodes(CUgraph graph,
+                   const std::vector<gpu::Dispatch>& dispatches,
+                   const std::vector<const Kernel*>& kernels,
+                   const LaunchContext& launch) const;
 
   const std::shared_ptr<Context> context_;
   const GraphKey key_;

@@ -36,8 +36,8 @@ CUresult StepMemory::send(CUstream stream) const {
 
 CUresult StepMemory::receive(CUstream stream) const {
   const size_t begin = layout_.first_bad();
-  const CUresult result = context_->driver().copy_to_host(host_.data() + begin, device_->address() + begin,
-                                                          layout_.size_bytes() - begin, stream);
+  const CUresult result =
+      context_->driver().copy_to_host(host_.data() + begin, device_->address() + begin, layout_.size_bytes() - begin, stream);
   return result == CUDA_SUCCESS ? context_->driver().event_record(done_.handle(), stream) : result;
 }
 

@@ -25,8 +25,7 @@ constexpr std::chrono::milliseconds kIdleTime{200};
 }  // namespace
 
 Status Upload::wait() const {
-  for (size_t left = pieces_left_.load(std::memory_order_acquire); left > 0;
-       left = pieces_left_.load(std::memory_order_acquire)) {
+  for (size_t left = pieces_left_.load(std::memory_order_acquire); left > 0; left = pieces_left_.load(std::memory_order_acquire)) {
     pieces_left_.wait(left, std::memory_order_acquire);
   }
   return status_;
@@ -211,15 +210,13 @@ UploadCounts Uploader::counts() const {
   return {state_->queued_bytes.load(std::memory_order_relaxed), arrived_bytes};
 }
 
-std::shared_ptr<Upload> Uploader::start(std::shared_ptr<SourceFile> file, uint64_t offset, size_t size,
-                                        std::shared_ptr<Region> region) {
+std::shared_ptr<Upload> Uploader::start(std::shared_ptr<SourceFile> file, uint64_t offset, size_t size, std::shared_ptr<Region> region) {
   const size_t count = (size + kPieceBytes - 1) / kPieceBytes;
   auto upload = std::make_shared<Upload>(std::move(region), count);
   const std::lock_guard<std::mutex> lock(state_->mutex);
   state_->queued_bytes.fetch_add(size, std::memory_order_relaxed);
   for (size_t begin = 0; begin < size; begin += kPieceBytes) {
-    state_->pieces.push_back({file, offset + begin, std::min(kPieceBytes, size - begin),
-                              upload->region()->address() + begin, upload});
+    state_->pieces.push_back({file, offset + begin, std::min(kPieceBytes, size - begin), upload->region()->address() + begin, upload});
   }
   const size_t most = std::clamp<size_t>(std::thread::hardware_concurrency() / 2, 1, kMostThreads);
   try {

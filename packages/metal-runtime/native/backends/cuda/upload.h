@@ -63,8 +63,7 @@ class Uploader {
   Uploader& operator=(const Uploader&) = delete;
 
   /** Queues bytes [offset, offset + size) of a file. Throws std::system_error when the system has no more threads. */
-  std::shared_ptr<Upload> start(std::shared_ptr<SourceFile> file, uint64_t offset, size_t size,
-                                std::shared_ptr<Region> region);
+  std::shared_ptr<Upload> start(std::shared_ptr<SourceFile> file, uint64_t offset, size_t size, std::shared_ptr<Region> region);
   /** Bytes of all uploads so far, less those that failed, and how many of them have arrived. */
   UploadCounts counts() const;
   /** Gives up what has not been read yet; those uploads end with kCancelled. */

@@ -25,19 +25,13 @@ constexpr char kArenaMemory = 0, kScratchMemory = 0, kStagedMemory = 0, kResultM
 
 const void* memory_of(const Argument& argument) {
   switch (argument.kind) {
-    case Argument::Kind::kBuffer:
-      return static_cast<const RegionBuffer*>(argument.buffer)->identity();
-    case Argument::Kind::kArena:
-      return &kArenaMemory;
-    case Argument::Kind::kScratch:
-      return &kScratchMemory;
-    case Argument::Kind::kStaged:
-      return &kStagedMemory;
-    case Argument::Kind::kResult:
-      return &kResultMemory;
+    case Argument::Kind::kBuffer: return static_cast<const RegionBuffer*>(argument.buffer)->identity();
+    case Argument::Kind::kArena: return &kArenaMemory;
+    case Argument::Kind::kScratch: return &kScratchMemory;
+    case Argument::Kind::kStaged: return &kStagedMemory;
+    case Argument::Kind::kResult: return &kResultMemory;
     case Argument::Kind::kStep:
-    case Argument::Kind::kNothing:
-      break;
+    case Argument::Kind::kNothing: break;
   }
   return nullptr;
 }
@@ -54,8 +48,7 @@ std::vector<Access> accesses_of(const Dispatch& dispatch) {
 
 bool conflict(const std::vector<Access>& some, const std::vector<Access>& others) {
   return std::any_of(some.begin(), some.end(), [&](const Access& access) {
-    return std::any_of(others.begin(), others.end(),
-                       [&](const Access& earlier) { return access.conflicts_with(earlier); });
+    return std::any_of(others.begin(), others.end(), [&](const Access& earlier) { return access.conflicts_with(earlier); });
   });
 }
 

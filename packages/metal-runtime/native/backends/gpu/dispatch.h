@@ -58,15 +58,15 @@ struct Argument {
     kBuffer,   ///< a region of a buffer of its own
     kArena,
     kScratch,
-    kStep,     ///< an array of the step
-    kStaged,   ///< a place in the step's memory: an input or output on its way
-    kResult,   ///< what the sampler reports, in memory that the host reads
+    kStep,    ///< an array of the step
+    kStaged,  ///< a place in the step's memory: an input or output on its way
+    kResult,  ///< what the sampler reports, in memory that the host reads
   };
   Kind kind = Kind::kNothing;
-  uint32_t index = 0;          ///< [[buffer(index)]]
+  uint32_t index = 0;  ///< [[buffer(index)]]
   const Buffer* buffer = nullptr;
-  size_t offset = 0;           ///< bytes, as bound; kBuffer: in its device buffer
-  size_t size_bytes = 0;       ///< bytes from the offset on that the dispatch may touch
+  size_t offset = 0;      ///< bytes, as bound; kBuffer: in its device buffer
+  size_t size_bytes = 0;  ///< bytes from the offset on that the dispatch may touch
   StepArray array = StepArray::kCount;
   bool is_read = false;
   bool is_written = false;

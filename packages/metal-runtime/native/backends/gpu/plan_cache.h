@@ -19,8 +19,7 @@ class PlanCache {
  public:
   /** The plan for a shape, or null. */
   std::shared_ptr<const Bound> find(const StepShape& shape) {
-    const auto known = std::find_if(plans_.begin(), plans_.end(),
-                                    [&](const auto& bound) { return bound->plan.shape == shape; });
+    const auto known = std::find_if(plans_.begin(), plans_.end(), [&](const auto& bound) { return bound->plan.shape == shape; });
     if (known == plans_.end()) return nullptr;
     std::rotate(plans_.begin(), known, known + 1);
     return plans_.front();

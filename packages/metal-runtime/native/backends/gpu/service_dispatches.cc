@@ -53,9 +53,8 @@ std::vector<Dispatch> input_copies(const ProgramDescription& program, const Step
     Dispatch copy = service(input.bytes ? kBytesKernel : kCopyKernel, params, port.width, rows);
     const size_t value_bytes = input.bytes ? kByteValues * sizeof(float) : 0;
     const size_t size_bytes = input.count * (input.bytes ? 1 : sizeof(float));
-    copy.arguments = {
-        argument(Argument::Kind::kStaged, kFirstOperand, layout.input(i) + value_bytes, size_bytes, false),
-        argument(Argument::Kind::kArena, kFirstOperand + 1, port.arena_offset, span_of(port, rows), true)};
+    copy.arguments = {argument(Argument::Kind::kStaged, kFirstOperand, layout.input(i) + value_bytes, size_bytes, false),
+                      argument(Argument::Kind::kArena, kFirstOperand + 1, port.arena_offset, span_of(port, rows), true)};
     if (input.bytes) {
       copy.arguments.push_back(argument(Argument::Kind::kStaged, kFirstOperand + 2, layout.input(i), value_bytes, false));
     }
@@ -71,16 +70,14 @@ std::vector<Dispatch> output_copies(const ProgramDescription& program, const Ste
     const uint32_t rows = rows_of(port, step.outputs[i]);
     if (rows == 0 || port.width == 0) continue;
     Dispatch copy = service(kCopyKernel, RowCopyParams{rows, port.width, port.stride, port.width}, port.width, rows);
-    copy.arguments = {
-        argument(Argument::Kind::kArena, kFirstOperand, port.arena_offset, span_of(port, rows), false),
-        argument(Argument::Kind::kStaged, kFirstOperand + 1, layout.output(i), step.outputs[i].count * sizeof(float), true)};
+    copy.arguments = {argument(Argument::Kind::kArena, kFirstOperand, port.arena_offset, span_of(port, rows), false),
+                      argument(Argument::Kind::kStaged, kFirstOperand + 1, layout.output(i), step.outputs[i].count * sizeof(float), true)};
     copies.push_back(std::move(copy));
   }
   return copies;
 }
 
-std::vector<Dispatch> finite_checks(const ProgramDescription& program, size_t index, const StepView& view,
-                                    const StepLayout& layout) {
+std::vector<Dispatch> finite_checks(const ProgramDescription& program, size_t index, const StepView& view, const StepLayout& layout) {
   std::vector<Dispatch> checks;
   const Command& command = program.commands[index];
   if (command.kernel.family == "sample") return checks;
@@ -95,8 +92,7 @@ std::vector<Dispatch> finite_checks(const ProgramDescription& program, size_t in
     // Checks lower one number atomically: they need not wait for one another.
     Argument first_bad = argument(Argument::Kind::kStaged, kFirstOperand + 1, layout.first_bad(), sizeof(uint32_t), true);
     first_bad.is_written = false;
-    check.arguments = {
-        argument(Argument::Kind::kArena, kFirstOperand, binding.arena_offset, count * sizeof(float), false), first_bad};
+    check.arguments = {argument(Argument::Kind::kArena, kFirstOperand, binding.arena_offset, count * sizeof(float), false), first_bad};
     checks.push_back(std::move(check));
   }
   return checks;

@@ -22,7 +22,6 @@ std::vector<Dispatch> output_copies(const ProgramDescription& program, const Ste
  * Looks for numbers that are not finite in what a command has written: activations, for the sampler's results are checked by
  * its caller.
  */
-std::vector<Dispatch> finite_checks(const ProgramDescription& program, size_t command, const StepView& view,
-                                    const StepLayout& layout);
+std::vector<Dispatch> finite_checks(const ProgramDescription& program, size_t command, const StepView& view, const StepLayout& layout);
 
 }  // namespace markbase::gpu

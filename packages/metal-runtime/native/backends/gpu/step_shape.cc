@@ -18,12 +18,8 @@ StepShape shape_of(const StepView& view) {
   return shape;
 }
 
-StepShape widest_shape(const ProgramDescription& program) {
-  return {{program.max_rows, program.max_outputs}, round_positions(1), 0};
-}
+StepShape widest_shape(const ProgramDescription& program) { return {{program.max_rows, program.max_outputs}, round_positions(1), 0}; }
 
-StepShape narrowest_shape(const ProgramDescription& program) {
-  return {{1, std::min(program.max_outputs, 1u)}, round_positions(1), 0};
-}
+StepShape narrowest_shape(const ProgramDescription& program) { return {{1, std::min(program.max_outputs, 1u)}, round_positions(1), 0}; }
 
 }  // namespace markbase::gpu

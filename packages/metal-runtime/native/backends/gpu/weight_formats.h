@@ -11,26 +11,19 @@ namespace markbase::gpu {
 /** Bytes of one row of a stored weight. */
 inline size_t weight_row_bytes(uint32_t format, uint32_t bits, uint32_t in) {
   switch (format) {
-    case kWeightAffine:
-      return size_t{in} * bits / 8;
-    case kWeightF32:
-      return size_t{in} * 4;
-    default:
-      return size_t{in} * 2;
+    case kWeightAffine: return size_t{in} * bits / 8;
+    case kWeightF32: return size_t{in} * 4;
+    default: return size_t{in} * 2;
   }
 }
 
 /** How kernel names spell a format; group and scale type are read from the parameters. */
 inline std::string kernel_format(uint32_t format, uint32_t bits) {
   switch (format) {
-    case kWeightAffine:
-      return std::string("q").append(std::to_string(bits));
-    case kWeightBf16:
-      return "bf16";
-    case kWeightF16:
-      return "f16";
-    default:
-      return "f32";
+    case kWeightAffine: return std::string("q").append(std::to_string(bits));
+    case kWeightBf16: return "bf16";
+    case kWeightF16: return "f16";
+    default: return "f32";
   }
 }
 
@@ -55,8 +48,7 @@ inline uint32_t activation_alignment(size_t offset, uint32_t stride) {
 /** True when two weights can be streams of one kernel: LinearWeightParams or MoeLinearWeightParams. */
 template <typename Weight>
 bool is_stored_alike(const Weight& a, const Weight& b) {
-  return a.format == b.format && (a.format != kWeightAffine ||
-                                  (a.bits == b.bits && a.group == b.group && a.scale_type == b.scale_type));
+  return a.format == b.format && (a.format != kWeightAffine || (a.bits == b.bits && a.group == b.group && a.scale_type == b.scale_type));
 }
 
 }  // namespace markbase::gpu

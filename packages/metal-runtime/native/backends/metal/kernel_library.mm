@@ -30,7 +30,7 @@ std::string cache_folder() {
   if (const char* own = std::getenv("MARKBASE_METAL_CACHE")) return own;
   const char* home = std::getenv("HOME");
   const std::string caches = std::string(home ? home : "") + "/Library/Caches";
-  struct stat info {};
+  struct stat info{};
   if (!home || stat(caches.c_str(), &info) != 0) return "";
   const std::string folder = caches + "/markbase";
   mkdir(folder.c_str(), 0700);
@@ -62,16 +62,14 @@ Status compile_error(const std::string& kernel, NSError* error) {
 
 }  // namespace
 
-KernelLibrary::KernelLibrary(id<MTLDevice> device) : device_(device), has_tensor_(has_tensor_operations(device)) {
-  open_archive();
-}
+KernelLibrary::KernelLibrary(id<MTLDevice> device) : device_(device), has_tensor_(has_tensor_operations(device)) { open_archive(); }
 
 void KernelLibrary::open_archive() {
   const std::string folder = cache_folder();
   if (folder.empty()) return;
   archive_path_ = folder + "/kernels-" + std::to_string(hash_of_sources()) + ".metalarchive";
   MTLBinaryArchiveDescriptor* descriptor = [MTLBinaryArchiveDescriptor new];
-  struct stat info {};
+  struct stat info{};
   if (stat(archive_path_.c_str(), &info) == 0) descriptor.url = [NSURL fileURLWithPath:to_ns_string(archive_path_)];
   NSError* error = nil;
   archive_ = [device_ newBinaryArchiveWithDescriptor:descriptor error:&error];
@@ -110,8 +108,7 @@ Status KernelLibrary::library(const std::string& source, id<MTLLibrary> __strong
   return Status::good();
 }
 
-Status KernelLibrary::pipeline(const std::string& source, const std::string& kernel,
-                               id<MTLComputePipelineState> __strong* out) {
+Status KernelLibrary::pipeline(const std::string& source, const std::string& kernel, id<MTLComputePipelineState> __strong* out) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto known = pipelines_.find(kernel);
   if (known != pipelines_.end()) {
@@ -132,8 +129,7 @@ Status KernelLibrary::pipeline(const std::string& source, const std::string& ker
   return status;
 }
 
-Status KernelLibrary::compile(const std::string& source, const std::string& kernel,
-                              id<MTLComputePipelineState> __strong* out) {
+Status KernelLibrary::compile(const std::string& source, const std::string& kernel, id<MTLComputePipelineState> __strong* out) {
   id<MTLLibrary> from = nil;
   if (Status status = library(source, &from); !status.ok()) return status;
   id<MTLFunction> function = [from newFunctionWithName:to_ns_string(kernel)];
@@ -151,11 +147,10 @@ Status KernelLibrary::compile(const std::string& source, const std::string& kern
 id<MTLComputePipelineState> KernelLibrary::make_pipeline(MTLComputePipelineDescriptor* descriptor, NSError** error) {
   if (archive_) {
     descriptor.binaryArchives = @[ archive_ ];
-    id<MTLComputePipelineState> kept =
-        [device_ newComputePipelineStateWithDescriptor:descriptor
-                                               options:MTLPipelineOptionFailOnBinaryArchiveMiss
-                                            reflection:nil
-                                                 error:error];
+    id<MTLComputePipelineState> kept = [device_ newComputePipelineStateWithDescriptor:descriptor
+                                                                              options:MTLPipelineOptionFailOnBinaryArchiveMiss
+                                                                           reflection:nil
+                                                                                error:error];
     if (kept) return kept;
   }
   id<MTLComputePipelineState> compiled = [device_ newComputePipelineStateWithDescriptor:descriptor

@@ -23,7 +23,7 @@ Status MappedFile::open(id<MTLDevice> device, const std::string& path, std::shar
   std::shared_ptr<MappedFile> file(new MappedFile());
   file->path_ = path;
   file->descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat info {};
+  struct stat info{};
   if (file->descriptor_ < 0 || fstat(file->descriptor_, &info) != 0) return file_error(path);
   if (Status status = identify_file(path, info, &file->identity_); !status.ok()) return status;
   if (file->size() > 0) {
@@ -45,12 +45,11 @@ MappedFile::~MappedFile() {
 }
 
 bool MappedFile::is_shorter() const {
-  struct stat info {};
+  struct stat info{};
   return fstat(descriptor_, &info) != 0 || static_cast<uint64_t>(info.st_size) < size();
 }
 
-Status MappedFile::buffer(id<MTLDevice> device, uint64_t offset, uint64_t size, id<MTLBuffer> __strong* out,
-                          size_t* begin) const {
+Status MappedFile::buffer(id<MTLDevice> device, uint64_t offset, uint64_t size, id<MTLBuffer> __strong* out, size_t* begin) const {
   if (whole_) {
     *out = whole_;
     *begin = offset;

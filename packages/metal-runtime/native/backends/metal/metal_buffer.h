@@ -15,8 +15,8 @@ class Residency;
 /** A region of a buffer of the GPU; the buffer, or the heap that it lies in, is resident as long as the region lives. */
 class MetalBuffer : public gpu::RegionBuffer {
  public:
-  MetalBuffer(std::shared_ptr<Residency> residency, id<MTLBuffer> buffer, size_t offset, size_t size,
-              std::shared_ptr<MappedFile> file = nullptr);
+  MetalBuffer(
+      std::shared_ptr<Residency> residency, id<MTLBuffer> buffer, size_t offset, size_t size, std::shared_ptr<MappedFile> file = nullptr);
   ~MetalBuffer() override;
 
   const void* identity() const override { return (__bridge const void*)buffer_; }

@@ -4,8 +4,8 @@
 
 namespace markbase::metal {
 
-MetalBuffer::MetalBuffer(std::shared_ptr<Residency> residency, id<MTLBuffer> buffer, size_t offset, size_t size,
-                         std::shared_ptr<MappedFile> file)
+MetalBuffer::MetalBuffer(
+    std::shared_ptr<Residency> residency, id<MTLBuffer> buffer, size_t offset, size_t size, std::shared_ptr<MappedFile> file)
     : RegionBuffer(offset, size), residency_(std::move(residency)), buffer_(buffer), file_(std::move(file)) {
   @autoreleasepool {
     residency_->add(allocation());

@@ -147,14 +147,12 @@ Status MetalDevice::status_of(NSError* error, const std::string& where, size_t b
   const std::string text = describe(error);
   if ([error.domain isEqualToString:MTLCommandBufferErrorDomain]) {
     switch (static_cast<MTLCommandBufferError>(error.code)) {
-      case MTLCommandBufferErrorOutOfMemory:
-        return Status::error(StatusCode::kOutOfMemory, where, text, bytes);
+      case MTLCommandBufferErrorOutOfMemory: return Status::error(StatusCode::kOutOfMemory, where, text, bytes);
       case MTLCommandBufferErrorDeviceRemoved:
       case MTLCommandBufferErrorAccessRevoked:
         gate_.lose();
         return Status::error(StatusCode::kDevice, where, text + " The GPU was lost: open the device again");
-      default:
-        break;
+      default: break;
     }
   }
   std::string labels;

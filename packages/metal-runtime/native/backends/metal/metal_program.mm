@@ -23,8 +23,7 @@ struct MetalProgram::RunningStep {
   Status status;
 };
 
-Status MetalProgram::create(std::shared_ptr<MetalDevice> device, ProgramDescription description,
-                            std::shared_ptr<Program>* out) {
+Status MetalProgram::create(std::shared_ptr<MetalDevice> device, ProgramDescription description, std::shared_ptr<Program>* out) {
   std::shared_ptr<MetalProgram> program(new MetalProgram(std::move(device), std::move(description)));
   if (Status status = program->prepare(); !status.ok()) return status;
   *out = std::move(program);
@@ -86,9 +85,8 @@ Status MetalProgram::plan_for(const StepShape& shape, std::shared_ptr<const Boun
     Status status = device_->kernels().pipeline(dispatch.source, dispatch.kernel, &pipeline);
     if (!status.ok()) return status;
     if (dispatch.threads > pipeline.maxTotalThreadsPerThreadgroup) {
-      const std::string reason = "this GPU runs it with at most " +
-                                 std::to_string(pipeline.maxTotalThreadsPerThreadgroup) + " threads, not " +
-                                 std::to_string(dispatch.threads);
+      const std::string reason = "this GPU runs it with at most " + std::to_string(pipeline.maxTotalThreadsPerThreadgroup) +
+                                 " threads, not " + std::to_string(dispatch.threads);
       return Status::error(StatusCode::kDevice, dispatch.kernel, reason);
     }
     bound->dispatches.push_back({&dispatch, pipeline});
@@ -156,9 +154,8 @@ Status MetalProgram::encode(const std::shared_ptr<RunningStep>& running) {
     id<MTLComputeCommandEncoder> encoder = [buffer computeCommandEncoderWithDispatchType:MTLDispatchTypeConcurrent];
     if (!encoder) return Status::error(StatusCode::kDevice, description_.label, "the GPU provides no command buffer");
     const size_t first = description_.measures_time ? i : 0, last = description_.measures_time ? i + 1 : commands;
-    const std::string label = description_.label + (description_.measures_time && commands > 0
-                                                        ? ": " + description_.commands[i].label
-                                                        : std::string());
+    const std::string label = description_.label +
+                              (description_.measures_time && commands > 0 ? ": " + description_.commands[i].label : std::string());
     buffer.label = to_ns_string(label);
     encoder.label = to_ns_string(label);
     StepEncoder encoding(encoder, running->shared, *running->memory);
@@ -191,8 +188,8 @@ Status MetalProgram::encode(const std::shared_ptr<RunningStep>& running) {
   return Status::good();
 }
 
-void MetalProgram::encode_command(StepEncoder& encoder, const BoundPlan& plan, size_t command, size_t* next,
-                                  const RunningStep& running) const {
+void MetalProgram::encode_command(
+    StepEncoder& encoder, const BoundPlan& plan, size_t command, size_t* next, const RunningStep& running) const {
   for (; *next < plan.dispatches.size() && plan.dispatches[*next].dispatch->command == command; ++*next) {
     encoder.dispatch(plan.dispatches[*next]);
   }
@@ -254,9 +251,7 @@ void MetalProgram::end(const std::shared_ptr<RunningStep>& running) {
   device->gate().end();
 }
 
-std::vector<PlannedCommand> MetalProgram::plan() const {
-  return list_commands(description_, {});
-}
+std::vector<PlannedCommand> MetalProgram::plan() const { return list_commands(description_, {}); }
 
 Status MetalProgram::plan_step(const StepSize& size, std::vector<PlannedDispatch>* out) const {
   return list_dispatches(description_, size, {}, out);

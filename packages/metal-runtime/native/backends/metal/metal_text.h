@@ -18,8 +18,6 @@ inline std::string to_string(NSString* text) {
 }
 
 /** What an error says, in one line. */
-inline std::string describe(NSError* error) {
-  return error ? to_string(error.localizedDescription) : std::string("no reason given");
-}
+inline std::string describe(NSError* error) { return error ? to_string(error.localizedDescription) : std::string("no reason given"); }
 
 }  // namespace markbase::metal

@@ -5,22 +5,14 @@ namespace markbase::metal {
 void StepEncoder::bind(const Argument& argument) {
   switch (argument.kind) {
     case Argument::Kind::kBuffer:
-      [encoder_ setBuffer:static_cast<const MetalBuffer*>(argument.buffer)->buffer()
-                   offset:argument.offset
-                  atIndex:argument.index];
+      [encoder_ setBuffer:static_cast<const MetalBuffer*>(argument.buffer)->buffer() offset:argument.offset atIndex:argument.index];
       break;
-    case Argument::Kind::kArena:
-      [encoder_ setBuffer:memory_.arena->buffer() offset:argument.offset atIndex:argument.index];
-      break;
-    case Argument::Kind::kScratch:
-      [encoder_ setBuffer:memory_.scratch->buffer() offset:argument.offset atIndex:argument.index];
-      break;
+    case Argument::Kind::kArena: [encoder_ setBuffer:memory_.arena->buffer() offset:argument.offset atIndex:argument.index]; break;
+    case Argument::Kind::kScratch: [encoder_ setBuffer:memory_.scratch->buffer() offset:argument.offset atIndex:argument.index]; break;
     case Argument::Kind::kStep:
       [encoder_ setBuffer:step_.buffer() offset:step_.layout().offset_of(argument.array) atIndex:argument.index];
       break;
-    case Argument::Kind::kStaged:
-      [encoder_ setBuffer:step_.buffer() offset:argument.offset atIndex:argument.index];
-      break;
+    case Argument::Kind::kStaged: [encoder_ setBuffer:step_.buffer() offset:argument.offset atIndex:argument.index]; break;
     case Argument::Kind::kResult:
       [encoder_ setBuffer:step_.buffer() offset:step_.layout().results() + argument.offset atIndex:argument.index];
       break;

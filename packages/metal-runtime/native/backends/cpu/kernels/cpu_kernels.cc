@@ -28,23 +28,16 @@ namespace {
 
 const CpuKernel* const* kernels_of(Isa isa) {
   switch (isa) {
-    case Isa::kGeneric:
-      return generic::kKernels;
+    case Isa::kGeneric: return generic::kKernels;
 #if defined(__x86_64__)
-    case Isa::kAvx2:
-      return avx2::kKernels;
-    case Isa::kAvx512:
-      return avx512::kKernels;
-    case Isa::kAvx512Bf16:
-      return avx512_bf16::kKernels;
+    case Isa::kAvx2: return avx2::kKernels;
+    case Isa::kAvx512: return avx512::kKernels;
+    case Isa::kAvx512Bf16: return avx512_bf16::kKernels;
 #elif defined(__aarch64__)
-    case Isa::kNeonDotprod:
-      return neon_dotprod::kKernels;
-    case Isa::kNeonI8mm:
-      return neon_i8mm::kKernels;
+    case Isa::kNeonDotprod: return neon_dotprod::kKernels;
+    case Isa::kNeonI8mm: return neon_i8mm::kKernels;
 #endif
-    default:
-      return nullptr;
+    default: return nullptr;
   }
 }
 

@@ -31,12 +31,9 @@ inline float norm_factor(const float* x, uint32_t width, float eps) {
 template <typename F>
 inline void with_scalar_type(uint32_t type, F&& f) {
   switch (type) {
-    case kScalarF32:
-      return f.template operator()<kScalarF32>();
-    case kScalarBf16:
-      return f.template operator()<kScalarBf16>();
-    default:
-      return f.template operator()<kScalarF16>();
+    case kScalarF32: return f.template operator()<kScalarF32>();
+    case kScalarBf16: return f.template operator()<kScalarBf16>();
+    default: return f.template operator()<kScalarF16>();
   }
 }
 
@@ -52,9 +49,7 @@ inline void for_each_normalised(const float* x, uint32_t width, float eps, const
     return;
   }
   with_scalar_type(gain_type, [&]<ScalarType type>() {
-    for_each_vector(width, [&](uint32_t i, uint32_t n) {
-      f(i, n, load(x + i, n) * factor * load_as<type>(gain, i, n));
-    });
+    for_each_vector(width, [&](uint32_t i, uint32_t n) { f(i, n, load(x + i, n) * factor * load_as<type>(gain, i, n)); });
   });
 }
 
@@ -64,12 +59,11 @@ inline void norm_row(const float* x, uint32_t width, float eps, const void* gain
 }
 
 /** y = (residual + x * factor * gain) * scale. y may be x or the residual. */
-inline void norm_add_row(const float* x, uint32_t width, float eps, const void* gain, uint32_t gain_type,
-                         const float* residual, float scale, float* y) {
+inline void norm_add_row(
+    const float* x, uint32_t width, float eps, const void* gain, uint32_t gain_type, const float* residual, float scale, float* y) {
   const F32 s = splat(scale);
-  for_each_normalised(x, width, eps, gain, gain_type, [&](uint32_t i, uint32_t n, F32 v) {
-    store(y + i, (load(residual + i, n) + v) * s, n);
-  });
+  for_each_normalised(x, width, eps, gain, gain_type,
+                      [&](uint32_t i, uint32_t n, F32 v) { store(y + i, (load(residual + i, n) + v) * s, n); });
 }
 
 /** y = (a + b) * scale. y may be either operand. */
@@ -80,9 +74,7 @@ inline void add_row(const float* a, const float* b, uint32_t width, float scale,
 
 /** y = gelu_tanh(gate) * up. y may be either operand. */
 inline void geglu_row(const float* gate, const float* up, uint32_t width, float* y) {
-  for_each_vector(width, [&](uint32_t i, uint32_t n) {
-    store(y + i, gelu_tanh(load(gate + i, n)) * load(up + i, n), n);
-  });
+  for_each_vector(width, [&](uint32_t i, uint32_t n) { store(y + i, gelu_tanh(load(gate + i, n)) * load(up + i, n), n); });
 }
 
 /** y = cap * tanh(x / cap). y may be x. */

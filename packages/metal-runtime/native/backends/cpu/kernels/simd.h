@@ -51,9 +51,7 @@ inline F32 load(const float* from, uint32_t count) {
   return v;
 }
 
-inline void store(float* to, F32 v, uint32_t count) {
-  __builtin_memcpy(to, &v, (count < kLanes ? count : kLanes) * sizeof(float));
-}
+inline void store(float* to, F32 v, uint32_t count) { __builtin_memcpy(to, &v, (count < kLanes ? count : kLanes) * sizeof(float)); }
 
 /** a * b + c, with one rounding where the instruction set has it and with two where not: never a mixture. */
 inline F32 fma(F32 a, F32 b, F32 c) {
@@ -85,8 +83,7 @@ inline F32 larger(F32 a, F32 b) {
 inline F32x4 fold(F32 v) {
 #if defined(__AVX512F__)
   typedef float F32x8 __attribute__((vector_size(32)));
-  const F32x8 half = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
-                     __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+  const F32x8 half = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) + __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
   return __builtin_shufflevector(half, half, 0, 1, 2, 3) + __builtin_shufflevector(half, half, 4, 5, 6, 7);
 #elif defined(__AVX2__)
   return __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);

@@ -54,15 +54,21 @@ struct Core {
     return (is_tile(form) ? Batch::scratch_bytes(weight, rows) : 0) + 64;
   }
 
-  static void multiply(const WeightView& weight, RowForm form, const void* prepared, uint32_t rows, uint32_t begin,
-                       uint32_t end, float* y, size_t y_stride, void* scratch) {
+  static void multiply(const WeightView& weight,
+                       RowForm form,
+                       const void* prepared,
+                       uint32_t rows,
+                       uint32_t begin,
+                       uint32_t end,
+                       float* y,
+                       size_t y_stride,
+                       void* scratch) {
     if (rows == 0 || begin >= end) return;
     auto* floats = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(scratch) + 63) & ~uintptr_t{63});
     if (form == RowForm::kBfloat16Tile) {
       PlainBatch::run(weight, prepared, rows, begin, end, y, y_stride, floats);
     } else if (form == RowForm::kFloat32) {
-      FloatProduct<Simd>::run(weight, static_cast<const float*>(prepared), round_up(weight.in, 16), rows, begin, end, y,
-                              y_stride, floats);
+      FloatProduct<Simd>::run(weight, static_cast<const float*>(prepared), round_up(weight.in, 16), rows, begin, end, y, y_stride, floats);
     } else if (is_tile(form)) {
       Batch::run(weight, prepared, rows, begin, end, y, y_stride, floats);
     } else {
@@ -70,9 +76,7 @@ struct Core {
     }
   }
 
-  static void dequantize_row(const WeightView& weight, uint32_t row, float* out) {
-    dequantize_weight_row<Simd>(weight, row, out);
-  }
+  static void dequantize_row(const WeightView& weight, uint32_t row, float* out) { dequantize_weight_row<Simd>(weight, row, out); }
 
   static constexpr LinearCore table(const char* isa) {
     return {isa, row_form, prepared_row_bytes, prepare_row, scratch_bytes, multiply, dequantize_row};

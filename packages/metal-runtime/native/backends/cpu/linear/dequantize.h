@@ -13,9 +13,7 @@ template <class Simd>
 inline void dequantize_weight_row(const WeightView& weight, uint32_t row, float* out) {
   const uint8_t* source = weight_row(weight, row);
   if (weight.format != kWeightAffine) {
-    const ScalarType type = weight.format == kWeightF32    ? kScalarF32
-                            : weight.format == kWeightBf16 ? kScalarBf16
-                                                           : kScalarF16;
+    const ScalarType type = weight.format == kWeightF32 ? kScalarF32 : weight.format == kWeightBf16 ? kScalarBf16 : kScalarF16;
     load_scalars<Simd>(type, source, 0, weight.in, out);
     return;
   }
@@ -25,10 +23,8 @@ inline void dequantize_weight_row(const WeightView& weight, uint32_t row, float*
     const uint32_t bytes = scalar_bytes(weight.scale_type);
     for (uint32_t k = 0; k < weight.in; k += 32, source += 4 * kBits) {
       const size_t group = size_t{row} * groups + k / weight.group;
-      const auto scale = Simd::set(
-          scalar_to_float(weight.scale_type, static_cast<const uint8_t*>(weight.scales) + group * bytes));
-      const auto bias =
-          Simd::set(scalar_to_float(weight.scale_type, static_cast<const uint8_t*>(weight.biases) + group * bytes));
+      const auto scale = Simd::set(scalar_to_float(weight.scale_type, static_cast<const uint8_t*>(weight.scales) + group * bytes));
+      const auto bias = Simd::set(scalar_to_float(weight.scale_type, static_cast<const uint8_t*>(weight.biases) + group * bytes));
       typename Simd::Float codes[32 / Simd::kLanes];
       Simd::template codes32<kBits>(source, codes);
       for (uint32_t v = 0; v < 32 / Simd::kLanes; ++v) {

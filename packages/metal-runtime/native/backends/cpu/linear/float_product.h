@@ -27,8 +27,15 @@ struct FloatProduct {
     return size_t{2} * kMaxOutputs * round_up(weight.in / weight.group, 16);
   }
 
-  static void run(const WeightView& weight, const float* x, size_t x_stride, uint32_t rows, uint32_t begin, uint32_t end,
-                  float* y, size_t y_stride, float* scratch) {
+  static void run(const WeightView& weight,
+                  const float* x,
+                  size_t x_stride,
+                  uint32_t rows,
+                  uint32_t begin,
+                  uint32_t end,
+                  float* y,
+                  size_t y_stride,
+                  float* scratch) {
     // Outputs in portions that stay in the second-level cache while one block of rows after another uses them.
     const size_t row_bytes = weight_row_bytes(weight);
     const auto portion = static_cast<uint32_t>(kPortionBytes / row_bytes / kMaxOutputs * kMaxOutputs);
@@ -41,8 +48,15 @@ struct FloatProduct {
  private:
   static constexpr size_t kPortionBytes = 128 * 1024;
 
-  static void run_portion(const WeightView& weight, const float* x, size_t x_stride, uint32_t rows, uint32_t begin,
-                          uint32_t end, float* y, size_t y_stride, float* scratch) {
+  static void run_portion(const WeightView& weight,
+                          const float* x,
+                          size_t x_stride,
+                          uint32_t rows,
+                          uint32_t begin,
+                          uint32_t end,
+                          float* y,
+                          size_t y_stride,
+                          float* scratch) {
     if (weight.format == kWeightAffine) {
       visit_bits(weight.bits, [&](auto tag) {
         for_row_blocks<Affine<decltype(tag)::kBits>>(weight, x, x_stride, rows, begin, end, y, y_stride, scratch);
@@ -79,8 +93,11 @@ struct FloatProduct {
   template <int Bits>
   struct Affine {
     template <uint32_t Outputs>
-    static void load_scales(const WeightView& weight, const uint32_t (&outputs)[Outputs], const float* (&scale)[Outputs],
-                            const float* (&bias)[Outputs], float* scratch) {
+    static void load_scales(const WeightView& weight,
+                            const uint32_t (&outputs)[Outputs],
+                            const float* (&scale)[Outputs],
+                            const float* (&bias)[Outputs],
+                            float* scratch) {
       const uint32_t groups = weight.in / weight.group;
       for (uint32_t n = 0; n < Outputs; ++n) {
         float* target = scratch + n * 2 * round_up(groups, 16);
@@ -119,8 +136,7 @@ struct FloatProduct {
   template <ScalarType Type>
   struct Plain {
     template <uint32_t Outputs>
-    static void load_scales(const WeightView&, const uint32_t (&)[Outputs], const float* (&)[Outputs],
-                            const float* (&)[Outputs], float*) {}
+    static void load_scales(const WeightView&, const uint32_t (&)[Outputs], const float* (&)[Outputs], const float* (&)[Outputs], float*) {}
 
     template <uint32_t Rows, uint32_t Outputs>
     static void accumulate(const WeightView& weight, Block<Rows, Outputs>& block) {
@@ -149,8 +165,15 @@ struct FloatProduct {
   };
 
   template <class Format, uint32_t Rows, uint32_t Outputs>
-  static void run_block(const WeightView& weight, const float* x, size_t x_stride, uint32_t rows, uint32_t begin,
-                        uint32_t end, float* y, size_t y_stride, float* scratch) {
+  static void run_block(const WeightView& weight,
+                        const float* x,
+                        size_t x_stride,
+                        uint32_t rows,
+                        uint32_t begin,
+                        uint32_t end,
+                        float* y,
+                        size_t y_stride,
+                        float* scratch) {
     for (uint32_t first = begin; first < end; first += Outputs) {
       Block<Rows, Outputs> block;
       block.ahead = fetch_distance(weight_row_bytes(weight), Outputs);
@@ -174,8 +197,15 @@ struct FloatProduct {
   }
 
   template <class Format>
-  static void for_row_blocks(const WeightView& weight, const float* x, size_t x_stride, uint32_t rows, uint32_t begin,
-                             uint32_t end, float* y, size_t y_stride, float* scratch) {
+  static void for_row_blocks(const WeightView& weight,
+                             const float* x,
+                             size_t x_stride,
+                             uint32_t rows,
+                             uint32_t begin,
+                             uint32_t end,
+                             float* y,
+                             size_t y_stride,
+                             float* scratch) {
     for (uint32_t r = 0; r < rows; r += kMaxRows) {
       const uint32_t left = rows - r;
       const float* first = x + r * x_stride;

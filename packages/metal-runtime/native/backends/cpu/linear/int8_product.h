@@ -46,8 +46,7 @@ struct Int8Product {
   static constexpr size_t kScalesAhead = 1024;
   static constexpr size_t kPortionBytes = 128 * 1024;
 
-  static void run(const WeightView& weight, const void* prepared, uint32_t rows, uint32_t begin, uint32_t end, float* y,
-                  size_t y_stride) {
+  static void run(const WeightView& weight, const void* prepared, uint32_t rows, uint32_t begin, uint32_t end, float* y, size_t y_stride) {
     // Outputs in portions that stay in the second-level cache while one block of rows after another uses them.
     const auto portion = static_cast<uint32_t>(kPortionBytes / weight_row_bytes(weight)) + 1;
     const uint32_t outputs = rows <= kMaxRows ? end - begin : portion;
@@ -72,8 +71,14 @@ struct Int8Product {
 
  private:
   template <int Bits, int Unit>
-  static void run_rows(const WeightView& weight, const uint8_t* prepared, size_t row_bytes, uint32_t rows, uint32_t begin,
-                       uint32_t end, float* y, size_t y_stride) {
+  static void run_rows(const WeightView& weight,
+                       const uint8_t* prepared,
+                       size_t row_bytes,
+                       uint32_t rows,
+                       uint32_t begin,
+                       uint32_t end,
+                       float* y,
+                       size_t y_stride) {
     Int8Row x[kMaxRows];
     for (uint32_t r = 0; r < rows; ++r) x[r] = int8_row(prepared + r * row_bytes, weight.in);
     switch (rows) {
@@ -85,8 +90,7 @@ struct Int8Product {
   }
 
   template <int Bits, int Unit, uint32_t Rows>
-  static void run_outputs(const WeightView& weight, const Int8Row* x, uint32_t begin, uint32_t end, float* y,
-                          size_t y_stride) {
+  static void run_outputs(const WeightView& weight, const Int8Row* x, uint32_t begin, uint32_t end, float* y, size_t y_stride) {
     using Step = typename Simd::template DotStep<Bits, Unit>;
     constexpr uint32_t kStepBytes = Step::kColumns * Bits / 8;
     constexpr uint32_t kUnitBytes = Unit * Bits / 8;
@@ -147,8 +151,8 @@ struct Int8Product {
 
   /** Adds step number `step` of the chunk that starts at `column`; `product` holds the chunk's scales. */
   template <class Step, uint32_t Rows>
-  static void add_step(const uint8_t* codes, uint32_t column, uint32_t step, const Int8Row* x,
-                       const float (&product)[Rows][kLanes], Float (&sum)[Rows]) {
+  static void add_step(
+      const uint8_t* codes, uint32_t column, uint32_t step, const Int8Row* x, const float (&product)[Rows][kLanes], Float (&sum)[Rows]) {
     const typename Step::Codes decoded = Step::decode(codes);
     for (uint32_t r = 0; r < Rows; ++r) {
       const Float dot = Simd::to_float(Step::dot(decoded, x[r].codes + column + step * Step::kColumns));

@@ -59,8 +59,15 @@ struct LinearCore {
    * The order of every sum depends on the weight's shape and the form alone: a row gives the same bits for any number of
    * rows and any split of [out_begin, out_end).
    */
-  void (*multiply)(const WeightView& weight, RowForm form, const void* prepared, uint32_t rows, uint32_t out_begin,
-                   uint32_t out_end, float* y, size_t y_stride, void* scratch);
+  void (*multiply)(const WeightView& weight,
+                   RowForm form,
+                   const void* prepared,
+                   uint32_t rows,
+                   uint32_t out_begin,
+                   uint32_t out_end,
+                   float* y,
+                   size_t y_stride,
+                   void* scratch);
 
   /** out[0..in) = row `row` of the weight as float32 (embedding lookup). */
   void (*dequantize_row)(const WeightView& weight, uint32_t row, float* out);

@@ -112,8 +112,7 @@ struct Avx2Simd {
         } else {
           part = _mm256_set_epi64x(static_cast<int64_t>(avx2_codes8<Bits>(source + 3 * Bits)),
                                    static_cast<int64_t>(avx2_codes8<Bits>(source + 2 * Bits)),
-                                   static_cast<int64_t>(avx2_codes8<Bits>(source + Bits)),
-                                   static_cast<int64_t>(avx2_codes8<Bits>(source)));
+                                   static_cast<int64_t>(avx2_codes8<Bits>(source + Bits)), static_cast<int64_t>(avx2_codes8<Bits>(source)));
         }
         source += 4 * Bits;
       }

@@ -84,9 +84,7 @@ struct Avx512Simd {
   }
 
   /** Every lane of the first half twice. */
-  static Float repeat_lanes(Float v) {
-    return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7), v);
-  }
+  static Float repeat_lanes(Float v) { return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7), v); }
 
   /**
    * Fetches the line `bytes` beyond an address into the second-level cache. The first level has too few miss buffers:
@@ -180,9 +178,7 @@ struct Avx512Simd {
     using Codes = __m512i;
 
     static Codes decode(const uint8_t* source) { return codes64<Bits>(source); }
-    static Int dot(Codes codes, const int8_t* x) {
-      return _mm512_dpbusd_epi32(_mm512_setzero_si512(), codes, _mm512_load_si512(x));
-    }
+    static Int dot(Codes codes, const int8_t* x) { return _mm512_dpbusd_epi32(_mm512_setzero_si512(), codes, _mm512_load_si512(x)); }
     static Float spread(const float* product) {
       if constexpr (kUnits == 1) return _mm512_set1_ps(*product);
       return spread_units<kUnits>(product);

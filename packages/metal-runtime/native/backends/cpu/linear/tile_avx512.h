@@ -25,8 +25,8 @@ inline void transpose16(__m512i (&row)[16]) {
     four[q + 3] = _mm512_unpackhi_epi64(pair[q + 1], pair[q + 3]);
   }
   for (int c = 0; c < 4; ++c) {
-    const __m512i low0 = _mm512_shuffle_i32x4(four[c], four[4 + c], 0x88);       // columns c, c + 8 of rows 0 .. 7
-    const __m512i low1 = _mm512_shuffle_i32x4(four[c], four[4 + c], 0xdd);       // columns c + 4, c + 12
+    const __m512i low0 = _mm512_shuffle_i32x4(four[c], four[4 + c], 0x88);        // columns c, c + 8 of rows 0 .. 7
+    const __m512i low1 = _mm512_shuffle_i32x4(four[c], four[4 + c], 0xdd);        // columns c + 4, c + 12
     const __m512i high0 = _mm512_shuffle_i32x4(four[8 + c], four[12 + c], 0x88);  // the same of rows 8 .. 15
     const __m512i high1 = _mm512_shuffle_i32x4(four[8 + c], four[12 + c], 0xdd);
     row[c] = _mm512_shuffle_i32x4(low0, high0, 0x88);
@@ -102,8 +102,14 @@ struct Avx512Tile {
 
   static size_t scratch_bytes(const WeightView&, uint32_t) { return sizeof(Scratch); }
 
-  static void run(const WeightView& weight, const void* prepared, uint32_t rows, uint32_t begin, uint32_t end, float* y,
-                  size_t y_stride, void* scratch) {
+  static void run(const WeightView& weight,
+                  const void* prepared,
+                  uint32_t rows,
+                  uint32_t begin,
+                  uint32_t end,
+                  float* y,
+                  size_t y_stride,
+                  void* scratch) {
     visit_bits(weight.bits, [&](auto tag) {
       constexpr int kBits = decltype(tag)::kBits;
       auto* tile = static_cast<Scratch*>(scratch);
@@ -134,8 +140,14 @@ struct Avx512Tile {
   };
 
   template <int Bits, int Unit>
-  static void run_outputs(const WeightView& weight, const uint8_t* prepared, uint32_t rows, uint32_t begin, uint32_t end,
-                          float* y, size_t y_stride, Scratch& tile) {
+  static void run_outputs(const WeightView& weight,
+                          const uint8_t* prepared,
+                          uint32_t rows,
+                          uint32_t begin,
+                          uint32_t end,
+                          float* y,
+                          size_t y_stride,
+                          Scratch& tile) {
     const Rows x = {prepared, int8_row_bytes(weight.in), weight.in};
     for (Piece piece = first_piece(weight, begin, end); piece.count > 0;) {
       unpack<Bits, Unit>(weight, piece, 0, tile);
@@ -221,8 +233,12 @@ struct Avx512Tile {
   }
 
   template <int Unit>
-  static void unpack_scales(const WeightView& weight, const void* base, const Piece& piece, const uint32_t (&row)[16],
-                            uint32_t half, float (&target)[kColumns / 32][kOutputs]) {
+  static void unpack_scales(const WeightView& weight,
+                            const void* base,
+                            const Piece& piece,
+                            const uint32_t (&row)[16],
+                            uint32_t half,
+                            float (&target)[kColumns / 32][kOutputs]) {
     const uint32_t groups = weight.in / weight.group;
     const uint32_t bytes = scalar_bytes(weight.scale_type);
     const uint32_t repeats = weight.group / Unit;  // a group of 128 is two units of 64
@@ -263,8 +279,14 @@ struct Avx512Tile {
   }
 
   template <int Bits, int Unit, uint32_t Vectors, uint32_t Count>
-  static void multiply_rows(uint32_t first_row, const Rows& rows, const Piece& piece, const Scratch& tile, float* y,
-                            size_t y_stride, LinesAhead& lines, uint32_t lines_per_unit) {
+  static void multiply_rows(uint32_t first_row,
+                            const Rows& rows,
+                            const Piece& piece,
+                            const Scratch& tile,
+                            float* y,
+                            size_t y_stride,
+                            LinesAhead& lines,
+                            uint32_t lines_per_unit) {
     Int8Row x[Count];
     for (uint32_t r = 0; r < Count; ++r) x[r] = rows.row(first_row + r);
     __mmask16 mask[Vectors];

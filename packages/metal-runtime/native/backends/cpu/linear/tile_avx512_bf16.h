@@ -41,8 +41,14 @@ struct Avx512Bf16Tile {
     }
   }
 
-  static void run(const WeightView& weight, const void* prepared, uint32_t rows, uint32_t begin, uint32_t end, float* y,
-                  size_t y_stride, void* scratch) {
+  static void run(const WeightView& weight,
+                  const void* prepared,
+                  uint32_t rows,
+                  uint32_t begin,
+                  uint32_t end,
+                  float* y,
+                  size_t y_stride,
+                  void* scratch) {
     auto* tiles = static_cast<Scratch*>(scratch)->tile;
     const auto* x = static_cast<const uint8_t*>(prepared);
     const size_t row_bytes = prepared_row_bytes(weight.in);
@@ -90,8 +96,8 @@ struct Avx512Bf16Tile {
   }
 
   /** Fills a half of the tile, from place `half` (0 or 16) on; of 16 outputs those that do not exist repeat the last one. */
-  static void unpack(const WeightView& weight, uint32_t first, uint32_t count, uint32_t column, uint32_t columns,
-                     uint32_t half, Tile& tile) {
+  static void unpack(
+      const WeightView& weight, uint32_t first, uint32_t count, uint32_t column, uint32_t columns, uint32_t half, Tile& tile) {
     const auto type = static_cast<ScalarType>(weight.format);
     const size_t element = scalar_bytes(type);
     for (uint32_t k = 0; k < columns; k += kStep) {
@@ -118,8 +124,8 @@ struct Avx512Bf16Tile {
   }
 
   template <uint32_t Vectors, uint32_t Count>
-  static void multiply_rows(const uint8_t* x, size_t row_bytes, uint32_t steps, bool continues, uint32_t outputs,
-                            const Tile& tile, float* y, size_t y_stride) {
+  static void multiply_rows(
+      const uint8_t* x, size_t row_bytes, uint32_t steps, bool continues, uint32_t outputs, const Tile& tile, float* y, size_t y_stride) {
     __mmask16 mask[Vectors];
     for (uint32_t v = 0; v < Vectors; ++v) mask[v] = static_cast<__mmask16>(0xffffu >> (16 - smaller(outputs - 16 * v, 16)));
     __m512 sum[Count][Vectors];

@@ -25,8 +25,14 @@ struct NeonI8mmTile {
     return size_t{kRows} * int8_row_codes(weight.in) + sizeof(float) * units * (2 * 2 * kRows + 2 * 2 * kOutputs + 2);
   }
 
-  static void run(const WeightView& weight, const void* prepared, uint32_t rows, uint32_t begin, uint32_t end, float* y,
-                  size_t y_stride, void* scratch) {
+  static void run(const WeightView& weight,
+                  const void* prepared,
+                  uint32_t rows,
+                  uint32_t begin,
+                  uint32_t end,
+                  float* y,
+                  size_t y_stride,
+                  void* scratch) {
     visit_bits(weight.bits, [&](auto tag) {
       constexpr int kBits = decltype(tag)::kBits;
       for (uint32_t r = 0; r < rows; r += kRows) {
@@ -53,8 +59,14 @@ struct NeonI8mmTile {
   };
 
   template <int Bits, int Unit>
-  static void run_pairs(const WeightView& weight, const uint8_t* prepared, uint32_t rows, uint32_t begin, uint32_t end,
-                        float* y, size_t y_stride, void* scratch) {
+  static void run_pairs(const WeightView& weight,
+                        const uint8_t* prepared,
+                        uint32_t rows,
+                        uint32_t begin,
+                        uint32_t end,
+                        float* y,
+                        size_t y_stride,
+                        void* scratch) {
     if (rows <= 2) return run_block<Bits, Unit, 1>(weight, prepared, rows, begin, end, y, y_stride, scratch);
     if (rows <= 4) return run_block<Bits, Unit, 2>(weight, prepared, rows, begin, end, y, y_stride, scratch);
     return run_block<Bits, Unit, 4>(weight, prepared, rows, begin, end, y, y_stride, scratch);
@@ -62,8 +74,14 @@ struct NeonI8mmTile {
 
   /** Rows and outputs that do not exist repeat the last one; their results are dropped. */
   template <int Bits, int Unit, uint32_t Pairs>
-  static void run_block(const WeightView& weight, const uint8_t* prepared, uint32_t rows, uint32_t begin, uint32_t end,
-                        float* y, size_t y_stride, void* scratch) {
+  static void run_block(const WeightView& weight,
+                        const uint8_t* prepared,
+                        uint32_t rows,
+                        uint32_t begin,
+                        uint32_t end,
+                        float* y,
+                        size_t y_stride,
+                        void* scratch) {
     const uint32_t units = weight.in / Unit;
     Packed packed;
     packed.codes = static_cast<int8_t*>(scratch);
@@ -144,8 +162,7 @@ struct NeonI8mmTile {
   }
 
   template <int Bits, int Unit, uint32_t Pairs>
-  static void multiply(const WeightView& weight, const uint32_t (&outputs)[kOutputs], const Packed& packed,
-                       float32x4_t (&sum)[Pairs][2]) {
+  static void multiply(const WeightView& weight, const uint32_t (&outputs)[kOutputs], const Packed& packed, float32x4_t (&sum)[Pairs][2]) {
     using Step = NeonSimd::DotStep<Bits, Unit>;
     const uint8_t* source[kOutputs];
     for (uint32_t i = 0; i < kOutputs; ++i) source[i] = weight_row(weight, outputs[i]);

@@ -17,8 +17,12 @@
 
 #define NS_ASSUME_NONNULL_BEGIN _Pragma("clang assume_nonnull begin")
 #define NS_ASSUME_NONNULL_END _Pragma("clang assume_nonnull end")
-#define NS_ENUM(type, name) enum name : type name; enum name : type
-#define NS_OPTIONS(type, name) enum name : type name; enum name : type
+#define NS_ENUM(type, name) \
+  enum name : type name;    \
+  enum name : type
+#define NS_OPTIONS(type, name) \
+  enum name : type name;       \
+  enum name : type
 #define NS_RETURNS_INNER_POINTER __attribute__((objc_returns_inner_pointer))
 #define NS_FORMAT_FUNCTION(format, first)
 #define API_AVAILABLE(...)
@@ -69,7 +73,8 @@ NS_ASSUME_NONNULL_BEGIN
 @protocol NSCopying
 @end
 
-__attribute__((objc_root_class)) @interface NSObject <NSObject> {
+__attribute__((objc_root_class))
+@interface NSObject<NSObject> {
   Class _isa_storage;
 }
 + (instancetype)alloc;
@@ -143,7 +148,7 @@ typedef struct {
 @interface NSArray<__covariant ObjectType> : NSObject <NSCopying, NSFastEnumeration>
 + (instancetype)array;
 + (instancetype)arrayWithObject:(ObjectType)object;
-+ (instancetype)arrayWithObjects:(const ObjectType _Nonnull __unsafe_unretained [_Nullable])objects count:(NSUInteger)count;
++ (instancetype)arrayWithObjects:(const ObjectType _Nonnull __unsafe_unretained[_Nullable])objects count:(NSUInteger)count;
 @property(readonly) NSUInteger count;
 @property(nullable, readonly) ObjectType firstObject;
 @property(nullable, readonly) ObjectType lastObject;
@@ -162,8 +167,8 @@ typedef struct {
 @interface NSDictionary<__covariant KeyType, __covariant ObjectType> : NSObject <NSCopying>
 + (instancetype)dictionary;
 + (instancetype)dictionaryWithObject:(ObjectType)object forKey:(KeyType)key;
-+ (instancetype)dictionaryWithObjects:(const ObjectType _Nonnull __unsafe_unretained [_Nullable])objects
-                              forKeys:(const KeyType _Nonnull __unsafe_unretained [_Nullable])keys
++ (instancetype)dictionaryWithObjects:(const ObjectType _Nonnull __unsafe_unretained[_Nullable])objects
+                              forKeys:(const KeyType _Nonnull __unsafe_unretained[_Nullable])keys
                                 count:(NSUInteger)count;
 @property(readonly) NSUInteger count;
 @property(readonly, copy) NSArray<KeyType>* allKeys;

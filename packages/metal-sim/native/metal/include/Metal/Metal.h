@@ -11,9 +11,12 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-@protocol MTLDevice, MTLCommandQueue, MTLCommandBuffer, MTLComputeCommandEncoder, MTLBlitCommandEncoder, MTLLibrary;
-@protocol MTLFunction, MTLComputePipelineState, MTLBuffer, MTLHeap, MTLResidencySet, MTLBinaryArchive, MTLFence;
-@protocol MTLEvent, MTLSharedEvent;
+@protocol MTLDevice
+, MTLCommandQueue, MTLCommandBuffer, MTLComputeCommandEncoder, MTLBlitCommandEncoder, MTLLibrary;
+@protocol MTLFunction
+, MTLComputePipelineState, MTLBuffer, MTLHeap, MTLResidencySet, MTLBinaryArchive, MTLFence;
+@protocol MTLEvent
+, MTLSharedEvent;
 
 // ---- Values
 
@@ -21,9 +24,7 @@ typedef struct {
   NSUInteger width, height, depth;
 } MTLSize;
 
-static inline MTLSize MTLSizeMake(NSUInteger width, NSUInteger height, NSUInteger depth) {
-  return MTLSize{width, height, depth};
-}
+static inline MTLSize MTLSizeMake(NSUInteger width, NSUInteger height, NSUInteger depth) { return MTLSize{width, height, depth}; }
 
 typedef struct {
   NSUInteger size;
@@ -308,9 +309,7 @@ typedef NS_ENUM(NSInteger, MTLHeapType) { MTLHeapTypeAutomatic = 0, MTLHeapTypeP
 @property(readonly) MTLHeapType type;
 - (NSUInteger)maxAvailableSizeWithAlignment:(NSUInteger)alignment;
 - (nullable id<MTLBuffer>)newBufferWithLength:(NSUInteger)length options:(MTLResourceOptions)options;
-- (nullable id<MTLBuffer>)newBufferWithLength:(NSUInteger)length
-                                      options:(MTLResourceOptions)options
-                                       offset:(NSUInteger)offset;
+- (nullable id<MTLBuffer>)newBufferWithLength:(NSUInteger)length options:(MTLResourceOptions)options offset:(NSUInteger)offset;
 @end
 
 @interface MTLResidencySetDescriptor : NSObject <NSCopying>
@@ -326,7 +325,7 @@ typedef NS_ENUM(NSInteger, MTLHeapType) { MTLHeapTypeAutomatic = 0, MTLHeapTypeP
 - (void)requestResidency;
 - (void)endResidency;
 - (void)addAllocation:(id<MTLAllocation>)allocation;
-- (void)addAllocations:(const id<MTLAllocation> _Nonnull __unsafe_unretained [_Nonnull])allocations count:(NSUInteger)count;
+- (void)addAllocations:(const id<MTLAllocation> _Nonnull __unsafe_unretained[_Nonnull])allocations count:(NSUInteger)count;
 - (void)removeAllocation:(id<MTLAllocation>)allocation;
 - (void)removeAllAllocations;
 - (BOOL)containsAllocation:(id<MTLAllocation>)allocation;
@@ -366,7 +365,7 @@ typedef NS_ENUM(NSInteger, MTLHeapType) { MTLHeapTypeAutomatic = 0, MTLHeapTypeP
 - (void)setBytes:(const void*)bytes length:(NSUInteger)length atIndex:(NSUInteger)index;
 - (void)setBuffer:(nullable id<MTLBuffer>)buffer offset:(NSUInteger)offset atIndex:(NSUInteger)index;
 - (void)setBufferOffset:(NSUInteger)offset atIndex:(NSUInteger)index;
-- (void)setBuffers:(const id<MTLBuffer> _Nullable __unsafe_unretained [_Nonnull])buffers
+- (void)setBuffers:(const id<MTLBuffer> _Nullable __unsafe_unretained[_Nonnull])buffers
            offsets:(const NSUInteger[_Nonnull])offsets
          withRange:(NSRange)range;
 - (void)setThreadgroupMemoryLength:(NSUInteger)length atIndex:(NSUInteger)index;
@@ -378,13 +377,12 @@ typedef NS_ENUM(NSInteger, MTLHeapType) { MTLHeapTypeAutomatic = 0, MTLHeapTypeP
 - (void)updateFence:(id<MTLFence>)fence;
 - (void)waitForFence:(id<MTLFence>)fence;
 - (void)useResource:(id<MTLResource>)resource usage:(MTLResourceUsage)usage;
-- (void)useResources:(const id<MTLResource> _Nonnull __unsafe_unretained [_Nonnull])resources
+- (void)useResources:(const id<MTLResource> _Nonnull __unsafe_unretained[_Nonnull])resources
                count:(NSUInteger)count
                usage:(MTLResourceUsage)usage;
 - (void)useHeap:(id<MTLHeap>)heap;
 - (void)memoryBarrierWithScope:(MTLBarrierScope)scope;
-- (void)memoryBarrierWithResources:(const id<MTLResource> _Nonnull __unsafe_unretained [_Nonnull])resources
-                             count:(NSUInteger)count;
+- (void)memoryBarrierWithResources:(const id<MTLResource> _Nonnull __unsafe_unretained[_Nonnull])resources count:(NSUInteger)count;
 @end
 
 @protocol MTLBlitCommandEncoder <MTLCommandEncoder>
@@ -472,9 +470,7 @@ typedef void (^MTLNewLibraryCompletionHandler)(id<MTLLibrary> _Nullable library,
 - (MTLSizeAndAlign)heapBufferSizeAndAlignWithLength:(NSUInteger)length options:(MTLResourceOptions)options;
 - (nullable id<MTLHeap>)newHeapWithDescriptor:(MTLHeapDescriptor*)descriptor;
 - (nullable id<MTLBuffer>)newBufferWithLength:(NSUInteger)length options:(MTLResourceOptions)options;
-- (nullable id<MTLBuffer>)newBufferWithBytes:(const void*)pointer
-                                      length:(NSUInteger)length
-                                     options:(MTLResourceOptions)options;
+- (nullable id<MTLBuffer>)newBufferWithBytes:(const void*)pointer length:(NSUInteger)length options:(MTLResourceOptions)options;
 - (nullable id<MTLBuffer>)newBufferWithBytesNoCopy:(void*)pointer
                                             length:(NSUInteger)length
                                            options:(MTLResourceOptions)options
