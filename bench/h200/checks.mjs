@@ -1,5 +1,5 @@
 // Parts that check results, regardless of time.
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { FAMILIES } from '../../packages/metal-runtime/conformance/index.ts';
 
@@ -9,6 +9,8 @@ const SHOWN_FAILURES = 60;
 /** Cases of a process under a sanitizer, and the seconds that the last one of a part and the tool's report may take. */
 const SANITIZER_CASES = 24;
 const SANITIZER_END_SECONDS = 40;
+/** Files that only a build copies into the second demo model's folder. */
+const SHARED_WITH_MODEL = ['tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja'];
 const SANITIZERS = ['memcheck', 'racecheck'];
 const SANITIZER_PLACES = ['/usr/local/cuda/bin', '/opt/nvidia/nsight-compute/compute-sanitizer'];
 
@@ -146,9 +148,24 @@ function fixturesOf({ options, root }) {
   return [...found.values()];
 }
 
+/** The second demo model with the tokenizer and template of the first. */
+function withTokenizer(session, models) {
+  const folder = mkdtempSync(path.join(session.work, 'model-moe-'));
+  const links = new Map([
+    ...SHARED_WITH_MODEL.map((name) => [name, path.join(models, 'model', name)]),
+    ...readdirSync(path.join(models, 'model-moe')).map((name) => [
+      name,
+      path.join(models, 'model-moe', name),
+    ]),
+  ]);
+  for (const [name, target] of links) symlinkSync(target, path.join(folder, name));
+  return folder;
+}
+
 /** Greedy answers of the demo models in `high`: the CPU's, word for word. */
 export async function demo(session, check) {
   const models = path.join(session.root, 'packages/demo-model');
+  const folders = { model: path.join(models, 'model'), 'model-moe': withTokenizer(session, models) };
   const speech = path.join(models, 'held-out/speech');
   const sound = existsSync(speech) && readdirSync(speech).find((name) => /\.(wav|flac|ogg)$/.test(name));
   const prompts = [
@@ -165,7 +182,7 @@ export async function demo(session, check) {
       async () => {
         const answer = (kind) =>
           session.json([
-            ...['generate', '--model', path.join(models, model), '--prompt', prompt, ...media],
+            ...['generate', '--model', folders[model], '--prompt', prompt, ...media],
             ...[
               '--temperature',
               '0',
