@@ -4,7 +4,7 @@
  * Products of matrices by one simdgroup: 16 rows × 16 columns times 8 outputs × 16 columns, with sums in float32 that run over the
  * columns in ascending order. Operands come from threadgroup memory, with strides that are multiples of two elements.
  *
- * Simdgroup matrices on Apple GPUs; on NVIDIA GPUs (MARKBASE_NVIDIA) the tensor cores, which multiply bf16 alone. Metal only; the
+ * Simdgroup matrices on Apple GPUs; on NVIDIA GPUs (MARKBASE_NVIDIA) tensor cores, which multiply only bf16. Metal only; the
  * including file has metal_stdlib.
  */
 
@@ -59,7 +59,7 @@ inline void add_product(thread SumFragment& sums, RowFragment<T> rows, OutputFra
   nvidia::multiply_accumulate(sums.values, rows.pairs, outputs.pairs);
 }
 
-/** Multiplies every row with a number; two 8 × 8 matrices have those of the rows on their diagonals. */
+/** Scales every row; two 8 × 8 matrices have the factors of the rows on their diagonals. */
 inline void scale_rows(thread SumFragment& sums, threadgroup const float* diagonals, uint lane) {
   const float upper = diagonals[lane / 4 * 9], lower = diagonals[64 + lane / 4 * 9];
   sums.values[0] *= upper;
@@ -127,7 +127,7 @@ inline void add_product(thread SumFragment& sums, RowFragment<T> rows, OutputFra
   }
 }
 
-/** Multiplies every row with a number; two 8 × 8 matrices have those of the rows on their diagonals. */
+/** Scales every row; two 8 × 8 matrices have the factors of the rows on their diagonals. */
 inline void scale_rows(thread SumFragment& sums, threadgroup const float* diagonals, uint) {
   for (uint i = 0; i < 2; ++i) {
     simdgroup_matrix<float, 8, 8> diagonal;

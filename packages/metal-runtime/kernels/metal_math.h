@@ -1,13 +1,13 @@
 #pragma once
 
 /**
- * Elementary functions and sums that several families share, so that a fused kernel gives the bits of the plain ones.
- * Metal only; the including file has metal_stdlib. No infinities are computed with: fast math may assume that there are none.
+ * Elementary functions and sums that several families share, so that a fused kernel gives the bits of the plain ones. Metal only; the
+ * including file has metal_stdlib. Infinities are never used, because fast math may assume that there are none.
  */
 
 #pragma METAL fp contract(off)
 
-/** Stands for minus infinity where scores are compared. */
+/** Replaces minus infinity where scores are compared. */
 constant constexpr float kLowest = -3.0e38f;
 
 /** Lanes of a simdgroup. */
@@ -118,13 +118,13 @@ inline uint order_key(float x) {
 inline float norm_factor(float squares, uint width, float eps) { return 1.0f / precise::sqrt(squares / float(width) + eps); }
 
 /**
- * The sum of one number of each thread of some simdgroups, for all of them. `partial`: a float for each simdgroup. Every thread of
+ * The sum of one value per thread of several simdgroups, returned to all threads. `partial`: a float per simdgroup. Every thread of
  * the threadgroup calls it.
  */
 template <uint simdgroups = kRowSimdgroups>
 inline float sum_over_threads(float value, threadgroup float* partial, uint simdgroup, uint lane) {
   const float own = simd_sum(value);
-  // What an earlier sum left may still be read.
+  // Results of an earlier sum may still be read.
   threadgroup_barrier(mem_flags::mem_threadgroup);
   if (lane == 0) partial[simdgroup] = own;
   threadgroup_barrier(mem_flags::mem_threadgroup);

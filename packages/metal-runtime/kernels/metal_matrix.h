@@ -4,19 +4,19 @@
  * Products of rows with the rows of stored weights, by one simdgroup. Metal only; the including file has metal_stdlib,
  * scalar_type.h, metal_storage.h and metal_math.h.
  *
- * A weight row is cut into chunks of columns; lane l takes chunks l, l + 32, ... and the sums of the lanes are added up. The
- * order of a sum depends on the shape of the weight alone: the same bits for any number of rows, and for rows that were
- * prepared in threadgroup memory.
+ * A weight row is cut into chunks of columns; lane l takes chunks l, l + 32, ... and the sums of the lanes are added up. The order of a sum
+ * depends only on the shape of the weight: the bits are the same for any number of rows, and for rows that were prepared in threadgroup
+ * memory.
  */
 
 #pragma METAL fp contract(off)
 
-/** Formats beside the widths of affine codes, 2 to 8. */
+/** Formats other than affine codes, whose formats are their widths, 2 to 8. */
 constant constexpr int kFormatBf16 = 16;
 constant constexpr int kFormatF16 = 17;
 constant constexpr int kFormatF32 = 32;
 
-/** Columns of a chunk: 32 codes are whole words; 8 numbers of 16 bits are one load of 16 bytes. */
+/** Columns of a chunk: 32 codes are whole words; 8 values of 16 bits are one load of 16 bytes. */
 template <int format>
 constexpr uint chunk_columns() {
   return format <= 8 ? 32 : 8;
@@ -48,7 +48,7 @@ inline WeightRow weight_row(
   return {weight + row * layout.in * (format == kFormatF32 ? 4 : 2), scales, biases};
 }
 
-/** Columns column .. column + 8 of a plain row, zeros behind its end. */
+/** Columns column .. column + 8 of a plain row, zeros beyond its end. */
 template <int format>
 inline void load_plain(WeightRow row, WeightLayout layout, uint column, thread float4* out) {
   if (layout.alignment >= 16 && column + 8 <= layout.in) {
@@ -75,7 +75,7 @@ inline void load_plain(WeightRow row, WeightLayout layout, uint column, thread f
   out[1] = float4(values[4], values[5], values[6], values[7]);
 }
 
-/** Rows in device memory; beyond the last one, the last one again. */
+/** Rows in device memory; beyond the end, the last one is repeated. */
 struct DeviceRows {
   device const float* rows;
   uint stride;
@@ -83,10 +83,10 @@ struct DeviceRows {
   uint width;
   uint alignment;
 
-  /** True where whole_quad may be asked for all of columns column .. column + count. */
+  /** True if whole_quad may be used for all of columns column .. column + count. */
   bool is_whole(uint column, uint count) const { return alignment >= 16 && column + count <= width; }
   float4 whole_quad(uint row, uint column) const { return *(device const float4*)(rows + ulong(min(row, last)) * stride + column); }
-  /** Elements column .. column + 4 of a row, zeros behind its end. */
+  /** Elements column .. column + 4 of a row, zeros beyond its end. */
   float4 quad(uint row, uint column) const {
     device const float* at = rows + ulong(min(row, last)) * stride + column;
     if (alignment >= 16 && column + 4 <= width) return *(device const float4*)at;
@@ -97,8 +97,8 @@ struct DeviceRows {
 };
 
 /**
- * One row in threadgroup memory, padded with zeros to whole chunks: quads of the same place of all chunks lie together, so
- * that lanes read neighbouring addresses.
+ * One row in threadgroup memory, padded with zeros to whole chunks: the quads with the same index in all chunks are contiguous, so that
+ * lanes read adjacent addresses.
  */
 template <uint columns>
 struct SharedRow {
@@ -119,7 +119,7 @@ struct SharedRow {
 /**
  * sums[s][r] = x_{first + r} · weight_s for the lane's share of the columns; simd_sum of them is the product.
  *
- * `X`: DeviceRows or SharedRow. Four sums a stream and row are independent of each other.
+ * `X`: DeviceRows or SharedRow. Each stream and row has four independent sums.
  */
 template <int format, int streams, int rows, typename X>
 inline void multiply(thread const WeightRow* weight, WeightLayout layout, X x, uint first, uint lane, thread float* sums) {
@@ -168,7 +168,7 @@ inline void multiply(thread const WeightRow* weight, WeightLayout layout, X x, u
         }
       }
     } else {
-      // Rows that lie anywhere are rare: short code, which leaves the registers to the other branch.
+      // Unaligned rows are rare: this branch is short code that leaves registers to the other one.
 #pragma unroll(1)
       for (int q = 0; q < 8; ++q) {
         float4 value[rows];

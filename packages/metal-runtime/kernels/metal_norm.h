@@ -1,7 +1,7 @@
 #pragma once
 
 /**
- * The norm of a row, as rms_norm computes it and as others do in their prologues, with the same bits. Metal only; the
+ * The norm of a row, shared by rms_norm and the prologues of other kernels, so that the bits are the same. Metal only; the
  * including file has metal_stdlib, metal_storage.h and metal_math.h.
  */
 
@@ -18,7 +18,7 @@ template <typename Vector>
 inline float strided_squares(Vector x, uint width, uint first, uint step) {
   float squares = 0.0f;
 #if defined(MARKBASE_NVIDIA)
-  // Loads that are under way together.
+  // Number of loads in flight.
   constexpr uint kTogether = 12;
   for (uint begin = first; begin < width; begin += kTogether * step) {
     float values[kTogether];
@@ -38,7 +38,7 @@ inline float strided_squares(Vector x, uint width, uint first, uint step) {
 
 /**
  * norm_factor of a vector, for all threads of the threadgroup: sums run over one simdgroup up to kSimdgroupWidth elements,
- * which every simdgroup then does for itself, and over kRowThreads threads beyond. All threads call it.
+ * computed by every simdgroup for itself, and over kRowThreads threads beyond. All threads call it.
  */
 template <typename Vector>
 inline float vector_factor(Vector x, uint width, float eps, threadgroup float* partial, uint thread_index) {

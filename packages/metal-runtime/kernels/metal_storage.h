@@ -4,7 +4,7 @@
 
 #pragma METAL fp contract(off)
 
-/** The number that a bf16 stands for. */
+/** The value of a bf16. */
 inline float from_bf16(ushort bits) { return as_type<float>(uint(bits) << 16); }
 
 /** Rounds to the nearest bf16, ties to even; NaN stays NaN. */
@@ -14,7 +14,7 @@ inline ushort to_bf16(float value) {
   return ushort((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
-/** Element `index` of stored scalars, which lie at any even address. */
+/** Element `index` of stored scalars at any even address. */
 inline float load_scalar(device const uchar* base, uint type, ulong index) {
   device const ushort* at = (device const ushort*)base;
   if (type == kScalarF32) return as_type<float>(uint(at[2 * index]) | (uint(at[2 * index + 1]) << 16));
@@ -23,7 +23,7 @@ inline float load_scalar(device const uchar* base, uint type, ulong index) {
 }
 
 #if defined(MARKBASE_NVIDIA)
-/** A stored scalar before it is a number: loads without branches, so that many are under way together. */
+/** A stored scalar before its conversion: loads without branches, so that many can be in flight. */
 struct ScalarBits {
   ushort low, high;
 
@@ -33,7 +33,7 @@ struct ScalarBits {
     low = at[is_wide ? 2 * index : index];
     high = at[is_wide ? 2 * index + 1 : index];
   }
-  /** What load_scalar gives. */
+  /** Converts it to the result of load_scalar. */
   float number(uint type) const {
     const float wide = as_type<float>(uint(low) | uint(high) << 16), short_one = from_bf16(low), half_one = float(as_type<half>(low));
     return type == kScalarF32 ? wide : type == kScalarBf16 ? short_one : half_one;
@@ -41,7 +41,7 @@ struct ScalarBits {
 };
 #endif
 
-/** `words` 32-bit words, in loads as wide as the alignment of their address allows. */
+/** `words` 32-bit words, in loads as wide as the alignment of the address allows. */
 template <int words>
 inline void load_words(device const uchar* at, uint alignment, thread uint* out) {
   if (words % 4 == 0 && alignment >= 16) {
@@ -76,7 +76,7 @@ inline float code_at(thread const uint* words, int index) {
   return float(code & ((1u << bits) - 1u));
 }
 
-/** Code `index` of a stream in memory; the stream ends with whole bytes. */
+/** Code `index` of a stream in memory; the stream ends on a byte boundary. */
 inline float stored_code(device const uchar* stream, uint bits, ulong index) {
   const ulong first = index * bits;
   const uint shift = uint(first % 8);

@@ -1,10 +1,10 @@
 #pragma once
 
 /**
- * Products of 32 rows with 64 weight rows by a threadgroup of four simdgroups, as matrices of bf16 or half with sums in float32.
+ * Products of 32 rows with 64 weight rows by a threadgroup of four simdgroups, as bf16 or half matrices with float32 sums.
  * Metal only; the including file has metal_stdlib, scalar_type.h, metal_storage.h, metal_math.h, metal_matrix.h and metal_fragments.h.
  *
- * Rows and weights come through threadgroup memory in steps of 32 columns, weights dequantised on the way. A sum runs over the
+ * Rows and weights go through threadgroup memory in steps of 32 columns, where weights are dequantised. A sum runs over the
  * columns in ascending order, whatever the number of rows: a row gives the same bits in any tile.
  */
 
@@ -15,7 +15,7 @@ constant constexpr uint kTileOutputs = 64;
 constant constexpr uint kTileColumns = 32;
 constant constexpr uint kTileThreads = 128;
 
-/** Elements between two rows of a tile: neighbouring rows begin in different banks. */
+/** Elements between two rows of a tile: adjacent rows begin in different banks. */
 constant constexpr uint kTileStride = kTileColumns + 8;
 
 /** Row of the tile that a thread loads: 8 of its 32 columns. */
@@ -54,8 +54,8 @@ inline void load_half_chunk(WeightRow row, WeightLayout layout, uint column, uin
 }
 
 /**
- * What this thread brings into threadgroup memory of columns column .. column + 32 of the tile: 8 of its row, which is row
- * `own_row` of `source`, and 16 of its weight row. `stride`: elements between two rows of a tile.
+ * A thread's part of copying columns column .. column + 32 of the tile to threadgroup memory: 8 columns of its row, which is row `own_row`
+ * of `source`, and 16 of its weight row. `stride`: elements between two rows of a tile.
  */
 template <int format, uint stride, typename T>
 inline void load_tile(DeviceRows source,
@@ -82,8 +82,8 @@ inline void load_tile(DeviceRows source,
 }
 
 /**
- * products [32, 64] = the rows of the tile times its weight rows, complete for all threads at the end. Every thread brings the
- * row `own_row` of `source` and the weight row that it loads. Only the first `row_count` rows are needed, if they are fewer.
+ * products [32, 64] = the rows of the tile times its weight rows, complete for all threads on return. Every thread passes the row `own_row`
+ * of `source` and the weight row that it loads. At most the first `row_count` rows are needed.
  */
 template <int format, typename T>
 inline void multiply_tile(DeviceRows source,
@@ -95,7 +95,7 @@ inline void multiply_tile(DeviceRows source,
                           threadgroup T* columns,
                           threadgroup float* products,
                           uint thread_index) {
-  // A simdgroup makes 16 rows × 32 outputs.
+  // A simdgroup computes 16 rows × 32 outputs.
   const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
   const uint first_row = simdgroup / 2 * 16, first_output = simdgroup % 2 * 32;
   SumFragment sums[4];

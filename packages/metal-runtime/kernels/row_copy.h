@@ -1,7 +1,7 @@
 #pragma once
 #include <stdint.h>
 
-/** Parameters of copy_rows and copy_bytes, which bring the inputs of a step to their places and outputs to where the host reads them. */
+/** Parameters of copy_rows and copy_bytes, which copy the inputs of a step to the arena, and outputs to where the host reads them. */
 struct RowCopyParams {
   uint32_t rows;
   uint32_t width;

@@ -1,11 +1,11 @@
-/** What the host does around the commands of a step: copies rows, and looks for numbers that are not finite. */
+/** Services around the commands of a step: copies of rows, and checks for non-finite numbers. */
 #include <metal_stdlib>
 using namespace metal;
 
 #include "row_copy.h"
 #include "metal_math.h"
 
-/** to[r][i] = from[r][i]; one thread an element. */
+/** to[r][i] = from[r][i]; one thread per element. */
 kernel void copy_rows(constant RowCopyParams& p [[buffer(0)]],
                       device const float* from [[buffer(2)]],
                       device float* to [[buffer(3)]],

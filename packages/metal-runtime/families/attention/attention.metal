@@ -1,11 +1,11 @@
 /**
  * attention: out = softmax(q k^T) v per query head, float32, scale 1.
  *
- * A threadgroup of eight simdgroups takes one row and up to `heads` query heads of one kv head, over all partitions of 256
- * positions, or over one span of them. A simdgroup owns 32 positions of a partition: its lanes share the elements of a key
- * or value. With has_prologue (one row), raw q, k and v are normalised and rotated here, and the own key and value appended to
- * the cache; with more rows attention_prepare did it before. With is_split, results of spans go to `spans`, and
- * attention_combine folds them, or attention_linear where a linear reads the row.
+ * A threadgroup of eight simdgroups takes one row and up to `heads` query heads of one kv head, over all partitions of 256 positions or
+ * over one span of partitions. A simdgroup owns 32 positions of a partition: its lanes share the elements of a key or value. With
+ * has_prologue (one row), raw q, k and v are normalised and rotated here, and the row's own key and value are appended to the cache; with
+ * more rows, attention_prepare has done this. With is_split, the results of spans go to `spans`, where attention_combine folds them, or
+ * attention_linear if a linear reads the row.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -18,7 +18,7 @@ using namespace metal;
 #include "metal_norm.h"
 #include "metal_attention.h"
 
-/** Widest head of the kernels with `quads` quads a lane. */
+/** Widest head of the kernels with `quads` quads per lane. */
 template <int quads>
 constexpr uint widest_head() {
   return quads * 4 * 32;
@@ -55,7 +55,7 @@ kernel void attention(constant AttentionParams& p [[buffer(0)]],
   const uint g = at.y / tiles, first_head = g * group_heads + at.y % tiles * heads;
   const uint end_head = (g + 1) * group_heads;
   const int position = positions[row];
-  // A segment is read like the beginning of a slot: its rows lie in the place of positions.
+  // A segment is read like the beginning of a slot, with its rows as positions.
   const bool has_segments = launch.has_segments != 0;
   Visible seen = visible_positions(p.window, position, visible_ends[row]);
   if (has_segments) {
@@ -70,7 +70,7 @@ kernel void attention(constant AttentionParams& p [[buffer(0)]],
   const ulong slot_begin = has_segments ? ulong(row) - uint(position) : ulong(slots[row]) * p.capacity;
   const bool has_own = launch.has_prologue != 0 && p.has_kv != 0;
 
-  // 1. The queries of the tile; beyond the last head, the last one again. With a prologue, the own key and value too.
+  // 1. The queries of the tile; the last head is repeated beyond the end. With a prologue, also the row's own key and value.
   for (uint h = simdgroup; h < uint(heads); h += kRowSimdgroups) {
     const uint head = min(first_head + h, end_head - 1);
     if (launch.has_prologue != 0) {
@@ -87,7 +87,7 @@ kernel void attention(constant AttentionParams& p [[buffer(0)]],
     device const float* raw = is_key ? k + ulong(row) * p.k_stride : v + ulong(row) * p.v_stride;
     prepare_head(raw + g * p.width, p.width, p.eps, k_gain + launch.shift[8], is_key, p.gain_type, table + ulong(row) * p.width, is_key,
                  own, lane);
-    // The first threadgroup of a kv head stores them for the steps that follow; all use what the cache will hold.
+    // The first threadgroup of a kv head stores them for later steps; all threadgroups use the values as the cache will hold them.
     const bool stores = at.x == 0 && at.y % tiles == 0;
     const ulong place = (slot_begin + uint(position) % p.capacity) * kv_width + g * p.width;
     for (uint i = lane; i < p.width; i += kLanes) {
@@ -103,7 +103,7 @@ kernel void attention(constant AttentionParams& p [[buffer(0)]],
     }
   }
 
-  // Of the span so far, and of the spans before it. A thread keeps the sums of columns thread_index, thread_index + 256.
+  // Totals of the span so far, and of the spans before it. A thread keeps the sums of columns thread_index, thread_index + 256.
   constexpr int kColumns = (widest + kRowThreads - 1) / kRowThreads;
   Softmax span_total[heads], total[heads];
   float span_result[heads * kColumns], result[heads * kColumns];
@@ -113,7 +113,7 @@ kernel void attention(constant AttentionParams& p [[buffer(0)]],
     const uint begin = (partitions.first + part) * kPartition + simdgroup * kLanes;
     const uint low = max(seen.low, begin), high = min(seen.high, begin + kLanes);
 
-    // 2. Scores: lane i keeps that of position begin + i.
+    // 2. Scores: lane i keeps the score of position begin + i.
     float score[heads];
     for (int h = 0; h < heads; ++h) score[h] = kLowest;
     for (uint at_position = low; at_position < high; ++at_position) {
@@ -158,7 +158,7 @@ kernel void attention(constant AttentionParams& p [[buffer(0)]],
       for (uint i = 1; i < kRowSimdgroups; ++i) own_part[h].sum += totals[h * kRowSimdgroups + i];
     }
 
-    // 4. Weighted values of the own 32 positions, then over the simdgroups, one head after the other.
+    // 4. Weighted values of the simdgroup's 32 positions, then sums over the simdgroups, head by head.
     float4 sum[heads * quads];
     for (int i = 0; i < heads * quads; ++i) sum[i] = float4(0.0f);
     for (uint at_position = low; at_position < high; ++at_position) {
@@ -197,7 +197,7 @@ kernel void attention(constant AttentionParams& p [[buffer(0)]],
       threadgroup_barrier(mem_flags::mem_threadgroup);
     }
 
-    // 5. What a finished span adds.
+    // 5. Fold the finished span.
     const bool is_span_end = part + 1 == end_part || (part + 1) % partitions.span == 0;
     if (is_split || !is_span_end) continue;
     for (int h = 0; h < heads; ++h) {
@@ -211,7 +211,7 @@ kernel void attention(constant AttentionParams& p [[buffer(0)]],
   }
   for (int h = 0; h < heads; ++h) {
     const uint head = first_head + h;
-    // Spans of a row and head lie together, each with maximum and sum before its values.
+    // Spans of a row and head are contiguous, each with maximum and sum before its values.
     device float* span = spans + ((ulong(row) * p.heads + head) * launch.is_split + at.x) * (p.width + kSpanHeader);
     for (int c = 0; c < kColumns; ++c) {
       const uint column = thread_index + c * kRowThreads;
@@ -229,7 +229,7 @@ kernel void attention(constant AttentionParams& p [[buffer(0)]],
   }
 }
 
-/** Folds the results of the spans of every row and head: a threadgroup for each. */
+/** Folds the results of the spans of every row and head, one threadgroup per row and head. */
 kernel void attention_combine(constant AttentionParams& p [[buffer(0)]],
                               constant Launch& launch [[buffer(1)]],
                               device float* out [[buffer(5)]],
@@ -251,7 +251,7 @@ kernel void attention_combine(constant AttentionParams& p [[buffer(0)]],
   }
 }
 
-/** Heads of several rows before their attention: q to `prepared` [rows, H, K], k and v to the cache. A simdgroup a head. */
+/** Prepares the heads of several rows for attention: q to `prepared` [rows, H, K], k and v to the cache. One simdgroup per head. */
 template <typename Cache>
 kernel void attention_prepare(constant AttentionParams& p [[buffer(0)]],
                               constant Launch& launch [[buffer(1)]],

@@ -4,28 +4,28 @@
  * How attention_few cuts the positions of a row, and how results of spans are folded. The including file has metal_stdlib,
  * attention_params.h, launch.h, metal_math.h and metal_attention.h.
  *
- * Positions come in chunks at absolute multiples of kChunk. How many chunks a span has follows from how many the row sees, and
- * every span is folded in the same order, whoever does it: the bits of a row do not depend on its neighbours.
+ * Positions are cut into chunks at absolute multiples of kChunk. The number of chunks in a span follows from the number that the row sees,
+ * and spans are always folded in the same order: the bits of a row do not depend on its neighbours.
  */
 
 #pragma METAL fp contract(off)
 
-/** Positions that a threadgroup takes at once; kFewChunk of attention_few.h of the host. */
+/** Positions that a threadgroup processes at a time; kFewChunk of plan_few.cc on the host. */
 constant constexpr uint kChunk = 32;
 
-/** Most spans that the threadgroup which is done last folds by itself; kDirectSpans of the host. */
+/** Maximum number of spans that the last threadgroup to finish folds by itself; kDirectSpans on the host. */
 constant constexpr uint kDirectSpans = 17;
 
-/** Rows that see more chunks than this many times kDirectSpans have more spans; kDirectChunks of the host. */
+/** Rows that see more than kDirectChunks * kDirectSpans chunks have more spans; kDirectChunks on the host. */
 constant constexpr uint kDirectChunks = 4;
 
-/** Most spans of a row; kMostFewSpans of the host. */
+/** Maximum number of spans of a row; kMostFewSpans on the host. */
 constant constexpr uint kMostFewSpans = 128;
 
-/** Query heads of a threadgroup; kFewHeads of the host. */
+/** Query heads of a threadgroup; kFewHeads on the host. */
 constant constexpr uint kFewHeads = 8;
 
-/** Parts of the spans that are summed apart: span s belongs to part s % kFoldParts. */
+/** Number of parts in which spans are summed separately: span s belongs to part s % kFoldParts. */
 constant constexpr uint kFoldParts = 4;
 
 struct Chunks {
@@ -36,7 +36,7 @@ struct Chunks {
   uint spans() const { return (count + span - 1) / span; }
 };
 
-/** `most`: spans of a row that sees much. */
+/** `most`: number of spans of a row with a long context. */
 inline Chunks chunks_of(Visible seen, uint most) {
   const uint first = seen.low / kChunk;
   const uint count = (seen.high - 1) / kChunk - first + 1;
@@ -44,7 +44,7 @@ inline Chunks chunks_of(Visible seen, uint most) {
   return {first, count, (count + spans - 1) / spans};
 }
 
-/** Results of spans in scratch memory: values [row, head, place, width], and behind them (maximum, sum) of each. */
+/** Results of spans in scratch memory: values [row, head, span, width], followed by (maximum, sum) of each. */
 struct SpanPlaces {
   device float* values;
   device float2* totals;
@@ -57,7 +57,7 @@ inline SpanPlaces span_places(device float* spans, uint width, ulong places) {
   return {spans, (device float2*)(spans + places * width), width};
 }
 
-/** What spans [0, count) of a row and head count in the result: one simdgroup finds it. */
+/** Weights of spans [0, count) of a row and head in the result; computed by one simdgroup. */
 inline void find_factors(device const float2* totals, uint count, threadgroup float* factors, uint lane) {
   constexpr uint kTurns = kMostFewSpans / kLanes;
   float2 total[kTurns];
@@ -84,17 +84,17 @@ inline void find_factors(device const float2* totals, uint count, threadgroup fl
   }
 }
 
-/** Four columns of span `span`; of the last one behind the last one. */
+/** Four columns of span `span`; beyond the end, of the last span. */
 inline float4 span_quad(device const float4* values, uint stride, uint count, uint span) {
   return values[ulong(min(span, count - 1)) * stride];
 }
 
-/** What a span behind the last one counts is nothing. */
+/** Weight of a span; 0 beyond the end. */
 inline float4 span_factor(threadgroup const float* factors, uint count, uint span) {
   return float4(span < count ? factors[min(span, count - 1)] : 0.0f);
 }
 
-/** Four columns of spans part, part + kFoldParts and so on; `values`: those of span 0, `stride` quads apart. */
+/** Sum of four columns of spans part, part + kFoldParts and so on; `values`: those of span 0; spans are `stride` quads apart. */
 inline float4 fold_part(device const float4* values, uint stride, threadgroup const float* factors, uint count, uint part) {
   constexpr uint kAtOnce = 16;
   float4 sum = float4(0.0f);
@@ -108,17 +108,17 @@ inline float4 fold_part(device const float4* values, uint stride, threadgroup co
   return sum;
 }
 
-/** A row's heads whose spans a threadgroup folds. */
+/** Heads of a row whose spans a threadgroup folds. */
 struct FoldedHeads {
   device const float* values;  ///< of the first head
   threadgroup const float* factors;
   device float* out;
   uint heads;
-  uint places;  ///< of spans, a head
-  uint count;   ///< of spans
+  uint places;  ///< spans allocated per head
+  uint count;   ///< of spans to fold
 };
 
-/** Folds up to `turns` * kFoldParts spans; a thread loads those of `items` quads of columns at once. */
+/** Folds up to `turns` * kFoldParts spans; a thread has loads for `items` quads of columns in flight together. */
 template <uint width, uint threads, uint turns, uint items>
 inline void fold_heads(FoldedHeads folded, uint thread_index) {
   constexpr uint quads = width / 4, slots = turns * kFoldParts;

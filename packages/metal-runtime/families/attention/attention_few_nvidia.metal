@@ -1,12 +1,12 @@
 /**
- * attention_few: attention of few rows by the tensor cores, in `fast`, for heads of 256 or 512 columns and caches of bf16.
+ * attention_few: attention of a few rows on the tensor cores, in `fast`, for heads of 256 or 512 columns and bf16 caches.
  *
- * A threadgroup takes one row, up to eight query heads of one kv head and one span of the positions. It goes through chunks of 32
- * positions with a running maximum. Keys and values go from memory to the tensor cores without threadgroup memory between, and
- * those of the next chunk are on their way while one is multiplied. A query is the upper eight rows of a product and what bf16
- * left of it the lower eight, so that queries and weights have 16 bits of precision.
+ * A threadgroup takes one row, up to eight query heads of one kv head and one span of the positions. It goes through chunks of 32 positions
+ * with a running maximum. Keys and values are loaded from device memory straight into registers, and those of the next chunk are in flight
+ * while the current one is multiplied. The upper eight rows of a product hold the queries, the lower eight what rounding to bf16 left over,
+ * so that queries and weights have 16 bits of precision.
  *
- * The threadgroup that is done last folds the spans of its heads, where they are few; attention_few_fold does it otherwise.
+ * If there are few spans, the last threadgroup to finish folds those of its heads; otherwise attention_few_fold does.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -23,27 +23,27 @@ using namespace metal;
 /** Elements between the scores of two heads. */
 constant constexpr uint kScoreStride = kChunk + 8;
 
-/** Columns of values that a simdgroup sums, and keys whose scores it makes. */
+/** Columns of values that a simdgroup sums, and keys whose scores it computes. */
 constant constexpr uint kValueColumns = 64;
 constant constexpr uint kTileKeys = 8;
 constant constexpr uint kKeyTiles = kChunk / kTileKeys;
 
-/** Columns of a key that a simdgroup multiplies, and those that four lanes load at once. */
+/** Columns of a key that a simdgroup multiplies, and columns that four lanes load together. */
 constant constexpr uint kKeyColumns = 256;
 constant constexpr uint kBlockColumns = 32;
 constant constexpr uint kKeyBlocks = kKeyColumns / kBlockColumns;
 
-/** As to_bf16, without its branch for what is no number. */
+/** As to_bf16, without the branch for NaN. */
 inline ushort round_bf16(float value) { return ushort(nvidia::bf16_pair(value, 0.0f)); }
 
-/** A head whose elements lie in the lanes of a simdgroup in turns: raw, and what it becomes. */
+/** A head distributed over the lanes of a simdgroup, element i in lane i % 32: raw and prepared. */
 template <uint turns>
 struct LaneHead {
   float raw[turns];
   float gain[turns];
 };
 
-/** Normalises and rotates a head as prepare_head does, with its bits. */
+/** Normalises and rotates a head; same bits as prepare_head. */
 template <uint turns>
 inline void prepare_lanes(thread LaneHead<turns>& head, float eps, bool is_value, thread const float* cosine, thread const float* sine) {
   float squares = 0.0f;
@@ -82,8 +82,8 @@ inline void load_angles(device const float* table, uint lane, thread float* cosi
 }
 
 /**
- * Places element lane + 32 i of a query as the products take rows: of every 32 columns, a lane has 8 neighbours, the upper halves of
- * four of them in one product. A product and lane has four words: two pairs, each with what bf16 left of it.
+ * Stores element lane + 32 i of a query in the layout of the products: of every 32 columns, a lane has 8 adjacent ones, the upper halves of
+ * four of them in one product. Each lane has four words per product: two pairs, each followed by its rounding remainder.
  */
 inline void place_query(threadgroup ushort* query, uint head, uint turn, uint lane, float value) {
   const ushort high = round_bf16(value);
@@ -95,9 +95,9 @@ inline void place_query(threadgroup ushort* query, uint head, uint turn, uint la
 /** Elements `odd` of words a and b as a pair. */
 inline uint pair_of(uint a, uint b, bool odd) { return odd ? (a >> 16) | (b & 0xffff0000u) : (a & 0xffffu) | (b << 16); }
 
-/** Where the positions of a chunk lie in a ring; those that cannot be read are others that can. */
+/** Where the positions of a chunk lie in a ring buffer; positions that must not be read are replaced by readable ones. */
 struct ChunkPlaces {
-  uint base;      ///< place of the first position
+  uint base;      ///< ring index of the first position
   int low, last;  ///< offsets that may be read
   uint capacity;
 
@@ -107,10 +107,10 @@ struct ChunkPlaces {
   }
 };
 
-/** What a threadgroup knows of its row. */
+/** A threadgroup's view of its row. */
 struct FewRow {
   Visible seen;
-  uint read_end;  ///< behind the last position that is read from the cache
+  uint read_end;  ///< end of the positions that are read from the cache
   uint capacity;
 
   ChunkPlaces places(uint chunk) const {
@@ -129,7 +129,7 @@ inline void load_keys(device const uint4* keys, ulong stride, FewRow row, uint c
 /** Offset in a chunk of value i of a lane. */
 inline uint value_offset(uint i, uint lane) { return i / 2 * 8 + lane % 4 * 2 + i % 2; }
 
-/** 64 columns of the values of a chunk: a lane has 8 columns of 8 positions. */
+/** 64 columns of the values of a chunk; a lane has 8 columns of 8 positions. */
 inline void load_values(device const uint4* values, ulong stride, FewRow row, uint chunk, uint lane, thread uint4* value) {
   const ChunkPlaces places = row.places(chunk);
 #pragma unroll
@@ -158,7 +158,7 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
   constexpr uint kSimdgroups = width / kValueColumns, kThreads = kSimdgroups * kLanes;
   constexpr uint kHalves = width / kKeyColumns;
   constexpr uint kTurns = width / kLanes;
-  // Heads, and with a prologue the own key and value, fall to the simdgroups in turn.
+  // Heads, and with a prologue the row's own key and value, are distributed round-robin over the simdgroups.
   constexpr uint kTasks = (kFewHeads + (has_prologue ? 2 : 0) + kSimdgroups - 1) / kSimdgroups;
   threadgroup uint4 query[width / 16 * kLanes];
   threadgroup uint4 own[2 * width / 8];
@@ -173,7 +173,7 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
   const uint heads = min(kFewHeads, (g + 1) * group_heads - first_head);
   const bool has_own = has_prologue && p.has_kv != 0;
 
-  // 1. Everything that comes from memory is on its way before anything is computed.
+  // 1. Issue all loads before any computation.
   const uint position = uint(positions[row]);
   const Visible seen = visible_positions(p.window, int(position), visible_ends[row]);
   const ulong slot_begin = ulong(slots[row]) * p.capacity;
@@ -210,7 +210,7 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
   load_keys(slot_keys, stride, few, begin, tile, lane, key);
   load_values(slot_values, stride, few, begin, lane, value);
 
-  // 2. The queries, zeros behind the last one, and in the span of the own position its key and value.
+  // 2. The queries, padded with zeros; in the span that contains the row's own position, also its key and value.
   threadgroup ushort* own_bits = (threadgroup ushort*)own;
   const bool is_own_span = has_own && position / kChunk >= begin && position / kChunk < end;
 #pragma unroll
@@ -229,7 +229,7 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
       for (uint i = 0; i < kTurns; ++i) {
         const ushort bits = round_bf16(head[t].raw[i]);
         own_bits[(task - kFewHeads) * width + lane + i * kLanes] = bits;
-        // The first heads of a kv head store them for the steps that follow.
+        // The first heads of a kv head store them for later steps.
         if (at.y % tiles == 0) cache[place * width + lane + i * kLanes] = bits;
       }
     }
@@ -252,7 +252,7 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
     const bool is_whole = seen.low <= chunk_begin && seen.high >= chunk_begin + kChunk && !has_own_here;
     threadgroup float* chunk_scores = scores + chunk % 2 * (kHalves * kFewHeads * kScoreStride);
 
-    // 3. Scores of 8 keys over 256 columns; then the keys of the next chunk take their place.
+    // 3. Scores of 8 keys over 256 columns; then load the keys of the next chunk.
     if (has_own_here && position - chunk_begin == tile * kTileKeys + lane / 4) {
 #pragma unroll
       for (uint i = 0; i < kKeyBlocks; ++i) key[i] = own_key[i * kBlockColumns / 8];
@@ -282,7 +282,7 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
 
-    // 4. Weights e^(score - maximum); a lane has those of 8 positions of a head, as the products take them.
+    // 4. Weights e^(score - maximum); a lane has those of 8 positions of a head, in the layout of the products.
     float weight[8];
     float most = total.maximum;
 #pragma unroll
@@ -305,12 +305,12 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
     const float scale = exponential(total.maximum - most);
     total = {most, fma(total.sum, scale, sum)};
 
-    // 5. Weighted values; those of the next chunk take their place.
+    // 5. Weighted values; then load the values of the next chunk.
     if (!is_whole) {
 #pragma unroll
       for (uint i = 0; i < 8; ++i) {
         const uint own_position = chunk_begin + value_offset(i, lane);
-        // What was never written may be no number.
+        // Memory that was never written may contain NaN.
         if (own_position < seen.low || own_position >= seen.high) value[i] = uint4(0);
         if (has_own && own_position == position) value[i] = own_value[0];
       }
@@ -340,7 +340,7 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
     if (has_next) load_values(slot_values, stride, few, chunk + 1, lane, value);
   }
 
-  // 6. The result of the span: a lane has 16 neighbouring columns of a head.
+  // 6. The result of the span: a lane has 16 adjacent columns of a head.
   const uint places = launch.is_split;
   const SpanPlaces results = span_places(spans, width, ulong(launch.rows) * p.heads * places);
   const ulong first_place = (ulong(row) * p.heads + first_head) * places;
@@ -359,7 +359,8 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
   }
   if (places > kDirectSpans) return;
 
-  // 7. Who is last sees what the others stored, for all fence before one counts for them, which fences behind the barrier too.
+  // 7. The last threadgroup sees what the others stored: all threads fence before one of them increments the counter, and that thread
+  // fences again after the barrier.
   const uint count = chunks.spans();
   atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device);
   threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
@@ -368,7 +369,7 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
     device atomic_uint* counter = arrived + row * p.kv_heads * tiles + at.y;
     const uint earlier = atomic_fetch_add_explicit(counter, 1u, memory_order_relaxed);
     is_last = earlier + 1 == count ? 1 : 0;
-    // The next step begins at zero again.
+    // Reset for the next step.
     if (earlier + 1 == count) atomic_store_explicit(counter, 0u, memory_order_relaxed);
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -380,13 +381,13 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
   threadgroup_barrier(mem_flags::mem_threadgroup);
   const FoldedHeads folded = {
       results.value(first_place, 0), factors, out + ulong(row) * p.out_stride + first_head * width, heads, places, count};
-  // As many loads at once as the registers take.
+  // As many loads in flight as the registers allow.
   if (count <= 4) fold_heads<width, kThreads, 1, 4>(folded, thread_index);
   else if (count <= 8) fold_heads<width, kThreads, 2, 2>(folded, thread_index);
   else fold_heads<width, kThreads, 5, 1>(folded, thread_index);
 }
 
-/** Folds many spans: a threadgroup takes 128 columns of a row and head, each of its four simdgroups a part of the spans. */
+/** Folds many spans: a threadgroup takes 128 columns of a row and head, and each of its four simdgroups a part of the spans. */
 kernel void attention_few_fold(constant AttentionParams& p [[buffer(0)]],
                                constant Launch& launch [[buffer(1)]],
                                device float* out [[buffer(5)]],
@@ -413,7 +414,7 @@ kernel void attention_few_fold(constant AttentionParams& p [[buffer(0)]],
                                                                                  (parts[2 * kLanes + lane] + parts[3 * kLanes + lane]);
 }
 
-/** Heads of several rows before their attention, as attention_prepare makes them: q to `prepared`, k and v to the cache. */
+/** Prepares the heads of several rows like attention_prepare: q to `prepared`, k and v to the cache. */
 template <uint width>
 kernel void attention_few_prepare(constant AttentionParams& p [[buffer(0)]],
                                   constant Launch& launch [[buffer(1)]],

@@ -1,7 +1,7 @@
 /**
- * attention_linear: y = x W^T for one row of attention that was split into spans. Every threadgroup folds them for itself, as
- * attention_combine would, so that a step of one token needs no dispatch for it. A row has at most kMostSpans of them, which
- * bounds what is read again, from the cache. The bits are those of attention_combine and linear.
+ * attention_linear: y = x W^T for one row of attention that was split into spans. Every threadgroup folds all spans itself, like
+ * attention_combine, which saves a dispatch in steps of one token. A row has at most kMostSpans spans, which bounds the repeated reads;
+ * these hit the cache. The bits are those of attention_combine followed by linear.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -15,7 +15,7 @@ using namespace metal;
 #include "metal_matrix.h"
 #include "metal_attention.h"
 
-/** Weight rows that a simdgroup multiplies at once. */
+/** Weight rows that a simdgroup multiplies at a time. */
 constant constexpr uint kStreams = 4;
 
 template <int format>

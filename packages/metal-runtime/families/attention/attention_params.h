@@ -16,12 +16,12 @@ struct AttentionParams {
   uint32_t row_set;
   uint32_t heads;     ///< H
   uint32_t kv_heads;  ///< G
-  uint32_t width;     ///< K, elements a head
+  uint32_t width;     ///< K, elements per head
   uint32_t q_stride;  ///< elements between two rows of q
   uint32_t k_stride;
   uint32_t v_stride;
   uint32_t out_stride;
-  uint32_t capacity;    ///< positions a slot of the cache holds
+  uint32_t capacity;    ///< positions per slot of the cache
   uint32_t window;      ///< 0 = full attention
   uint32_t cache_type;  ///< ScalarType of the cache
   uint32_t has_prepare;

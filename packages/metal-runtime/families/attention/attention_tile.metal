@@ -1,13 +1,13 @@
 /**
  * attention_tile: out = softmax(q k^T) v per query head for many rows, in `fast`, scale 1.
  *
- * A threadgroup of four simdgroups takes a block of queries: some rows × the query heads of one kv head. It goes over tiles of
- * 32 keys, which all queries of the block share, with a running maximum; keys and values come through threadgroup memory in
- * slabs of 64 columns, and simdgroups multiply them as matrices of bf16 with sums in float32. Neighbouring rows of one slot (or
- * segment) share tiles; those of another slot take a pass of their own.
+ * A threadgroup of four simdgroups takes a block of queries: several rows × the query heads of one kv head. It loops over tiles of 32 keys,
+ * which all queries of the block share, with a running maximum; keys and values go through threadgroup memory in slabs of 64 columns, and
+ * simdgroups multiply them as bf16 matrices with float32 sums. Adjacent rows of one slot (or segment) share tiles; rows of another slot
+ * take a separate pass.
  *
- * Tiles begin at absolute multiples of 32 positions, and a tile of which a query sees nothing changes none of its bits: a row
- * gives the same bits in any step of a program.
+ * Tiles begin at absolute multiples of 32 positions, and a tile that a query does not see changes none of its bits: a row gives the same
+ * bits in any step of a program.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -25,23 +25,23 @@ constant constexpr uint kTileThreads = 128;
 constant constexpr uint kTileKeys = 32;
 constant constexpr uint kSlabColumns = 64;
 
-/** Elements between two rows of a tile: neighbouring rows begin in different banks. */
+/** Elements between two rows of a tile: adjacent rows begin in different banks. */
 constant constexpr uint kSlabStride = kSlabColumns + 8;
 constant constexpr uint kScoreStride = kTileKeys + 4;
 constant constexpr uint kWeightStride = kTileKeys + 8;
 
-/** Keys of a tile whose places a thread knows: those that it loads, in quads of columns. */
+/** Keys of a tile whose addresses a thread keeps: those that it loads, in quads of columns. */
 constant constexpr uint kKeyStep = kTileThreads / (kSlabColumns / 4);
 constant constexpr uint kOwnKeys = kTileKeys / kKeyStep;
 
-/** The rows of a slot or segment that lie behind each other in a block, and the positions that one of them sees. */
+/** A run of consecutive rows of one slot or segment in a block, and the range of positions that they see. */
 struct Run {
-  ulong slot_begin;  ///< place of position 0
-  uint end;          ///< row behind the last
+  ulong slot_begin;  ///< row index of position 0 in the cache
+  uint end;          ///< one past the last row
   Visible seen;
 };
 
-/** What the attention kernels know of the rows of a step. */
+/** Arrays that describe the rows of a step. */
 struct StepRows {
   device const int* positions;
   device const int* slots;
@@ -50,7 +50,7 @@ struct StepRows {
   uint window;
   bool has_segments;
 
-  /** Where the cache of a row's slot begins, or the row with which its segment begins. */
+  /** Start of the cache of a row's slot, or first row of its segment. */
   ulong slot_begin(uint row) const { return has_segments ? ulong(row) - uint(positions[row]) : ulong(slots[row]) * capacity; }
 
   Visible seen(uint row) const {
@@ -100,7 +100,7 @@ kernel void attention_tile(constant AttentionParams& p [[buffer(0)]],
                            uint thread_index [[thread_index_in_threadgroup]]) {
   constexpr uint kQueryStride = slabs * kSlabColumns + 8;
   constexpr int kBlocks = queries / 16;
-  // Threads of a query in the softmax, and what each of them has of a tile.
+  // Threads per query in the softmax, and elements of a tile per thread.
   constexpr uint kQueryThreads = kTileThreads / queries;
   constexpr uint kThreadKeys = kTileKeys / kQueryThreads;
   threadgroup T block[queries * kQueryStride];
@@ -118,7 +118,7 @@ kernel void attention_tile(constant AttentionParams& p [[buffer(0)]],
   const StepRows rows = {positions, slots, visible_ends, p.capacity, p.window, launch.has_segments != 0};
   const ulong kv_width = ulong(p.kv_heads) * p.width;
 
-  // 1. The queries of the block, zeros behind their end. The scales of the blocks of eight are diagonal matrices.
+  // 1. The queries of the block, padded with zeros. The scales of each block of eight are a diagonal matrix.
   for (uint i = thread_index; i < queries * kQueryStride; i += kTileThreads) {
     const uint row = first_row + i / kQueryStride / heads, head = first_head + i / kQueryStride % heads;
     const uint column = i % kQueryStride;
@@ -127,7 +127,7 @@ kernel void attention_tile(constant AttentionParams& p [[buffer(0)]],
   }
   for (uint i = thread_index; i < queries * 8; i += kTileThreads) scales[i] = 0.0f;
 
-  // 2. Of the query that this thread weights with others: what it sees, and what is known of it so far.
+  // 2. The query whose weights this thread computes together with others: its visible range and running totals.
   const uint query = thread_index / kQueryThreads, first_key = thread_index % kQueryThreads * kThreadKeys;
   const uint own_row = first_row + query / heads, own_head = first_head + query % heads;
   const bool has_query = own_row < end_row && own_head < (g + 1) * group_heads;
@@ -155,7 +155,7 @@ kernel void attention_tile(constant AttentionParams& p [[buffer(0)]],
         if (position >= run.seen.low && position < run.seen.high) seen_keys |= 1u << i;
       }
 
-      // 3. Scores: a simdgroup makes those of 8 keys.
+      // 3. Scores: a simdgroup computes those of 8 keys.
       SumFragment products[kBlocks];
       for (int i = 0; i < kBlocks; ++i) clear(products[i]);
       for (uint first = 0; first < p.width; first += kSlabColumns) {
@@ -175,7 +175,7 @@ kernel void attention_tile(constant AttentionParams& p [[buffer(0)]],
       for (int i = 0; i < kBlocks; ++i) store_sums(products[i], scores + 16 * i * kScoreStride + 8 * simdgroup, kScoreStride, lane);
       threadgroup_barrier(mem_flags::mem_threadgroup);
 
-      // 4. Weights e^(score - maximum), rounded as they are multiplied; what earlier tiles gave is scaled to the new maximum.
+      // 4. Weights e^(score - maximum), rounded as they are multiplied; results of earlier tiles are rescaled to the new maximum.
       threadgroup const float* own_scores = scores + query * kScoreStride + first_key;
       const uint low = max(own_seen.low, begin), high = is_own ? min(own_seen.high, begin + kTileKeys) : 0;
       float maximum = total.maximum;
@@ -206,7 +206,7 @@ kernel void attention_tile(constant AttentionParams& p [[buffer(0)]],
         threadgroup_barrier(mem_flags::mem_threadgroup);
 #pragma unroll
         for (int i = 0; i < kBlocks; ++i) {
-          // Most tiles bring no new maximum.
+          // Most tiles do not change the maximum.
           if (simd_min(scales[(16 * i + lane % 16) * 8 + lane % 8]) >= 1.0f) continue;
           for (int j = 2 * s; j < 2 * s + 2; ++j) scale_rows(sums[i][j], scales + 128 * i, lane);
         }
@@ -226,7 +226,7 @@ kernel void attention_tile(constant AttentionParams& p [[buffer(0)]],
     }
   }
 
-  // 6. 32 columns at a time through the memory of the scores.
+  // 6. Store 32 columns at a time through the threadgroup memory of the scores.
   const float factor = has_query ? 1.0f / total.sum : 0.0f;
 #pragma unroll
   for (int j = 0; j < slabs * 2; ++j) {

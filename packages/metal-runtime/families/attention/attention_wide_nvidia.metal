@@ -1,13 +1,13 @@
 /**
- * attention_wide: attention of many rows by the tensor cores, in `fast`, for heads of 256 or 512 columns and caches of bf16.
+ * attention_wide: attention of many rows on the tensor cores, in `fast`, for heads of 256 or 512 columns and bf16 caches.
  *
- * A threadgroup takes a block of queries: some rows × the query heads of one kv head. It goes through chunks of 32 positions with a
- * running maximum; keys and values of the next chunk are on their way to threadgroup memory while one is multiplied. A simdgroup
- * has 16 queries, most of them in registers, and the sums of 256 columns of values. Of heads of 512 columns, two simdgroups share the queries:
- * each makes its half of the scores, and both weight them.
+ * A threadgroup takes a block of queries: several rows × the query heads of one kv head. It goes through chunks of 32 positions with a
+ * running maximum; keys and values of the next chunk are copied to threadgroup memory while the current one is multiplied. A simdgroup has
+ * 16 queries, most of them in registers, and the sums of 256 columns of values. For heads of 512 columns, two simdgroups share the queries:
+ * each computes its half of the scores, and both weight them.
  *
- * Chunks begin at absolute multiples of 32 positions, and a chunk of which a query sees nothing changes none of its bits: those of
- * a row do not depend on its neighbours, nor on how many queries a block has.
+ * Chunks begin at absolute multiples of 32 positions, and a chunk that a query does not see changes none of its bits: the bits of a row
+ * depend neither on its neighbours nor on the number of queries in a block.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -20,7 +20,7 @@ using namespace metal;
 #include "metal_norm.h"
 #include "metal_attention.h"
 
-/** Positions of a chunk, and the columns of a head that a simdgroup has; attention_wide.cc knows them too. */
+/** Positions of a chunk, and columns of a head per simdgroup; plan_wide.cc has the same constants. */
 constant constexpr uint kChunk = 32;
 constant constexpr uint kColumns = 256;
 
@@ -29,7 +29,7 @@ constant constexpr uint kSteps = kColumns / 16;
 constant constexpr uint kKeyBlocks = kChunk / 8;
 constant constexpr uint kValueBlocks = kColumns / 8;
 
-/** Most rows of a block, and the slot of those behind its end. */
+/** Maximum number of rows of a block, and the slot of rows beyond its end. */
 constant constexpr uint kMostRows = 64;
 constant constexpr int kNoSlot = 0x7fffffff;
 
@@ -39,21 +39,21 @@ constant constexpr uint kNoHead = 0xffff;
 /** log2 e. */
 constant constexpr float kPowersOfE = 1.4426950408889634f;
 
-/** What the rows of a block see. */
+/** The positions that the rows of a block see. */
 struct BlockRows {
   threadgroup int* slots;
   threadgroup uint* lows;
   threadgroup uint* highs;
 };
 
-/** The rows of a block that belong to one slot: all positions that one of them sees. */
+/** The rows of a block that belong to one slot, and the union of the positions that they see. */
 struct SlotRows {
   int slot;
   uint low;
   uint high;
 };
 
-/** Those of the lowest slot above `last`. */
+/** The rows of the lowest slot above `last`. */
 inline SlotRows next_slot(BlockRows rows, int last, uint lane) {
   const int slots[2] = {rows.slots[lane], rows.slots[lane + kLanes]};
   int next = kNoSlot;
@@ -70,7 +70,7 @@ inline SlotRows next_slot(BlockRows rows, int last, uint lane) {
   return {next, simd_min(low), simd_max(high)};
 }
 
-/** From where a thread copies chunks: every `step`-th position from the thread's first one on, 16 bytes of each. */
+/** Source of a thread's copies: 16 bytes of every `step`-th position, from the thread's first one on. */
 template <uint width, uint step>
 struct ChunkSource {
   static constexpr uint row_bytes = 2 * width;
@@ -78,14 +78,14 @@ struct ChunkSource {
 
   device const uchar* keys;
   device const uchar* values;
-  ulong slot_begin;  ///< bytes before place 0 of the slot, the thread's 16 bytes
-  uint stride;       ///< bytes of a place
+  ulong slot_begin;  ///< byte offset of the thread's 16 bytes at ring index 0 of the slot
+  uint stride;       ///< bytes per position
   uint capacity;
   uint low, high;  ///< positions that may be read
-  uint first;      ///< position of a chunk with which the thread begins, below `step`
-  uint piece;      ///< which 16 bytes
+  uint first;      ///< first position in a chunk that the thread copies, below `step`
+  uint piece;      ///< index of the 16 bytes in the position
 
-  /** Positions that nobody sees are others that somebody does. `place`: of the first position of the chunk. */
+  /** Positions that no row sees are replaced by visible ones. `place`: ring index of the first position of the chunk. */
   void copy(threadgroup uchar* stage, uint begin, uint place) const {
     const int least = int(max(low, begin) - begin - first), last = int(high - 1 - begin - first);
     threadgroup uchar* to = stage + first * row_bytes;
@@ -93,7 +93,7 @@ struct ChunkSource {
     for (uint i = 0; i < kChunk / step; ++i) {
       const uint own = place + first + uint(min(max(int(i * step), least), last));
       const ulong from = slot_begin + ulong(own >= capacity ? own - capacity : own) * stride;
-      // Neighbouring positions begin in different banks.
+      // Adjacent positions begin in different banks.
       threadgroup uchar* at = to + i * step * row_bytes + (piece ^ first ^ i * step % 8) * 16;
       nvidia::copy_16(at, keys + from);
       nvidia::copy_16(at + half_bytes, values + from);
@@ -118,7 +118,7 @@ kernel void attention_wide(constant AttentionParams& p [[buffer(0)]],
                            uint thread_index [[thread_index_in_threadgroup]]) {
   constexpr uint kParts = width / kColumns, kQueries = 16 * blocks, kThreads = blocks * kParts * kLanes;
   constexpr uint kPieces = width / 8;
-  // Steps of the queries in registers: there are none for the last ones.
+  // Steps whose queries are kept in registers; there are not enough registers for the last ones.
   constexpr uint kHeldSteps = kSteps - (kParts == 1 ? 6 : 9);
   using Source = ChunkSource<width, kThreads / kPieces>;
   constexpr uint kStageBytes = 2 * Source::half_bytes;
@@ -126,7 +126,7 @@ kernel void attention_wide(constant AttentionParams& p [[buffer(0)]],
   threadgroup uint row_lows[kMostRows], row_highs[kMostRows];
   threadgroup uint4 last_steps[blocks * kParts * (kSteps - kHeldSteps) * kLanes];
   threadgroup uint query_places[kQueries];  ///< row of the block and head of each query
-  threadgroup uint2 query_seen[kQueries];   ///< first position, and how many, of the slot that is gone through
+  threadgroup uint2 query_seen[kQueries];   ///< first position, and number of positions, of the slot in progress
   const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
   const uint part = simdgroup % kParts;
   const uint group_heads = p.heads / p.kv_heads;
@@ -134,10 +134,10 @@ kernel void attention_wide(constant AttentionParams& p [[buffer(0)]],
   const uint head_tiles = (group_heads + heads - 1) / heads;
   const uint g = at.y / head_tiles, first_head = g * group_heads + at.y % head_tiles * heads;
   const uint block_rows = kQueries / heads;
-  // The last rows see most: they begin first.
+  // The last rows see the most positions, so they start first.
   const uint first_row = (grid.x - 1 - at.x) * block_rows, end_row = min(first_row + block_rows, launch.rows);
 
-  // 1. What the rows of the block see, and the lane's two queries; queries that do not exist are others that nobody stores.
+  // 1. The positions that the rows of the block see, and the lane's two queries; missing queries are duplicates that are not stored.
   for (uint i = thread_index; i < kMostRows; i += kThreads) {
     const uint row = min(first_row + i, end_row - 1);
     const Visible seen = visible_positions(p.window, positions[row], visible_ends[row]);
@@ -204,7 +204,7 @@ kernel void attention_wide(constant AttentionParams& p [[buffer(0)]],
       if (begin + kChunk < run.high) source.copy(memory + (kStageBytes - stage), begin + kChunk, place);
       nvidia::end_copies();
 
-      // 2. Scores over the columns of the simdgroup: a lane has those of two positions of every eight, of both queries.
+      // 2. Scores over the columns of the simdgroup: of every eight positions, a lane has the scores of two, for both queries.
       float scores[kKeyBlocks][4];
 #pragma unroll
       for (uint n = 0; n < kKeyBlocks; ++n) {
@@ -244,7 +244,7 @@ kernel void attention_wide(constant AttentionParams& p [[buffer(0)]],
         }
       }
 
-      // 3. Weights e^(score - maximum), rounded as they are multiplied; what earlier chunks gave is scaled to the new maximum.
+      // 3. Weights e^(score - maximum), rounded as they are multiplied; results of earlier chunks are rescaled to the new maximum.
       float base[2], scale[2];
 #pragma unroll
       for (uint i = 0; i < 2; ++i) {
@@ -262,7 +262,7 @@ kernel void attention_wide(constant AttentionParams& p [[buffer(0)]],
         }
         most = max(most, simd_shuffle_xor(most, ushort(1)));
         most = max(most, simd_shuffle_xor(most, ushort(2)));
-        // Of a query that has seen nothing yet, all weights are zero.
+        // While a query has seen no position, all of its weights are zero.
         base[i] = most == kLowest ? 0.0f : most;
         scale[i] = nvidia::exponential_of_two((total[i].maximum - base[i]) * kPowersOfE);
         total[i] = {most, total[i].sum * scale[i]};
@@ -301,7 +301,7 @@ kernel void attention_wide(constant AttentionParams& p [[buffer(0)]],
       }
       stage = kStageBytes - stage;
     }
-    // The next slot begins with the first stage, which may be multiplied still.
+    // The next slot begins with the first stage, which may still be in use.
     threadgroup_barrier(mem_flags::mem_threadgroup);
   }
 
@@ -311,7 +311,7 @@ kernel void attention_wide(constant AttentionParams& p [[buffer(0)]],
     sum += simd_shuffle_xor(sum, ushort(1));
     sum += simd_shuffle_xor(sum, ushort(2));
     const float factor = 1.0f / sum;
-    // Read again: during the products there are no registers for it.
+    // Read again: there are not enough registers to keep it during the products.
     const uint query_place = query_places[first_query + i * 8], head = query_place & 0xffff;
     if (head == kNoHead) continue;
     device float* to = out + ulong(first_row + (query_place >> 16)) * p.out_stride + head * width + part * kColumns + lane % 4 * 2;

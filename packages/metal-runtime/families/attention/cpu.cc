@@ -1,10 +1,10 @@
 /**
  * attention: out = softmax(q k^T) v per query head, float32, scale 1; query head h reads kv head h / (H/G).
  *
- * Phase 0 (only with has_prepare, one item a row): per-head norm and rotation of q into scratch, of k into the cache, norm
+ * Phase 0 (only with has_prepare, one item per row): per-head norm and rotation of q into scratch, of k into the cache, norm
  * of v into the cache. Phase 1: attention, cut in one of two ways that give the same bits (see cpu_tile.h):
  * `direct`, for many rows: an item is some rows of one kv head, over all their positions; `split`, for few rows with long
- * contexts: an item is one partition of one row and kv head, and phase 2 (one item a row and head) folds the partitions.
+ * contexts: an item is one partition of one row and kv head, and phase 2 (one item per row and head) folds the partitions.
  */
 #include "attention_params.h"
 
@@ -15,10 +15,10 @@
 namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
 namespace {
 
-/** Items a thread that make dynamic scheduling even out; with fewer in direct mode, the positions are split. */
+/** Items per thread that let dynamic scheduling balance the load; with fewer in direct mode, the positions are split. */
 constexpr uint32_t kItemsPerThread = 4;
 
-/** Most scratch for the results of partitions; beyond it, contexts are not split. */
+/** Maximum scratch memory for the results of partitions; beyond it, contexts are not split. */
 constexpr size_t kMaxSplitBytes = size_t{96} << 20;
 
 /** Floats of the result of one partition: maximum, sum, padding to a vector, then acc. */
@@ -26,15 +26,15 @@ constexpr uint32_t kPartHeader = 16;
 
 struct Plan {
   uint32_t rows;
-  uint32_t group_heads;  ///< query heads a kv head
+  uint32_t group_heads;  ///< query heads per kv head
   uint32_t tile_heads;   ///< of them in a tile
-  uint32_t head_tiles;   ///< tiles that a kv head's query heads make
+  uint32_t head_tiles;   ///< tiles per kv head
   uint32_t tile_rows;    ///< rows in a direct item
-  uint32_t parts;        ///< most partitions of a row; 0 = direct
+  uint32_t parts;        ///< maximum partitions of a row; 0 = direct
   uint32_t padded;       ///< padded head width
   size_t part_floats;
   size_t part_begin;    ///< offsets in the scratch: partition results ...
-  size_t thread_begin;  ///< ... and thread-private memory; the prepared q lies at 0
+  size_t thread_begin;  ///< ... and thread-private memory; the prepared q is at 0
   size_t thread_floats;
 };
 
@@ -63,7 +63,7 @@ Plan shape_of(const AttentionParams& p, uint32_t rows, uint32_t threads) {
   plan.rows = rows;
   plan.group_heads = p.heads / p.kv_heads;
   plan.tile_heads = smaller(plan.group_heads, kTileQueries);
-  // Few heads a tile read the keys more often, but from a cache: better than a thread without work.
+  // Fewer heads per tile means reading the keys more often, but from a cache: better than an idle thread.
   while (plan.tile_heads > 1 && rows * p.kv_heads * divide_up(plan.group_heads, plan.tile_heads) < threads) {
     plan.tile_heads = divide_up(plan.tile_heads, 2);
   }
@@ -80,7 +80,7 @@ size_t split_bytes(const AttentionParams& p, const Plan& plan, uint32_t rows, ui
   return size_t{rows} * p.heads * parts * plan.part_floats * sizeof(float);
 }
 
-/** True when so few rows cannot keep all threads busy unless their positions are split. */
+/** True when there are too few rows to keep all threads busy without splitting their positions. */
 bool is_narrow(const AttentionParams& p, const Plan& plan, uint32_t rows, uint32_t threads) {
   return rows * p.kv_heads * plan.head_tiles < kItemsPerThread * threads;
 }
@@ -153,7 +153,7 @@ void prepare(const CpuCall& call, uint32_t begin, uint32_t end, float* head) {
   }
 }
 
-/** What an item needs to build tiles. */
+/** Inputs and buffers with which an item builds tiles. */
 struct Worker {
   const CpuCall& call;
   const AttentionParams& p;

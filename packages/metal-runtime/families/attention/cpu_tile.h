@@ -7,15 +7,15 @@
  *
  * Positions are cut into partitions at absolute multiples of kPartition. Within one, a query's scores q k^T are sums over
  * the head width in a fixed order, their maximum is exact, and the weighted sum of values runs over the positions one by
- * one, ascending. Partitions are folded ascending. None of this depends on which queries share a tile, on the slot or ring
- * place of a position, or on the positions that other queries see: any split of the work gives the same bits.
+ * one, ascending. Partitions are folded ascending. None of this depends on which queries share a tile, on the slot or ring index of a
+ * position, or on the positions that other queries see: any split of the work gives the same bits.
  */
 namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
 
 /** Positions that are weighted with one maximum. 256 scores fill few cache lines and make a work item of some 10 us. */
 inline constexpr uint32_t kPartition = 256;
 
-/** Queries that a tile holds: enough that converting keys and values to float32 costs little. */
+/** Queries per tile: enough that converting keys and values to float32 costs little. */
 inline constexpr uint32_t kTileQueries = 32;
 
 /** Queries whose sums are in registers together; with four keys or four vectors of values they fill the register file. */
@@ -28,7 +28,7 @@ inline constexpr uint32_t kQueryGroup = 2;
 /** Positions whose values are converted at once; they stay in the first cache. */
 inline constexpr uint32_t kValueBlock = 16;
 
-/** Keys and values of one kv head in one slot: element k of position p lies at base + (p % capacity) * stride + k. */
+/** Keys and values of one kv head in one slot: element k of position p is at base + (p % capacity) * stride + k. */
 struct KvHead {
   const void* keys;
   const void* values;
@@ -39,19 +39,19 @@ struct KvHead {
   uint32_t padded_width;  ///< K rounded up to whole vectors
 };
 
-/** What is known about a query after some partitions; `acc` [padded width] is not normalised. */
+/** State of a query after some partitions; `acc` [padded width] is not normalised. */
 struct Softmax {
   float maximum;
   float sum;
 };
 
-/** Queries of one slot and kv head, and the memory that they are worked on in. */
+/** Queries of one slot and kv head, and their working memory. */
 struct Tile {
   uint32_t queries;
   const float* q[kTileQueries];  ///< padded with zeros to the padded width
   uint32_t low[kTileQueries];    ///< first visible position
   uint32_t high[kTileQueries];   ///< last visible position + 1
-  Softmax part[kTileQueries];    ///< of the partition that was attended last; sum 0: sees nothing of it
+  Softmax part[kTileQueries];    ///< of the last partition processed; sum 0: the query sees nothing of it
   float* part_acc;               ///< [queries][padded width]
   float* weights;                ///< [queries][kPartition] scores, then softmax weights
   float* converted;              ///< [kValueBlock][padded width] keys or values as float32
@@ -59,7 +59,7 @@ struct Tile {
 
 inline uint32_t padded_width(uint32_t width) { return (width + kLanes - 1) / kLanes * kLanes; }
 
-/** Floats that the three buffers of a tile need. */
+/** Size of the three buffers of a tile in floats. */
 inline size_t tile_floats(uint32_t width) {
   return (size_t{kTileQueries} + kValueBlock) * padded_width(width) + size_t{kTileQueries} * kPartition;
 }
@@ -70,7 +70,7 @@ inline void give_buffers(Tile& tile, uint32_t width, float* memory) {
   tile.weights = tile.converted + size_t{kValueBlock} * padded_width(width);
 }
 
-/** Rows that are fetched ahead: heads of a position lie between them, so that the processor does not foresee them. */
+/** Number of rows to prefetch: the other heads of a position lie between two rows, so the hardware prefetcher misses them. */
 inline constexpr uint32_t kPrefetch = 8;
 
 template <ScalarType type>
@@ -80,7 +80,7 @@ inline void prefetch(const KvHead& head, const void* cache, uint32_t position) {
   for (size_t i = 0; i < head.width * element; i += 64) __builtin_prefetch(at + i);
 }
 
-/** The row of a position as padded float32: in place where it lies so, else converted into `to`. */
+/** The row of a position as padded float32: in place if it is stored that way, else converted into `to`. */
 template <ScalarType type>
 inline const float* cached_row(const KvHead& head, const void* cache, uint32_t position, float* to) {
   const size_t index = head.base + position % head.capacity * head.stride;
@@ -135,7 +135,7 @@ inline void accumulate(const float* weights, const float* const* values, uint32_
   for (; k < width; k += kLanes) columns.template operator()<1>(k);
 }
 
-/** Turns the scores of positions [low, high) of a partition into weights e^(s - maximum), and all around them into 0. */
+/** Replaces the scores of positions [low, high) of a partition by weights e^(s - maximum), and all others by 0. */
 inline Softmax weigh(float* scores, uint32_t low, uint32_t high) {
   const uint32_t begin = low / kLanes * kLanes;
   const uint32_t end = (high + kLanes - 1) / kLanes * kLanes;
@@ -173,7 +173,7 @@ inline void attend_partition(Tile& tile, const KvHead& head, uint32_t partition)
   for (uint32_t j = lowest / 4 * 4; j < highest; j += 4) {
     const float* keys[4];
     for (uint32_t n = 0; n < 4; ++n) {
-      // Scores outside of every query's range are never used; a position inside stands in for theirs.
+      // Scores outside every query's range are never used; a position inside is read instead.
       const uint32_t at = j + n < lowest ? lowest : j + n < highest ? j + n : highest - 1;
       keys[n] = cached_row<type>(head, head.keys, first + at, tile.converted + n * width);
     }
@@ -212,7 +212,7 @@ inline void attend_partition(Tile& tile, const KvHead& head, uint32_t partition)
         i += 2;
         continue;
       }
-      // Positions that a query does not see are left out, not weighted with 0: they may hold anything.
+      // Positions that a query does not see are skipped, not weighted with 0: they may contain anything.
       const uint32_t from = low[i] > j ? low[i] : j, to = high[i] < end ? high[i] : end;
       if (from < to) accumulate<1>(weights + from, values + (from - j), to - from, width, acc);
       ++i;
@@ -220,7 +220,7 @@ inline void attend_partition(Tile& tile, const KvHead& head, uint32_t partition)
   }
 }
 
-/** Folds the result of the next partition into that of all before it. */
+/** Folds the result of the next partition into that of all earlier ones. */
 inline void fold_partition(Softmax& total, float* total_acc, const Softmax& part, const float* part_acc, uint32_t width, bool is_first) {
   if (is_first) {
     total = part;

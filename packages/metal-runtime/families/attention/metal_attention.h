@@ -4,21 +4,21 @@
  * Parts that the attention kernels share. Metal only; the including file has metal_stdlib, attention_params.h, metal_storage.h,
  * metal_math.h and metal_norm.h.
  *
- * Positions are cut into partitions at absolute multiples of kPartition. Within one, the maximum is exact, weights are summed
- * over the same 32 positions by the same simdgroup. Partitions are folded in ascending order into the result of their span,
- * and spans in ascending order; how many partitions a span has follows from how many the row sees. So the bits of a row depend
- * neither on its neighbours, nor on where its positions lie in the cache, nor on which threadgroups share its partitions.
+ * Positions are cut into partitions at absolute multiples of kPartition. Within one, the maximum is exact, and weights are summed over the
+ * same 32 positions by the same simdgroup. Partitions are folded in ascending order into the result of their span, and spans in ascending
+ * order; the number of partitions in a span follows from the number that the row sees. So the bits of a row depend neither on its
+ * neighbours, nor on where its positions lie in the cache, nor on which threadgroups share its partitions.
  */
 
 #pragma METAL fp contract(off)
 
-/** Positions that are weighted with one maximum: one a thread. */
+/** Positions that are weighted with one maximum: one per thread. */
 constant constexpr uint kPartition = 256;
 
-/** Most spans of a row: whoever folds them reads no more, however many positions the row sees. */
+/** Maximum number of spans of a row. It bounds the work of folding, however many positions the row sees. */
 constant constexpr uint kMostSpans = 16;
 
-/** Numbers before the sums of values in the result of a span: maximum and sum of weights. */
+/** Floats before the sums of values in the result of a span: maximum and sum of weights. */
 constant constexpr uint kSpanHeader = 2;
 
 /** The positions [low, high) that a row sees. */
@@ -32,7 +32,7 @@ inline Visible visible_positions(uint window, int position, int visible_end) {
   return {uint(max(position - int(window) + 1, 0)), uint(visible_end) + 1};
 }
 
-/** Where the partitions of a row lie, and how they are cut into spans. */
+/** The partitions of a row, and how they are cut into spans. */
 struct Partitions {
   uint first;
   uint count;
@@ -61,8 +61,8 @@ inline void rotate_head(threadgroup float* head, device const float* angles, uin
 }
 
 /**
- * One raw head, normalised and, with `angles`, rotated, in threadgroup memory; one simdgroup does it. `gain` may be absent.
- * Heads have at most kSimdgroupWidth elements, so that the norm needs no other simdgroup.
+ * Normalises one raw head in threadgroup memory and, with `angles`, rotates it; called by one simdgroup. `gain` may be absent.
+ * Heads have at most kSimdgroupWidth elements, so that one simdgroup can compute the norm.
  */
 inline void prepare_head(device const float* raw,
                          uint width,
@@ -107,7 +107,7 @@ struct Bf16Cache {
   }
 };
 
-/** Elements column .. column + 4 of a cached head that begins at element `head`, zeros behind its end. */
+/** Elements column .. column + 4 of a cached head that begins at element `head`, zeros beyond its end. */
 template <typename Cache>
 inline float4 cached_quad(device const uchar* cache, ulong head, uint column, uint width) {
   if (width % 4 == 0) return column < width ? Cache::quad(cache, head + column) : float4(0.0f);
@@ -123,20 +123,20 @@ inline float4 shared_quad(threadgroup const float* head, uint column, uint width
   return float4(values[0], values[1], values[2], values[3]);
 }
 
-/** What is known of a query after some partitions: maximum and sum of weights; sum 0 = nothing. */
+/** State of a query after some partitions: maximum and sum of weights; sum 0 = nothing seen yet. */
 struct Softmax {
   float maximum;
   float sum;
 };
 
-/** Factors of an older and a newer result, and what they become together. */
+/** Factors of an older and a newer result, and their combined state. */
 struct Fold {
   Softmax total;
   float old_scale;
   float new_scale;
 };
 
-/** Folds the result of the next partition into that of those before it. */
+/** Folds the result of the next partition into that of the earlier ones. */
 inline Fold fold_partition(Softmax total, Softmax part, bool is_first) {
   if (is_first) return {part, 0.0f, 1.0f};
   const float maximum = max(total.maximum, part.maximum);
@@ -150,8 +150,8 @@ inline float folded(float total, float part, Fold fold, bool is_first) {
 }
 
 /**
- * The spans of one row and head in device memory, `stride` numbers apart, before they are folded: factors of what came before
- * each and of itself. One thread does it; returns the sum of all weights.
+ * For the spans of one row and head in device memory, `stride` floats apart: computes the factor of each span and of the result before it.
+ * Called by one thread; returns the sum of all weights.
  */
 inline float find_span_factors(device const float* spans, uint count, ulong stride, threadgroup float2* factors) {
   Softmax total = {kLowest, 0.0f};
@@ -163,7 +163,7 @@ inline float find_span_factors(device const float* spans, uint count, ulong stri
   return total.sum;
 }
 
-/** One column of the head: `values` is that of the first span. */
+/** Folds one column of the head; `values`: of the first span. */
 inline float fold_spans(device const float* values, uint count, ulong stride, threadgroup const float2* factors, float sum) {
   float value = values[0];
   for (uint i = 1; i < count; ++i) value = fma(values[i * stride], factors[i].y, value * factors[i].x);

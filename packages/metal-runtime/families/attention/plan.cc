@@ -16,32 +16,32 @@ namespace {
 /** Positions of a partition; kPartition of metal_attention.h. */
 constexpr uint32_t kPartition = 256;
 
-/** Partitions that one threadgroup still goes through by itself: folding would cost more. */
+/** Maximum number of partitions that one threadgroup processes alone: below this, folding would cost more. */
 constexpr uint32_t kMostDirectParts = 4;
 
-/** Threadgroups that keep any GPU busy: beyond them, splitting positions gains nothing. */
+/** Number of threadgroups that keeps any GPU busy; beyond it, splitting positions gains nothing. */
 constexpr uint32_t kEnoughGroups = 512;
 
-/** Rows that tensor cores would work on alone: with so few, kernels for a row are quicker in programs of many rows too. */
+/** Up to this many rows, the kernels for single rows are faster even in programs of many rows. */
 constexpr uint32_t kFewRows = 8;
 
-/** Most scratch for the results of spans. */
+/** Maximum scratch memory for the results of spans. */
 constexpr size_t kMaxSplitBytes = size_t{64} << 20;
 
-/** Partitions of the row that sees most. */
+/** Partitions of the row with the longest context. */
 uint32_t most_parts(const AttentionParams& p, const StepShape& shape) {
   const uint32_t parts = divide_up(shape.positions + shape.lookahead, kPartition);
   if (p.window == 0) return parts;
-  // A window that begins anywhere touches one partition more than it fills.
+  // A window that is not aligned touches one partition more than it fills.
   const uint32_t window = divide_up(p.window + shape.lookahead, kPartition) + 1;
   return window < parts ? window : parts;
 }
 
-/** Query heads that a threadgroup of attention.metal takes together, of those that read the same keys. */
+/** Number of query heads with the same keys that a threadgroup of attention.metal takes together. */
 uint32_t heads_of_group(const AttentionParams& p, uint32_t rows) {
   const uint32_t group_heads = p.heads / p.kv_heads, most_heads = p.width > 256 ? 2 : 4;
   uint32_t heads = group_heads >= most_heads ? most_heads : group_heads >= 2 ? 2 : 1;
-  // Few threadgroups: rather more of them that read the same keys than idle cores.
+  // With few threadgroups, reading the same keys in several of them is better than idle cores.
   while (heads > 1 && rows * p.kv_heads * divide_up(group_heads, heads) < 8) heads /= 2;
   return heads;
 }

@@ -17,17 +17,17 @@ constexpr uint32_t kDirectChunks = 4;
 constexpr uint32_t kMostFewSpans = 128;
 constexpr uint32_t kFewHeads = 8;
 
-/** Threadgroups of a row that sees much: one a multiprocessor of the largest GPUs, which have registers for no more. */
+/** Threadgroups of a row with a long context: one per multiprocessor of the largest GPUs; registers do not suffice for more. */
 constexpr uint32_t kRowGroups = 132;
 
-/** Columns of values that a simdgroup sums, and columns of a threadgroup that folds. */
+/** Columns of values that a simdgroup sums, and columns of a folding threadgroup. */
 constexpr uint32_t kValueColumns = 64;
 constexpr uint32_t kFoldColumns = 128;
 
-/** Most output rows of a program of many rows for which few rows are assumed. */
+/** Maximum number of output rows that are treated as few in a program of many rows. */
 constexpr uint32_t kMostOutputRows = 64;
 
-/** Most scratch for the results of spans. */
+/** Maximum scratch memory for the results of spans. */
 constexpr size_t kMostSpanBytes = size_t{128} << 20;
 
 uint32_t head_tiles(const AttentionParams& p) { return p.kv_heads * divide_up(p.heads / p.kv_heads, kFewHeads); }
@@ -37,7 +37,7 @@ uint32_t most_rows(const CommandContext& context, const AttentionParams& p) {
   return divide_up(static_cast<uint32_t>(context.command.bindings[kAttentionOutput].size_bytes / sizeof(float)), p.out_stride);
 }
 
-/** Spans of a row that sees much: enough threadgroups for any GPU; of wide programs fewer, for their rows are threadgroups too. */
+/** Spans of a row with a long context: enough threadgroups for any GPU; fewer in wide programs, where each row adds threadgroups. */
 uint32_t spans_of_long(const CommandContext& context, const AttentionParams& p) {
   uint32_t spans = std::clamp(kRowGroups / head_tiles(p), kDirectSpans, kMostFewSpans);
   const size_t span_bytes = size_t{most_rows(context, p)} * p.heads * p.width * sizeof(float);
@@ -45,10 +45,10 @@ uint32_t spans_of_long(const CommandContext& context, const AttentionParams& p) 
   return spans;
 }
 
-/** Most spans of a row of a step. */
+/** Maximum number of spans of a row of a step. */
 uint32_t most_places(const AttentionParams& p, const StepShape& shape, uint32_t spans_of_long) {
   uint32_t chunks = divide_up(shape.positions + shape.lookahead, kFewChunk);
-  // A window that begins anywhere touches one chunk more than it fills.
+  // A window that is not aligned touches one chunk more than it fills.
   if (p.window != 0) chunks = std::min(chunks, divide_up(p.window + shape.lookahead, kFewChunk) + 1);
   return std::min(chunks, chunks <= kDirectSpans * kDirectChunks ? kDirectSpans : spans_of_long);
 }
@@ -64,7 +64,7 @@ bool runs_attention_few(const CommandContext& context) {
   const auto& p = context.params<AttentionParams>();
   if (!context.traits.has_tensor_cores() || p.is_fast == 0) return false;
   const uint32_t rows = most_rows(context, p);
-  // In a program of many rows, those that give outputs are few.
+  // A program of many rows has few output rows.
   if (p.has_few_rows == 0 && (p.row_set != kOutputRows || rows > kMostOutputRows)) return false;
   if ((p.width != 256 && p.width != 512) || p.cache_type != kScalarBf16 || p.capacity < kFewChunk) return false;
   if (p.has_prepare != 0 && p.gain_type != kScalarBf16) return false;

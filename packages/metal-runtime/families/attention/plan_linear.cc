@@ -11,19 +11,19 @@ namespace markbase::gpu {
 
 namespace {
 
-/** Outputs of a threadgroup: four a simdgroup. */
+/** Outputs of a threadgroup: four per simdgroup. */
 constexpr uint32_t kOutputs = 4 * kRowSimdgroups;
 
-/** Threadgroup memory for the factors of the spans, beside the row. */
+/** Threadgroup memory for the factors of the spans, in addition to the row. */
 constexpr size_t kFactorBytes = size_t{MARKBASE_ATTENTION_LINEAR_HEADS} * (2 * kMostSpans + 1) * sizeof(float);
 
-/** One row that is split, and a linear by the kernels whose bits attention_linear has. */
+/** One split row, and a linear that runs on kernels whose bits attention_linear reproduces. */
 bool takes(const CommandContext& context, std::span<const Command> commands) {
   if (!are_of(commands, {"attention", "linear"})) return false;
   const Command& next = commands[1];
   const auto& linear = next.params_as<LinearParams>();
   if (context.rows() != 1 || context.shape.rows[next.row_set] != 1 || count_spans(context) == 0) return false;
-  // Tiles and tensor cores add in another order, and all steps of their program run on them.
+  // Tiles and tensor cores add in another order, and are used for all steps of a program.
   if (is_tiled(linear) || runs_on_cores(context.traits, linear, linear.weight[0], 1)) return false;
   return context.params<AttentionParams>().heads <= MARKBASE_ATTENTION_LINEAR_HEADS &&
          linear.in * sizeof(float) + kFactorBytes <= kMaxSharedRowBytes;

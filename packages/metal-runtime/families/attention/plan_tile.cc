@@ -10,10 +10,10 @@ namespace {
 
 constexpr uint32_t kTileThreads = 128;  ///< see attention_tile.metal
 
-/** Queries of a threadgroup: as many as their sums of values have registers. */
+/** Queries of a threadgroup, limited by the registers for their sums of values. */
 uint32_t block_queries(uint32_t width) { return width <= 256 ? 32 : 16; }
 
-/** Widest head of the kernel that takes heads of a width. */
+/** Widest head of the kernel for heads of this width. */
 uint32_t widest_head(uint32_t width) { return width <= 64 ? 64 : width <= 128 ? 128 : width <= 256 ? 256 : 512; }
 
 }  // namespace

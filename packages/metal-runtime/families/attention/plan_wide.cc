@@ -16,11 +16,11 @@ constexpr uint32_t kPartColumns = 256;
 constexpr uint32_t kSimdgroupQueries = 16;
 constexpr uint32_t kMostQueries = 64;
 
-/** Threadgroup memory of the kernels, with what they declare themselves: blocks of 32 queries, and those of 64 with heads of 512 columns. */
+/** Threadgroup memory of the kernels, including what they declare: for blocks of 32 queries, and of 64 with heads of 512 columns. */
 constexpr uint32_t kMostSharedBytes = 160 * 1024;
 constexpr uint32_t kLargestSharedBytes = 182 * 1024;
 
-/** Two stages of keys and values; of wide heads, scores that simdgroups exchange too. */
+/** Two stages of keys and values; for wide heads, also the scores that simdgroups exchange. */
 uint32_t shared_bytes(uint32_t width, uint32_t simdgroups) {
   const uint32_t stages = 2 * 2 * kWideChunk * width * 2;
   return width == kPartColumns ? stages : stages + simdgroups * kSimdgroupQueries * kWideChunk * 4;
@@ -49,7 +49,7 @@ bool runs_attention_wide(const CommandContext& context) {
 
 void plan_attention_wide(CommandContext& context, bool is_prepared, size_t prepared, size_t prepared_bytes) {
   const auto& p = context.params<AttentionParams>();
-  // Small blocks where large ones would leave multiprocessors idle.
+  // Small blocks if large ones would leave multiprocessors idle.
   WideGrid grid = wide_grid(p, context.rows(), kMostQueries);
   const bool fits = p.width == kPartColumns || context.traits.shared_bytes >= kLargestSharedBytes;
   if (!fits || grid.blocks * grid.tiles < context.traits.multiprocessors) grid = wide_grid(p, context.rows(), kMostQueries / 2);

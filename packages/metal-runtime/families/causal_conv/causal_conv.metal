@@ -1,6 +1,5 @@
 /**
- * causal_conv: y[r][c] = sum_j kernel[j][c] * x[r - taps + 1 + j][c] over the rows of a slot, j ascending. One thread an
- * element.
+ * causal_conv: y[r][c] = sum_j kernel[j][c] * x[r - taps + 1 + j][c] over the rows of a slot, j ascending. One thread per element.
  */
 #include <metal_stdlib>
 using namespace metal;

@@ -3,7 +3,7 @@
 
 /**
  * Parameters of the causal_conv kernel: y[r][c] = sum_j kernel[j][c] * x[r - taps + 1 + j][c], j ascending, over the rows of
- * the same slot; rows before position 0 count as zeros. All rows of a slot up to the last lie one after the other.
+ * the same slot; rows before position 0 count as zeros. The rows of a slot are contiguous.
  * Bindings: x, kernel [taps][width] float32, y.
  */
 struct CausalConvParams {

@@ -1,4 +1,4 @@
-/** column_affine: y = (x + factor * shift) * gain, shift and gain per column. One thread an element. */
+/** column_affine: y = (x + factor * shift) * gain, shift and gain per column. One thread per element. */
 #include <metal_stdlib>
 using namespace metal;
 

@@ -2,9 +2,8 @@
 #include <stdint.h>
 
 /**
- * Parameters of the column_affine kernel: y = (x + factor * shift) * gain, [rows, width], with one shift and one gain a
- * column, each when present: the bias of a linear, or standardisation.
- * Bindings: x, shift [width] (absent: none), gain [width] (absent: none), y.
+ * Parameters of the column_affine kernel: y = (x + factor * shift) * gain, [rows, width], with an optional shift and an optional gain per
+ * column: the bias of a linear, or standardisation. Bindings: x, shift [width] (absent: none), gain [width] (absent: none), y.
  */
 struct ColumnAffineParams {
   uint32_t row_set;  ///< RowSet of x and y

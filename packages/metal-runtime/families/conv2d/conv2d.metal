@@ -1,7 +1,7 @@
 /**
  * conv2d: a 3 x 3 convolution of stride 2 over time and frequency, [rows, times, frequencies, in] to
- * [rows, times / 2, frequencies / 2, out]. One thread a number of the result: neighbours share the frequency and take
- * neighbouring channels, whose weights lie together. Sums run over time tap, frequency tap and channel in this order.
+ * [rows, times / 2, frequencies / 2, out]. One thread per element of the result: adjacent threads share the frequency and take adjacent
+ * channels, whose weights are contiguous. Sums run over time tap, frequency tap and channel in this order.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -25,7 +25,7 @@ kernel void conv2d(constant Conv2dParams& p [[buffer(0)]],
   float total = 0.0f;
   for (uint i = 0; i < 3; ++i) {
     ulong from = row;
-    uint time = 2 * step + i;  // one more than the time under the tap
+    uint time = 2 * step + i;  // 1 + the time under the tap
     if (time == 0) {
       if (position[row] == 0 || row == 0) continue;
       from = row - 1;
@@ -34,7 +34,7 @@ kernel void conv2d(constant Conv2dParams& p [[buffer(0)]],
     --time;
     if (mask[from * p.mask_stride + time * p.mask_step] == 0.0f) continue;
     for (uint j = 0; j < 3; ++j) {
-      const uint place = 2 * frequency + j;  // one more than the frequency under the tap
+      const uint place = 2 * frequency + j;  // 1 + the frequency under the tap
       if (place == 0 || place > p.frequencies) continue;
       device const float* values = x + from * p.x_stride + time * step_width + (place - 1) * p.in_channels;
       device const float* weight = weights + ulong(i * 3 + j) * p.in_channels * p.out_channels + channel;

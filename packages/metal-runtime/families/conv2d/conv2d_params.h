@@ -7,9 +7,9 @@
  * A row of x is `times` steps of [frequencies][in_channels], a row of y times / 2 steps of
  * [(frequencies + 1) / 2][out_channels]. y at (time u, frequency g) sums kernel[i][j][c][.] * x at (2u - 1 + i, 2g - 1 + j, c)
  * over i, j < 3, i first, then j, then c. Time -1 of a row is the last time of the row before it, and zeros where the row's
- * position is 0; other places outside, and times whose mask is 0, count as zeros.
+ * position is 0; other elements outside, and times whose mask is 0, count as zeros.
  *
- * Bindings: x, mask (time t of a row is ruled by element t * mask_step), kernel [3][3][in_channels][out_channels] float32, y.
+ * Bindings: x, mask (element t * mask_step is that of time t of a row), kernel [3][3][in_channels][out_channels] float32, y.
  */
 struct Conv2dParams {
   uint32_t times;        ///< steps in a row of x, even
@@ -18,7 +18,7 @@ struct Conv2dParams {
   uint32_t out_channels;
   uint32_t x_stride;     ///< elements between two rows of x
   uint32_t mask_stride;  ///< elements between two rows of the mask
-  uint32_t mask_step;    ///< elements of the mask a step of x
+  uint32_t mask_step;    ///< elements of the mask per step of x
   uint32_t y_stride;     ///< elements between two rows of y
 };
 static_assert(sizeof(Conv2dParams) == 32, "host and kernel disagree on Conv2dParams");

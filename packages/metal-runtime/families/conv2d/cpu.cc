@@ -2,9 +2,8 @@
  * conv2d: a 3 x 3 convolution of stride 2 over time and frequency, [rows, times, frequencies, in] to
  * [rows, times / 2, frequencies / 2, out].
  *
- * One item is one time step of the result. Channels of the result lie in vectors; several frequencies share the loaded
- * weights. The sum of one number always runs over time tap, frequency tap and channel in this order, whichever
- * frequencies are computed side by side.
+ * One item is one time step of the result. Vectors hold channels of the result; several frequencies share the loaded weights. The sum for
+ * one element always runs over time tap, frequency tap and channel in this order, whichever frequencies are computed together.
  */
 #include "conv2d_params.h"
 
@@ -31,7 +30,7 @@ struct Window {
   const float* time[kTaps];
 };
 
-/** Frequency taps that lie inside of x. */
+/** Frequency taps inside x. */
 struct TapRange {
   uint32_t begin;
   uint32_t end;
@@ -43,7 +42,7 @@ Window window_of(const CpuCall& call, uint32_t row, uint32_t step) {
   Window window{};
   for (uint32_t i = 0; i < kTaps; ++i) {
     size_t from = row;
-    uint32_t time = 2 * step + i;  // one more than the time under the tap
+    uint32_t time = 2 * step + i;  // 1 + the time under the tap
     if (time == 0) {
       if (rows_before(*call.step, row) == 0) continue;
       from = row - 1;
@@ -103,7 +102,7 @@ inline void all_channels(const Conv2dParams& p, const Window& window, TapRange t
 void one_step(const Conv2dParams& p, const Window& window, const float* kernel, float* y) {
   const uint32_t count = (p.frequencies + 1) / 2;
   const TapRange inside = {0, kTaps};
-  // The first result misses the tap below frequency 0, the last one of an odd number the tap above the highest.
+  // The first result lacks the tap below frequency 0; with an odd number of frequencies, the last one lacks the tap above the highest.
   const uint32_t highest = p.frequencies % 2 == 0 ? count : count - 1;
   const TapRange lowest = {1, highest == 0 ? 2 : kTaps};
   all_channels<1>(p, window, lowest, kernel, 0, y);

@@ -14,7 +14,7 @@
 namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
 namespace {
 
-/** Columns an item: about a microsecond of work, and a multiple of every vector length. */
+/** Columns per item: about a microsecond of work, and a multiple of every vector length. */
 constexpr uint32_t kChunk = 4096;
 
 uint32_t items(const CpuCall& call, uint32_t) {

@@ -1,4 +1,4 @@
-/** elementwise: the formulas of ElementwiseOp on [rows, width]; one thread an element. */
+/** elementwise: the formulas of ElementwiseOp on [rows, width]; one thread per element. */
 #include <metal_stdlib>
 using namespace metal;
 

@@ -15,7 +15,7 @@ enum ElementwiseOp {
 struct ElementwiseParams {
   uint32_t op;        ///< ElementwiseOp
   uint32_t row_set;   ///< RowSet of all operands
-  uint32_t width;     ///< elements a row
+  uint32_t width;     ///< elements per row
   uint32_t a_stride;  ///< elements between two rows of a
   uint32_t b_stride;  ///< elements between two rows of b
   uint32_t y_stride;  ///< elements between two rows of y

@@ -1,6 +1,6 @@
 /**
- * begin_step: up to two embeddings and two rope tables in one dispatch. They wait for nothing and nothing waits for one of
- * them alone, so that a decoder begins every step with one of these instead of four. One thread an element.
+ * begin_step: up to two embeddings and two rope tables in one dispatch. They are independent of each other and of earlier work, so a
+ * decoder begins every step with one dispatch instead of four. One thread per element.
  */
 #include <metal_stdlib>
 using namespace metal;

@@ -1,8 +1,8 @@
 /**
  * embed: y[r] = table[id[r]] * scale, [T, width]; rows with soft_index >= 0 are copies of soft tokens, unscaled.
  *
- * One item is one row; only that row of the table is read. An id outside of the table gives a row of NaN, which no later
- * result can hide; the binding refuses such ids before.
+ * One item is one row; only that row of the table is read. An id outside the table gives a row of NaN, which no later result can hide; the
+ * binding rejects such ids beforehand.
  */
 #include "embed_params.h"
 

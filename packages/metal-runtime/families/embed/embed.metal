@@ -1,6 +1,5 @@
 /**
- * embed: y[r] = table[id[r]] * scale; rows with soft_index >= 0 are copies of soft tokens. One thread an
- * element.
+ * embed: y[r] = table[id[r]] * scale; rows with soft_index >= 0 are copies of soft tokens. One thread per element.
  */
 #include <metal_stdlib>
 using namespace metal;

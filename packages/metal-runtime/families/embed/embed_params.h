@@ -10,8 +10,8 @@ struct EmbedParams {
   uint32_t width;           ///< columns of the table
   uint32_t vocabulary;      ///< rows of the table
   uint32_t format;          ///< WeightFormat of the table
-  uint32_t bits;            ///< bits a code when affine
-  uint32_t group;           ///< columns a group when affine
+  uint32_t bits;            ///< bits per code when affine
+  uint32_t group;           ///< columns per group when affine
   uint32_t scale_type;      ///< ScalarType of scales and biases when affine
   uint32_t is_layer_table;  ///< 1: ids from StepView::layer_token, else StepView::token
   uint32_t has_soft;        ///< 1: soft tokens replace rows

@@ -4,7 +4,7 @@
 
 #pragma METAL fp contract(off)
 
-/** Where a table lies. */
+/** An embedding table in memory. */
 struct EmbedTable {
   device const uchar* weight;
   device const uchar* scales;
@@ -12,7 +12,7 @@ struct EmbedTable {
   device const float* soft;
 };
 
-/** table[id][column] * scale, or the soft token that takes the place of the row. An id outside of the table gives NaN. */
+/** table[id][column] * scale, or the element of the soft token that replaces the row. An id outside the table gives NaN. */
 inline float embed_element(constant EmbedParams& p, EmbedTable table, uint id, int soft_row, uint column) {
   if (p.has_soft != 0 && soft_row >= 0) return table.soft[ulong(soft_row) * p.width + column];
   if (id >= p.vocabulary) return as_type<float>(0x7fc00000u);

@@ -1,4 +1,4 @@
-/** gather_rows: y[n] = x[output_row[n]]; one thread an element. */
+/** gather_rows: y[n] = x[output_row[n]]; one thread per element. */
 #include <metal_stdlib>
 using namespace metal;
 

@@ -1,4 +1,4 @@
-/** kv_append: stores key and value rows at cache[slot][position % capacity]; one thread an element of both. */
+/** kv_append: stores key and value rows at cache[slot][position % capacity]; one thread per element of both. */
 #include <metal_stdlib>
 using namespace metal;
 

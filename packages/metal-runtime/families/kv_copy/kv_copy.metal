@@ -1,6 +1,6 @@
 /**
- * kv_copy: cache[slot][position % capacity] = cache[source][position % capacity], keys and values, unchanged; one thread an
- * element of both.
+ * kv_copy: cache[slot][position % capacity] = cache[source][position % capacity], keys and values, unchanged; one thread per element of
+ * both.
  */
 #include <metal_stdlib>
 using namespace metal;

@@ -1,7 +1,7 @@
 /**
- * layer_norm: y = (x - mean) * (variance + eps)^(-1/2) * gain + bias. One threadgroup a vector: one simdgroup up to
- * kSimdgroupWidth elements, kRowThreads threads beyond. The variance is that of the centred values, so that a large mean costs
- * no precision.
+ * layer_norm: y = (x - mean) * (variance + eps)^(-1/2) * gain + bias. One threadgroup per vector: one simdgroup up to
+ * kSimdgroupWidth elements, kRowThreads threads beyond. The variance is computed from the centred values, so that a large mean costs no
+ * precision.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -13,7 +13,7 @@ using namespace metal;
 #include "metal_math.h"
 #include "metal_norm.h"
 
-/** A vector less its mean. */
+/** A vector minus its mean. */
 struct CentredVector {
   device const float* values;
   float mean;

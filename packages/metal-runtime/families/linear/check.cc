@@ -4,7 +4,7 @@
 
 namespace markbase {
 
-/** Each weight has three operands, and an output of its own unless the epilogue makes one of them. */
+/** Each weight has three operands, and its own output unless the epilogue combines them. */
 Status check_linear(const Command& command) {
   constexpr size_t kFixedOperands = 6;  // x, residual, residual gain, h, norm gain, epilogue operand
   const auto& p = command.params_as<LinearParams>();

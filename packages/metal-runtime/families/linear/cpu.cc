@@ -1,11 +1,11 @@
 /**
- * linear: y_i = x W_i^T for up to three weights of the same rows, with optional work before and after the products.
+ * linear: y_i = x W_i^T for the same rows and up to three weights, with an optional prologue and epilogue.
  *
- * Phase 0, one item a row: h = (residual + rms_norm(x) * residual_gain) * residual_scale; rms_norm with norm_gain; the
- * clamped rows of weights with a clip; the forms in which the matrix core wants the row. A single row is prepared by every thread for itself instead, which costs
- * less than a barrier and the way from one core's cache to another's. Phase 1, one item a block of weight rows: the products, for all rows of
- * the step, and the epilogue on them. Products are float32 sums whose order the core fixes; the other steps are the
- * functions of the plain kernels, so that a fused command gives the bits of the plain ones.
+ * Phase 0, one item per row: h = (residual + rms_norm(x) * residual_gain) * residual_scale; rms_norm with norm_gain; the
+ * clamped rows of weights with a clip; the forms of the row that the matrix core takes. A single row is instead prepared by every thread
+ * for itself, which costs less than a barrier and a transfer between the caches of two cores. Phase 1, one item per block of weight rows:
+ * the products for all rows of the step, and the epilogue. Products are float32 sums in an order that the core fixes; the other steps call
+ * the functions of the plain kernels, so that a fused command gives the same bits.
  */
 #include "linear_params.h"
 
@@ -25,26 +25,26 @@ WeightView weight_of(const LinearParams& p, uint32_t index, void* const* buffers
   return {static_cast<WeightFormat>(w.format), w.bits, w.group, static_cast<ScalarType>(w.scale_type), w.out, p.in, at(0), at(1), at(2)};
 }
 
-/** Where things lie in the scratch of a call with `rows` rows. */
+/** Layout of the scratch memory of a call with `rows` rows. */
 struct Layout {
-  RowForm form[kMaxWeights];     ///< of each weight
+  RowForm form[kMaxWeights];     ///< form of the rows, per weight
   size_t prepared[kMaxWeights];  ///< offset of the rows in that form; weights of one form share them
-  size_t own[kMaxWeights];       ///< the same in a thread's own block, for a single row
-  bool is_shared[kMaxWeights];   ///< an earlier weight has the same form and clip
+  size_t own[kMaxWeights];       ///< the same in a thread's private memory, for a single row
+  bool is_shared[kMaxWeights];   ///< an earlier weight has the same form and bounds
   size_t thread_begin;           ///< offset of the first thread's scratch
   size_t thread_bytes;
   size_t clipped;  ///< offsets in a thread's scratch: a clamped row ...
   size_t own_h;    ///< ... its own h and prepared forms of a single row ...
   size_t own_prepared;
   size_t tile;   ///< ... the gate tile of geglu ...
-  size_t core;   ///< ... and the scratch of the core; a row of floats lies at 0
-  size_t bytes;  ///< of everything
+  size_t core;   ///< ... and the scratch of the core; a row of floats is at 0
+  size_t bytes;  ///< total size
 };
 
-/** Most weight rows that an item takes. */
+/** Maximum number of weight rows per item. */
 constexpr uint32_t kMaxBlock = 64;
 
-/** Fewest weight rows that an item takes; twice as many for many rows, where the core works on tiles of 32. */
+/** Minimum number of weight rows per item; twice as many for many rows, where the core works on tiles of 32. */
 constexpr uint32_t kMinBlock = 16;
 
 /** True when two weights take the same rows. */
@@ -95,10 +95,10 @@ size_t scratch_bytes(const void* params, uint32_t max_rows, uint32_t threads) {
   return layout_of(*static_cast<const LinearParams*>(params), max_rows, threads).bytes;
 }
 
-/** Weights that are multiplied one after the other; geglu takes its two together. */
+/** Number of weights that are multiplied separately; geglu takes its two together. */
 uint32_t passes(const LinearParams& p) { return p.epilogue == kLinearGeglu ? 1 : p.weights; }
 
-/** Weight rows an item: small enough that every thread gets several, large enough to amortise an item. */
+/** Weight rows per item: small enough that every thread gets several, large enough to amortise an item. */
 uint32_t block_of(const LinearParams& p, uint32_t threads) {
   uint32_t out = 0;
   for (uint32_t i = 0; i < passes(p); ++i) out += p.weight[i].out;
@@ -121,7 +121,7 @@ uint32_t items(const CpuCall& call, uint32_t phase) {
 
 /**
  * Prepares one row: h (when there is a residual) goes to `h`, the row in the form of weight i to `prepared[i]`.
- * `normalised`, `clipped`: room for a row.
+ * `normalised`, `clipped`: buffers of one row.
  */
 void prepare_row(const CpuCall& call,
                  const Layout& layout,

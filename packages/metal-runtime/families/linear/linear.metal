@@ -1,9 +1,9 @@
 /**
  * linear: y_i = x W_i^T for up to three weights of one format and few rows, with optional work before and after.
  *
- * A threadgroup of eight simdgroups makes a block of outputs of one weight for up to `rows` rows; a simdgroup multiplies
- * `streams` weight rows at once. With one row, every threadgroup does the prologue for itself, in threadgroup memory (the
- * `row` kernels); with more, linear_prologue does it first. See metal_matrix.h for why the bits are the same.
+ * A threadgroup of eight simdgroups computes a block of outputs of one weight for up to `rows` rows; a simdgroup multiplies `streams`
+ * weight rows at a time. With one row, every threadgroup computes the prologue itself, in threadgroup memory (the `row` kernels); with more
+ * rows, linear_prologue runs first. metal_matrix.h explains why the bits are the same.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -19,7 +19,7 @@ using namespace metal;
 #include "metal_clip.h"
 #include "metal_linear_epilogue.h"
 
-/** What a simdgroup multiplies: `outputs` rows of one weight from `first` on, or of a gate and an up weight. */
+/** The work of a simdgroup: `outputs` rows of one weight from `first` on, or of a gate and an up weight. */
 struct LinearBlock {
   uint weight;
   uint first;
@@ -40,7 +40,7 @@ inline LinearBlock find_block(constant LinearParams& p, uint block, uint simdgro
   return {weight, (block * kRowSimdgroups + simdgroup) * outputs, is_pair};
 }
 
-/** Stores what a simdgroup has multiplied, each lane one number, through the epilogue. */
+/** Applies the epilogue to the products of a simdgroup and stores them, one output per lane. */
 template <int streams, int rows>
 inline void store_products(constant LinearParams& p,
                            LinearBlock block,
@@ -78,7 +78,7 @@ inline void store_products(constant LinearParams& p,
       device float *y1 [[buffer(18)]], device float *y2 [[buffer(19)]], device const int *output_row [[buffer(24)]],                \
       uint2 at [[threadgroup_position_in_grid]], uint thread_index [[thread_index_in_threadgroup]]
 
-/** The weight rows of a simdgroup, all stored in one layout; rows behind the last output are the last one again, and are not stored. */
+/** The weight rows of a simdgroup, all stored in one layout; beyond the end, the last row is repeated and its product not stored. */
 #define MARKBASE_FIND_STREAMS(format, streams)                                                                                        \
   const LinearBlock block = find_block(p, at.x, thread_index / kLanes, streams);                                                      \
   WeightLayout layout = {p.in, p.weight[block.weight].group, p.weight[block.weight].scale_type, launch.alignment[block.weight]};      \
@@ -95,7 +95,7 @@ inline void store_products(constant LinearParams& p,
   }                                                                                                                                   \
   device float* y = block.weight == 0 ? y0 : block.weight == 1 ? y1 : y2
 
-/** Up to `rows` rows that need no prologue: blocks of outputs × blocks of rows. */
+/** Up to `rows` rows without a prologue. Grid: blocks of outputs × blocks of rows. */
 template <int format, int streams, int rows>
 kernel void linear_rows(MARKBASE_LINEAR_ARGUMENTS) {
   MARKBASE_FIND_STREAMS(format, streams);

@@ -1,16 +1,16 @@
 /**
- * linear_cores: linear for few rows by the tensor cores, in `fast`. It reads a weight once for up to 32 rows.
+ * linear_cores: linear for a few rows on the tensor cores, in `fast`. It reads a weight once for up to 32 rows.
  *
- * Outputs are the rows of the products, 16 at a time: their codes go from memory to the tensor cores without threadgroup memory
- * between. The order of the columns in a product is free, so that a lane takes 16 neighbours of every 64. Codes are numbers of
- * bf16 exactly (those of 4 bits as 128 + code); the sums of a group get its scale, and its bias times the sum of the row, in
- * float32. The rows are rounded to bf16 (packed_rows.h).
+ * Outputs are the rows of the products, 16 at a time: their codes are loaded from device memory straight into registers. The order of the
+ * columns in a product is free, so a lane takes 16 adjacent columns of every 64. Codes are exact in bf16 (4-bit codes as 128 + code); the
+ * sums of a group are multiplied by its scale, and its bias times the sum of the row is added, in float32. The rows are rounded to bf16
+ * (packed_rows.h).
  *
- * The eight simdgroups of a threadgroup share the columns, some spans of 64 at a time, and the shares are added in the order of the
- * columns: among kernels with chunks of one size, a row gives the same bits whatever rows are beside it. Weights are loaded one chunk
- * ahead, the first one before the step's inputs are there. Scales and biases are of bf16, rows of weights begin at multiples of 16
- * bytes: between loads there are no branches. linear_whole loads the scales of a chunk at once: groups have 64 columns, and rows a
- * multiple of 256. Up to 16 rows go with such weights to linear_stream, which is faster and wants more threadgroup memory.
+ * The columns are divided over the eight simdgroups of a threadgroup, several spans of 64 at a time, and the partial sums are added in the
+ * order of the columns: among kernels with the same chunk size, the bits of a row do not depend on the other rows. Weights are loaded one
+ * chunk ahead, the first one before the step's inputs are ready. Scales and biases are bf16 and weight rows begin at multiples of 16 bytes,
+ * so that there are no branches between loads. linear_whole loads all scales of a chunk together: it needs groups of 64 columns and rows of
+ * a multiple of 256. With such weights, up to 16 rows use linear_stream, which is faster and needs more threadgroup memory.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -29,7 +29,7 @@ using namespace metal;
 /** Weight rows of a product. */
 constant constexpr uint kTile = 16;
 
-/** Words of the 16 columns of a lane: codes of 2, 4, 6 or 8 bits, or numbers of bf16. */
+/** Words of the 16 columns of a lane: codes of 2, 4, 6 or 8 bits, or bf16. */
 template <int format>
 constexpr int lane_words() {
   return format <= 8 ? format / 2 : 8;
@@ -56,13 +56,13 @@ inline void code_pairs(thread const uint* words, int m, thread uint& first, thre
   }
 }
 
-/** What is added to a code of `format` to make a number of bf16. */
+/** Offset that is added to a code of `format` when it is converted to bf16. */
 template <int format>
 constexpr float code_offset() {
   return format == 4 ? 128.0f : 0.0f;
 }
 
-/** The words of a lane, at a multiple of their number, up to 16 bytes. */
+/** The words of a lane, aligned to their size, up to 16 bytes. */
 template <int words>
 inline void load_lane(device const uchar* at, thread uint* out) {
   constexpr int step = words % 4 == 0 ? 4 : words == 2 ? 2 : 1;
@@ -70,7 +70,7 @@ inline void load_lane(device const uchar* at, thread uint* out) {
   for (int i = 0; i < words; i += step) nvidia::load_weights<step>(at + 4 * i, out + i);
 }
 
-/** Scales or biases of the spans of a chunk: of `whole` rows two in a word, else one. */
+/** Scales or biases of the spans of a chunk: two per word for `whole` rows, else one. */
 template <uint spans, bool whole>
 struct ChunkScalars {
   uint words[spans];
@@ -88,13 +88,13 @@ struct ChunkScalars {
   }
 };
 
-/** What a lane multiplies of some spans: of every tile, its two weight rows. */
+/** A lane's part of several spans: its two weight rows of every tile. */
 template <int format, int tiles, bool whole>
 struct Chunk {
   uint codes[chunk_spans<format, tiles>()][2 * tiles][lane_words<format>()];
   ChunkScalars<chunk_spans<format, tiles>(), whole> scales[2 * tiles], biases[2 * tiles];
 
-  /** Spans from `begin` on; behind the last one, the last one again. */
+  /** Spans from `begin` on; beyond the end, the last one is repeated. */
   void load(thread const WeightRow (&weight)[2 * tiles], uint begin, uint last, uint group) {
     constexpr int words = lane_words<format>();
 #pragma unroll
@@ -160,7 +160,7 @@ struct Chunk {
   }
 };
 
-/** Outputs of one weight, or of a pair: then weight rows 0 .. 8 of a tile are the gate's, 8 .. 16 the same outputs of up. */
+/** Outputs of one weight, or of a pair: weight rows 0 .. 8 of a tile are then gate rows, 8 .. 16 the up rows of the same outputs. */
 struct CoreBlock {
   bool is_pair;
   uint weight;
@@ -168,10 +168,10 @@ struct CoreBlock {
   uint outputs;  ///< of a tile
 };
 
-/** Outputs that the threadgroups of a weight make at once. */
+/** Outputs that the threadgroups of a weight compute concurrently. */
 inline uint outputs_of_block(constant LinearParams& p, uint tiles) { return p.epilogue == kLinearGeglu ? 8 * tiles : kTile * tiles; }
 
-/** Blocks of all weights, which lie side by side. */
+/** Blocks of all weights, numbered consecutively. */
 inline uint count_blocks(constant LinearParams& p, uint tiles) {
   const uint outputs = outputs_of_block(p, tiles);
   uint blocks = 0;
@@ -206,7 +206,7 @@ inline void place_shares(thread const float (&sums)[blocks][4], threadgroup floa
   }
 }
 
-/** Element `at` of the products of a tile: what the simdgroups made of it, in their order. */
+/** Element `at` of the products of a tile: the sum over the simdgroups, in their order. */
 template <uint rows>
 inline float add_shares(threadgroup const float* shares, uint at) {
   float total = 0.0f;
@@ -237,14 +237,14 @@ inline void store_shares(constant LinearParams& p,
 }
 
 /**
- * Where a threadgroup is among the blocks that fall to it, with the chunk that comes next. `alone`: every simdgroup has blocks of its
- * own, with all columns; else the simdgroups of a threadgroup share those of a block.
+ * Position of a threadgroup in its sequence of blocks, with the next chunk. `alone`: every simdgroup has its own blocks, with all columns;
+ * else the simdgroups of a threadgroup divide the columns of a block.
  */
 template <int format, int tiles, bool whole, bool alone>
 struct BlockWalk {
   static constexpr uint kStride = (alone ? 1 : kRowSimdgroups) * chunk_spans<format, tiles>();
   uint block_count, index, step;
-  uint lane, slot;  ///< slot: which of the simdgroups' shares of the columns is next; they take turns, as shares differ in length
+  uint lane, slot;  ///< slot: the next share of the columns; simdgroups rotate through the shares, which differ in length
   uint spans, group, row_bytes, scale_bytes;
   CoreBlock block;
   WeightRow weights[2 * tiles];
@@ -253,7 +253,7 @@ struct BlockWalk {
   uint first_span() const { return slot * chunk_spans<format, tiles>(); }
 };
 
-/** Begins the block with number `index`, if there is one: its rows, and the loads of the first chunk. */
+/** Begins block `index`, if it exists: sets up its rows and issues the loads of the first chunk. */
 template <int format, int tiles, bool whole, bool alone>
 inline void enter_block(constant LinearParams& p,
                         constant Launch& launch,
@@ -267,14 +267,14 @@ inline void enter_block(constant LinearParams& p,
   for (uint i = 0; i < 2 * tiles; ++i) {
     const uint weight = walk.block.is_pair ? i % 2 : walk.block.weight;
     const uint output = walk.block.first + i / 2 * walk.block.outputs + walk.lane / 4 + (walk.block.is_pair ? 0 : i % 2 * 8);
-    // Outputs behind the last one are the last one again, and are not stored.
+    // Beyond the end, the last output is repeated and not stored.
     walk.weights[i] = bound.row(launch, weight, min(output, p.weight[weight].out - 1), walk.row_bytes, walk.scale_bytes);
     walk.weights[i].data += walk.lane % 4 * (lane_words<format>() * 4);
   }
   if (walk.first_span() < walk.spans) walk.ahead.load(walk.weights, walk.first_span(), walk.spans - 1, walk.group);
 }
 
-/** Begins to load the first chunk. */
+/** Issues the loads of the first chunk. */
 template <int format, int tiles, bool whole, bool alone>
 inline void begin_walk(constant LinearParams& p,
                        constant Launch& launch,
@@ -295,7 +295,7 @@ inline void begin_walk(constant LinearParams& p,
   enter_block(p, launch, bound, walk.index, walk);
 }
 
-/** sums = the products of the block where `walk` is, over the simdgroup's columns; then `walk` is at the next one. */
+/** sums = the products of the current block of `walk`, over the simdgroup's columns; advances `walk` to the next block. */
 template <int blocks, int format, int tiles, bool whole, bool alone, typename X>
 inline void multiply_block(constant LinearParams& p,
                            constant Launch& launch,
@@ -306,7 +306,7 @@ inline void multiply_block(constant LinearParams& p,
                            thread float (&sums)[tiles][blocks][4]) {
   constexpr uint stride = BlockWalk<format, tiles, whole, alone>::kStride;
   uint begin = walk.first_span();
-  // Two chunks take turns, so that none is moved.
+  // Two buffers alternate, so that no chunk is copied.
   Chunk<format, tiles, whole> other;
   while (begin + stride < walk.spans) {
     other.load(walk.weights, begin + stride, walk.spans - 1, walk.group);
@@ -325,7 +325,7 @@ inline void multiply_block(constant LinearParams& p,
   if (begin < walk.spans) last.template multiply<blocks>(x, begin, walk.spans, first_row, walk.lane, sums);
 }
 
-/** Multiplies the rows of `x` from first_row on, the simdgroups together. `shares`: two times [8, 16, rows]. */
+/** Multiplies the rows of `x` from first_row on, all simdgroups together. `shares`: 2 × [8, 16, rows]. */
 template <int blocks, bool is_row, int format, int tiles, bool whole, typename X>
 inline void multiply_together(constant LinearParams& p,
                               constant Launch& launch,
@@ -349,14 +349,14 @@ inline void multiply_together(constant LinearParams& p,
       threadgroup float* own = shares + (is_odd ? kRowSimdgroups * kTile * rows : 0);
       is_odd = !is_odd;
       place_shares<blocks, is_row>(sums[i], own + slot * kTile * rows, walk.lane);
-      // Who stores these still reads them while the next ones are placed beside them.
+      // Double-buffered: the storing threads still read these while the next ones are written.
       threadgroup_barrier(mem_flags::mem_threadgroup);
       store_shares<rows>(p, current, i, own, operand, bound.output(current.weight), first_row, row_count, thread_index);
     }
   }
 }
 
-/** Multiplies up to eight rows from first_row on, every simdgroup alone. */
+/** Multiplies up to eight rows from first_row on, every simdgroup for itself. */
 template <bool is_row, int format, bool whole, typename X>
 inline void multiply_alone(constant LinearParams& p,
                            constant Launch& launch,
@@ -375,7 +375,7 @@ inline void multiply_alone(constant LinearParams& p,
     const uint stride = p.weight[current.weight].y_stride, out = p.weight[current.weight].out;
 #pragma unroll
     for (uint k = 0; k < 4; ++k) {
-      // A product has two rows in a lane, k % 2, and two weight rows, k / 2: of a pair, those are the gate's and up's.
+      // A lane has two rows of a product, k % 2, and two weight rows, k / 2: in a pair, these are gate and up.
       const uint row = is_row ? lane % 4 * 2 + k % 2 : first_row + lane % 4 * 2 + k % 2;
       const uint output = current.first + lane / 4 + k / 2 * 8;
       if (row >= row_count || output >= out || (current.is_pair && k >= 2)) continue;
@@ -384,7 +384,7 @@ inline void multiply_alone(constant LinearParams& p,
   }
 }
 
-/** Up to 8 `blocks` packed rows: blocks of outputs × blocks of rows. */
+/** Up to 8 `blocks` packed rows. Grid: blocks of outputs × blocks of rows. */
 template <int format, int tiles, int blocks, bool whole, bool alone>
 kernel void linear_cores(MARKBASE_CORES_ARGUMENTS) {
   threadgroup float shares[alone ? 1 : 2 * kRowSimdgroups * kTile * 8 * blocks];
@@ -398,7 +398,7 @@ kernel void linear_cores(MARKBASE_CORES_ARGUMENTS) {
   else multiply_together<blocks, false>(p, launch, bound, operand, source, first_row, launch.rows, shares, thread_index, walk);
 }
 
-/** One row, packed by every threadgroup for itself. `packed`: the row. */
+/** One row, which every threadgroup packs for itself. `packed`: the row. */
 template <int format, bool alone>
 kernel void linear_cores_row(MARKBASE_CORES_ARGUMENTS, threadgroup uint* packed [[threadgroup(0)]]) {
   threadgroup float partial[kRowSimdgroups];
@@ -417,7 +417,7 @@ kernel void linear_cores_row(MARKBASE_CORES_ARGUMENTS, threadgroup uint* packed 
   else multiply_together<1, true>(p, launch, bound, operand, source, 0, 1, shares, thread_index, walk);
 }
 
-/** Packs rows for linear_cores, one threadgroup a row, and zeros for rows that fill up the last eight. */
+/** Packs rows for linear_cores, one threadgroup per row, and zeros for the rows that pad the last block of eight. */
 template <bool interleaves>
 kernel void linear_pack(constant LinearParams& p [[buffer(0)]],
                         constant Launch& launch [[buffer(1)]],

@@ -1,14 +1,14 @@
 #pragma once
 
 /**
- * What the kernels named linear_exact share: rows as their threads have them. The including file has metal_stdlib, launch.h,
+ * Shared by the linear_exact kernels: rows distributed over threads. The including file has metal_stdlib, launch.h,
  * linear_params.h, linear_exact_tiles.h, metal_storage.h and metal_math.h.
  */
 
 #pragma METAL fp contract(off)
 
 constant constexpr uint kMostColumns = MARKBASE_EXACT_COLUMNS;
-/** Chunks of a lane, and elements of a thread. */
+/** Chunks per lane, and elements per thread. */
 constant constexpr uint kLaneChunks = kMostColumns / 32 / kLanes;
 constant constexpr uint kOwn = kMostColumns / kRowThreads;
 
@@ -18,13 +18,15 @@ inline void load_own(device const float* from, uint in, uint thread_index, threa
   for (uint k = 0; k < kOwn; ++k) out[k] = from[min(thread_index + k * kRowThreads, in - 1)];
 }
 
-/** The same of a gain of bf16. */
+/** The same for a bf16 gain. */
 inline void load_own(device const uchar* from, uint in, uint thread_index, thread ushort (&out)[kOwn]) {
 #pragma unroll
   for (uint k = 0; k < kOwn; ++k) out[k] = ((device const ushort*)from)[min(thread_index + k * kRowThreads, in - 1)];
 }
 
-/** The norm's factors of some rows, for all threads, in the order of vector_factor of metal_norm.h. `partial`: of every row, of every simdgroup. */
+/**
+ * The norm factors of several rows, for all threads, summed in the order of vector_factor of metal_norm.h. `partial`: [rows, simdgroups].
+ */
 template <uint rows>
 inline void factors_of_own(thread const float (&values)[rows][kOwn],
                            uint in,
@@ -42,7 +44,7 @@ inline void factors_of_own(thread const float (&values)[rows][kOwn],
     }
     factors[r] = simd_sum(squares);
   }
-  // What an earlier sum left may still be read.
+  // Results of an earlier sum may still be read.
   threadgroup_barrier(mem_flags::mem_threadgroup);
 #pragma unroll
   for (uint r = 0; r < rows; ++r) {
@@ -57,7 +59,7 @@ inline void factors_of_own(thread const float (&values)[rows][kOwn],
   }
 }
 
-/** Where the rows of the prologue lie. */
+/** The rows of the prologue in memory. */
 struct ExactSource {
   device const float* x;
   device const float* residual;
@@ -76,7 +78,7 @@ struct OwnGains {
   }
 };
 
-/** The prologue of `rows` rows from `first` on, of which those from `count` on are the last one again: a thread's elements of them. */
+/** The prologue of `rows` rows from `first` on, where rows from `count` on repeat the last one: a thread's elements of the results. */
 template <uint rows>
 inline void prepare_own(constant LinearParams& p,
                         ExactSource source,

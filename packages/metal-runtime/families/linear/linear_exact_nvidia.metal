@@ -1,9 +1,9 @@
 /**
- * linear_exact: linear for one weight of 8 bits whose outputs are few, in float32: the router of a mixture, in every precision. One
- * output a simdgroup, a threadgroup prepares its row for itself. Everything that is read is under way before the first sum, the
- * weights before the step's inputs are there. Sums run in the order of linear_row and linear_rows: the same bits.
+ * linear_exact: linear for one 8-bit weight with few outputs, in float32: the router of a mixture of experts, in every precision. A
+ * simdgroup computes one output; every threadgroup prepares its row for itself. All loads are issued before the first sum, those of the
+ * weights before the step's inputs are ready. Sums run in the order of linear_row and linear_rows, with the same bits.
  *
- * Rows have more than 1024 columns, up to 3072, a multiple of 32; gains, scales and biases are of bf16, weight rows lie at multiples of
+ * Rows have more than 1024 columns, up to 3072, a multiple of 32; gains, scales and biases are bf16, and weight rows begin at multiples of
  * 16 bytes.
  */
 #include <metal_stdlib>
@@ -20,7 +20,7 @@ using namespace metal;
 #include "metal_linear_epilogue.h"
 #include "linear_exact_nvidia.h"
 
-/** What a lane multiplies of a weight row; behind the last chunk, the last one again. */
+/** A lane's part of a weight row; beyond the end, the last chunk is repeated. */
 struct StoredChunks {
   uint4 codes[kLaneChunks][2];
   ushort scales[kLaneChunks], biases[kLaneChunks];

@@ -1,10 +1,10 @@
 /**
  * linear_exact_rows: linear_exact for many rows, with the same bits.
  *
- * A threadgroup makes 64 outputs of eight rows, which it prepares for itself. Simdgroup w multiplies what lanes w, w + 16, w + 8 and
- * w + 24 of linear_row do: those whose sums simd_sum adds first. A lane has four rows and four outputs, so that what it reads of rows
- * serves four products, and a code becomes a number once for four rows. Codes are copied three chunks ahead, the first ones before the
- * step's inputs are there.
+ * A threadgroup computes 64 outputs of eight rows, which it prepares for itself. Simdgroup w multiplies the columns of lanes w, w + 16, w +
+ * 8 and w + 24 of linear_row, whose sums simd_sum adds first. A lane has four rows and four outputs: each value that it reads of a row
+ * serves four products, and each code is converted once for four rows. Codes are copied three chunks ahead, the first ones before the
+ * step's inputs are ready.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -26,29 +26,29 @@ constant constexpr uint kRows = MARKBASE_EXACT_ROWS;
 constant constexpr uint kOutputs = MARKBASE_EXACT_OUTPUTS;
 constant constexpr uint kStages = MARKBASE_EXACT_STAGES;
 constant constexpr uint kScalarBytes = kExactScalarBytes;
-/** Of a lane. */
+/** Per lane. */
 constant constexpr uint kSide = 4;
-/** Lanes of linear_row that a simdgroup stands for. */
+/** Lanes of linear_row whose work a simdgroup does. */
 constant constexpr uint kParts = kLanes / kRowSimdgroups;
 /** Rows that are prepared together. */
 constant constexpr uint kTogether = 4;
 
-/** Code `index` of four as a number: the last bits of 2^23 and the code, less 2^23. */
+/** Code `index` of four as a float: the code in the low bits of 2^23, minus 2^23. */
 inline float byte_number(uint word, uint index) {
   return as_type<float>(nvidia::select_bytes(word, 0x4b000000u, 0x7440u | index)) - 8388608.0f;
 }
 
-/** The chunk of columns of unit `unit` of a simdgroup: those of a lane of linear_row one after the other. */
+/** Chunk of columns of unit `unit` of a simdgroup: the chunks of one lane of linear_row, then those of the next. */
 inline uint chunk_of(uint unit, uint simdgroup) {
   const uint part = unit / kLaneChunks;
   return simdgroup + part % 2 * 16 + part / 2 * 8 + unit % kLaneChunks * kLanes;
 }
 
-/** Copies codes into the stages of a simdgroup: the two pieces of output 4 g + j lie at 16 j + g, the other way round where bit 2 of g is set. */
+/** Copies codes into the stages of a simdgroup: the two 16-byte pieces of output 4 g + j are at 16 j + g, swapped if bit 2 of g is set. */
 struct ExactCopier {
   device const uchar* codes;  ///< of the lane's piece of its first output
   ulong step;                 ///< bytes to its next output
-  uint outputs;               ///< of the threadgroup, that exist behind the lane's first one
+  uint outputs;               ///< of the threadgroup, from the lane's first one to the end
   uint chunks, simdgroup, lane;
 
   ExactCopier(device const uchar* weight, uint in, uint first, uint out, uint thread_index)
@@ -83,9 +83,9 @@ struct ExactSums {
   }
 
   /**
-   * Adds what a chunk makes, in the order of multiply of metal_matrix.h. `x`: its columns of the lane's first row; `codes`: of the lane's
-   * first output in the stage; `swap`: 1 where pieces are the other way round; `scalars`: scales of the lane's outputs, `biases` bytes
-   * before their biases; `plain`: sums of the lane's rows.
+   * Adds the products of a chunk, in the order of multiply of metal_matrix.h. `x`: its columns in the lane's first row; `codes`: of the
+   * lane's first output in the stage; `swap`: 1 if the pieces are swapped; `scalars`: scales of the lane's outputs, `biases` bytes before
+   * their biases; `plain`: sums of the lane's rows.
    */
   void multiply(
       threadgroup const float* x, threadgroup const uchar* codes, uint swap, threadgroup const uchar* scalars, uint biases, float4 plain) {
@@ -128,7 +128,7 @@ struct ExactSums {
   }
 };
 
-/** Brings scales or biases of the threadgroup's outputs, behind the last one that again: [groups, outputs]. */
+/** Copies scales or biases of the threadgroup's outputs, repeating the last one beyond the end: [groups, outputs]. */
 inline void load_scalars(device const uchar* from, uint groups, uint first, uint out, threadgroup uchar* to, uint thread_index) {
   for (uint group = thread_index % kLanes; group < groups; group += kLanes) {
     ushort bits[kOutputs / kRowSimdgroups];
@@ -154,7 +154,7 @@ inline void sum_chunks(threadgroup const float* rows, uint chunks, threadgroup f
   }
 }
 
-/** Blocks of outputs × blocks of rows. */
+/** Grid: blocks of outputs × blocks of rows. */
 kernel void linear_exact_rows_q8(MARKBASE_EXACT_ARGUMENTS, threadgroup uchar* memory [[threadgroup(0)]]) {
   threadgroup float partial[kTogether * kRowSimdgroups];
   const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
@@ -215,7 +215,7 @@ kernel void linear_exact_rows_q8(MARKBASE_EXACT_ARGUMENTS, threadgroup uchar* me
       total = sums;
     }
   }
-  // The stages are read; each simdgroup leaves its sums in its own.
+  // The stages are no longer needed; each simdgroup stores its sums in its own stage.
   simdgroup_barrier(mem_flags::mem_threadgroup);
 #pragma unroll
   for (uint r = 0; r < kSide; ++r) {

@@ -2,8 +2,8 @@
 #include <stdint.h>
 
 /**
- * Parameters of linear_norm: y = (residual + rms_norm(x W^T * scale) * gain) * output_scale for one row, where every `width`
- * outputs are normalised on their own.
+ * Parameters of linear_norm: y = (residual + rms_norm(x W^T * scale) * gain) * output_scale for one row, where every `width` outputs are
+ * normalised separately.
  */
 struct LinearNormParams {
   uint32_t in;

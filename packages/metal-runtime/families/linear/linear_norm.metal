@@ -1,6 +1,6 @@
 /**
  * linear_norm: products of one row, scaled and normalised in groups, in one dispatch: the per-layer embeddings of a decode
- * step. A threadgroup makes the outputs of one group. The bits are those of linear, elementwise and rms_norm.
+ * step. A threadgroup computes the outputs of one group. The bits are those of linear, elementwise and rms_norm.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -13,7 +13,7 @@ using namespace metal;
 #include "metal_matrix.h"
 #include "metal_norm.h"
 
-/** Weight rows that a simdgroup multiplies at once. */
+/** Weight rows that a simdgroup multiplies at a time. */
 constant constexpr uint kStreams = 4;
 
 /** A vector in threadgroup memory. */

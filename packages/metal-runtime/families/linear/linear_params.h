@@ -1,7 +1,7 @@
 #pragma once
 #include <stdint.h>
 
-/** What the linear kernels do with their products before they store them. */
+/** Epilogue that the linear kernels apply to the products before they store them. */
 enum LinearEpilogue {
   kLinearStore = 0,     ///< y_i = x W_i^T
   kLinearGeglu = 1,     ///< two weights: y = gelu_tanh(x W_0^T) * (x W_1^T)
@@ -25,10 +25,10 @@ struct LinearWeightParams {
 };
 
 /**
- * Parameters of the linear kernels: up to three products of the same rows, with optional work before and after.
+ * Parameters of the linear kernels: up to three products of the same rows, with an optional prologue and epilogue.
  *
  * Prologue: with gathers, rows of x and residual are chosen by the step's output rows; with has_residual,
- * h = (residual + rms_norm(x) * residual_gain) * residual_scale is computed and stored, and takes the place of x; with
+ * h = (residual + rms_norm(x) * residual_gain) * residual_scale is computed and stored, and replaces x; with
  * has_norm, the rows are then normalised with norm_gain; with has_clip, a weight takes them clamped,
  * min(max(x, low), high), where NaN stays NaN.
  * Epilogue: LinearEpilogue.

@@ -1,6 +1,6 @@
 /**
- * linear_prologue: the prologue of a linear of several rows, one threadgroup a row: h for the commands that follow, and the
- * normalised rows for the products. The same functions as in linear.metal, for the same bits.
+ * linear_prologue: the prologue of a linear of several rows, one threadgroup per row: h for the commands that follow, and the
+ * normalised rows for the products. It calls the functions of linear.metal, so that the bits are the same.
  */
 #include <metal_stdlib>
 using namespace metal;

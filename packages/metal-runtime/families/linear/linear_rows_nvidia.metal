@@ -1,10 +1,10 @@
 /**
- * linear_rows: the rows of a linear as linear_wide takes them: bf16, in spans of 64 columns whose order is that in which the tensor
- * cores meet the codes. A lane of theirs has 16 neighbours of a span, in pairs that lie four apart. Rows are clamped as the first
- * weight takes them, and end with zeros up to whole spans.
+ * linear_rows: converts the rows of a linear to the layout of linear_wide: bf16, in spans of 64 columns, permuted to match the order in
+ * which the tensor cores read the codes. Each of their lanes has 16 adjacent columns of a span, in pairs of columns four apart. Rows are
+ * clamped to the bounds of the first weight, and padded with zeros to whole spans.
  *
- * linear_rows_prepared does the prologue too, with the functions of linear_prologue; linear_rows_normed with all loads of a row at once, where
- * gains are of bf16 and rows lie at multiples of 16 bytes.
+ * linear_rows_prepared also computes the prologue, with the functions of linear_prologue; linear_rows_normed does the same with all loads
+ * of a row in flight together, for bf16 gains and rows at multiples of 16 bytes.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -22,17 +22,17 @@ using namespace metal;
 
 static_assert(kSpan == MARKBASE_WIDE_COLUMNS, "spans of packed rows are stages of linear_wide");
 
-/** Neighbours that a thread of linear_rows takes. */
+/** Adjacent columns that a thread of linear_rows takes. */
 constant constexpr uint kOwn = 16;
 
-/** A pair of numbers, within the bounds of the first weight. */
+/** A pair of elements, clamped to the bounds of the first weight. */
 inline uint clamped_pair(constant LinearParams& p, float first, float second) {
   const float low = p.weight[0].input_low, high = p.weight[0].input_high;
   const bool has_clip = p.weight[0].has_clip != 0;
   return nvidia::bf16_pair(has_clip ? clamped(first, low, high) : first, has_clip ? clamped(second, low, high) : second);
 }
 
-/** The first column of pair `i` of a row; the other one is four behind it. */
+/** The first column of pair `i` of a row; the second one is four columns later. */
 inline uint column_of_pair(uint i) { return i / 32 * kSpan + i % 4 * kOwn + i % 32 / 16 * 8 + i / 8 % 2 * 2 + i / 4 % 2; }
 
 kernel void linear_rows(constant LinearParams& p [[buffer(0)]],
@@ -49,7 +49,7 @@ kernel void linear_rows(constant LinearParams& p [[buffer(0)]],
   float4 quads[4] = {source[0], source[1], source[2], source[3]};
 #pragma unroll
   for (uint i = 0; i < 4; ++i) quads[i] = is_there ? quads[i] : float4(0.0f);
-  // Pairs 4 (2 m + i) of the span, and as many behind as the lane's number.
+  // Pairs 4 (2 m + i) + lane of the span.
   device uint* to = prepared + (ulong(at.y) * width + own / 4 * kSpan) / 2 + own % 4;
 #pragma unroll
   for (uint half_of = 0; half_of < 2; ++half_of) {
@@ -81,23 +81,23 @@ kernel void linear_rows_prepared(constant LinearParams& p [[buffer(0)]],
   const uint width = wide_columns(p.in);
   for (uint i = thread_index; i < width / 2; i += kRowThreads) {
     const uint column = column_of_pair(i);
-    // Both columns of a pair exist, or none.
+    // Either both columns of a pair exist, or neither.
     const uint at = column < p.in ? column : 0;
     const uint pair = clamped_pair(p, source.at(at), source.at(at + 4));
     prepared[ulong(row) * (width / 2) + i] = column < p.in ? pair : 0;
   }
 }
 
-/** A row in that order, for pack_row. */
+/** A row in this layout, for pack_row. */
 struct WideWriter {
   constant LinearParams& p;
   device uint* row;
 
-  /** With zeros up to whole spans. */
+  /** Padded with zeros to whole spans. */
   static uint padded(uint quads) { return wide_columns(4 * quads) / 4; }
-  /** Stores four neighbours, or zeros behind the last ones. All lanes of a simdgroup call it, with quads in their order. */
+  /** Stores four adjacent elements, or zeros beyond the end. All lanes of a simdgroup call it, with consecutive quads. */
   void put(uint quad, uint quads, float4 value) const {
-    // Of every eight columns, a lane brings pairs 0 and 1, its neighbour pairs 2 and 3.
+    // Of every eight columns, a lane stores pairs 0 and 1, its neighbour pairs 2 and 3.
     const uint low = clamped_pair(p, value.x, value.y), high = clamped_pair(p, value.z, value.w);
     const bool is_second = quad % 2 != 0;
     const uint got = simd_shuffle_xor(is_second ? low : high, ushort(1));
@@ -109,7 +109,7 @@ struct WideWriter {
   }
 };
 
-/** `count`: fours of columns that a thread has at most. The row has a norm. */
+/** `count`: maximum number of quads of columns per thread. The row has a norm. */
 template <uint count>
 kernel void linear_rows_normed(constant LinearParams& p [[buffer(0)]],
                                constant Launch& launch [[buffer(1)]],

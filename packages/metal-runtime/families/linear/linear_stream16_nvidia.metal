@@ -1,5 +1,5 @@
 /**
- * linear_stream16: linear_stream for 9 to 16 rows, which have one plane of bytes: two of so many would want more registers than there are.
+ * linear_stream16: linear_stream for 9 to 16 rows, with one plane of bytes: two planes would need too many registers.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -18,15 +18,15 @@ using namespace metal;
 #include "nvidia/bound_weights.h"
 #include "linear_stream_nvidia.h"
 
-/** Sixteen packed rows, and the place of a simdgroup for their steps and sums of a chunk: [4, 16] each. */
+/** Sixteen packed rows, and a simdgroup's buffer for their steps and sums of a chunk: [4, 16] each. */
 struct StreamPack {
   DeviceBytes<1> pack;
   threadgroup float* numbers;
 };
 
 struct PlaneStream {
-  static constexpr uint rows = 16, blocks = 2;  ///< eights of rows
-  /** Of a lane, of a tile: of its two weight rows and of two rows of every block. */
+  static constexpr uint rows = 16, blocks = 2;  ///< blocks of eight rows
+  /** Per lane and tile: for its two weight rows and two rows of every block. */
   static constexpr uint sums = 4 * blocks;
   static constexpr uint parts = 1;
   static_assert(kLanes * sums == stream_share_floats(rows), "host and kernel disagree");
@@ -38,7 +38,7 @@ struct PlaneStream {
     Columns(StreamPack x, uint lane) : numbers((threadgroup const float2*)x.numbers + lane % 4) {}
 
     void load(StreamPack x, uint chunk, uint lane) {
-      // All have read those of the chunk before.
+      // All lanes have read the values of the previous chunk.
       simdgroup_barrier(mem_flags::mem_threadgroup);
       ((threadgroup float2*)x.numbers)[lane] = ((device const float2*)x.pack.steps())[chunk * kLanes + lane] * 0.0625f;
       ((threadgroup float2*)x.numbers)[kLanes + lane] = ((device const float2*)x.pack.totals())[chunk * kLanes + lane];
@@ -71,7 +71,7 @@ struct PlaneStream {
       const uint others[4] = {first.x & 0xf0f0f0f0u, second.x & 0xf0f0f0f0u, first.y & 0xf0f0f0f0u, second.y & 0xf0f0f0f0u};
 #pragma unroll
       for (uint b = 0; b < blocks; ++b) {
-        // Of the low and of the high halves of bytes.
+        // For the low and the high halves of bytes.
         int low[4] = {}, high[4] = {};
         const uint evens[2] = {x.words[b][s].x, x.words[b][s].z}, odds[2] = {x.words[b][s].y, x.words[b][s].w};
         nvidia::multiply_accumulate_bytes(low, weights, evens);
@@ -88,7 +88,7 @@ struct PlaneStream {
     }
   }
 
-  /** The product of a weight row of a tile with a row: what the simdgroups made of it, in their order. `shares`: of the tile. */
+  /** The product of a weight row of a tile with a row: the sum over the simdgroups, in their order. `shares`: of the tile. */
   static float add_shares(threadgroup const float* shares, uint weight_row, uint row, uint) {
     threadgroup const float* own = shares + (weight_row % 8 * 4 + row % 8 / 2) * sums + row / 8 * 4 + weight_row / 8 * 2 + row % 2;
     float total = own[0];

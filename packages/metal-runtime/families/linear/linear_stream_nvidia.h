@@ -1,7 +1,7 @@
 #pragma once
 
 /**
- * How the kernels named linear_stream divide their work and bring weights into threadgroup memory: see linear_stream.metal. The including
+ * How the linear_stream kernels divide their work and copy weights into threadgroup memory: see linear_stream_nvidia.metal. The including
  * file has metal_stdlib, launch.h, linear_params.h, linear_stream_tiles.h, metal_math.h, metal_matrix.h, metal_clip.h,
  * metal_linear_epilogue.h, packed_rows.h and bound_weights.h.
  */
@@ -11,26 +11,26 @@
 constant constexpr uint kThreads = MARKBASE_STREAM_THREADS;
 constant constexpr uint kSimdgroups = kThreads / kLanes;
 constant constexpr uint kChunk = MARKBASE_STREAM_COLUMNS;
-/** Bytes of a weight row in a stage, in pieces of 16. */
+/** Bytes of a weight row in a stage, copied in pieces of 16. */
 constant constexpr uint kRowBytes = kChunk / 2;
 constant constexpr uint kSpans = kChunk / kSpan;
 constant constexpr uint kStages = MARKBASE_STREAM_STAGES;
 
-/** Where piece 0 of a weight row lies in a stage: lanes that read at once read from different banks. */
+/** Offset of piece 0 of a weight row in a stage, chosen so that lanes that read together read from different banks. */
 inline uint piece_mask(uint row) { return (row & 1) * 5 | (row & 2); }
 
 struct StreamTile {
   uint weight;
-  uint offset;  ///< outputs from the first one that the threadgroup has of the weight
+  uint offset;  ///< the threadgroup's first output of the weight
   uint count;   ///< of outputs
 };
 
-/** What falls to a threadgroup: some neighbouring outputs of every weight, in tiles. Of a pair, a tile has 8 gates and their ups. */
+/** The work of a threadgroup: adjacent outputs of every weight, in tiles. For a pair, a tile has 8 gate rows and their up rows. */
 struct StreamShare {
   bool is_pair;
   uint outputs;  ///< of a tile
   uint begin[3], count[3];
-  uint tiles, group_tiles;  ///< of all, and of a group, which the simdgroups share
+  uint tiles, group_tiles;  ///< in total, and in a group, which the simdgroups share
   uint chunks;
 
   StreamShare(constant LinearParams& p, uint at, uint threadgroups, uint most_tiles) {
@@ -67,7 +67,7 @@ struct StreamShare {
   uint first_output(uint weight) const { return weight == 0 ? begin[0] : weight == 1 ? begin[1] : begin[2]; }
 };
 
-/** What a simdgroup multiplies in a group of tiles: units of a tile and a chunk of columns, all tiles of a chunk one after the other. */
+/** The work of a simdgroup in a group of tiles: units of one tile and one chunk of columns; all tiles of a chunk, then the next chunk. */
 struct StreamUnits {
   uint first_tile, tiles;
   uint tile, chunk;  ///< of the next unit; tile: of the group
@@ -89,13 +89,13 @@ struct StreamUnits {
   }
 };
 
-/** Copies the units of a simdgroup into its stages, in their order. */
+/** Copies the units of a simdgroup into its stages, in order. */
 struct StreamCopier {
   StreamShare share;
   StreamUnits units;
   BoundWeights bound;
   uint simdgroup, lane, row_bytes, scale_bytes;
-  uint weight;  ///< from which the next three are: what the lane copies of the first row of the threadgroup
+  uint weight;  ///< base of the next three offsets: the lane's part of the first row of the threadgroup
   device const uchar* low;
   device const uchar* high;  ///< of weight rows 8 to 15 of a tile
   device const uchar* scalars;
@@ -111,7 +111,7 @@ struct StreamCopier {
     skip();
     enter(launch, 0);
   }
-  /** To the next group in which the simdgroup has units. */
+  /** Moves to the next group in which the simdgroup has units. */
   void skip() {
     while (units.left == 0 && units.first_tile + units.tiles < share.tiles) {
       units = StreamUnits(share, units.first_tile + units.tiles, simdgroup);
@@ -147,10 +147,10 @@ struct StreamCopier {
   }
 };
 
-/** Number `index` of two numbers of bf16 in a word. */
+/** Element `index` of the two bf16 values in a word. */
 inline float bf16_of(uint word, uint index) { return as_type<float>(index % 2 == 0 ? word << 16 : word & 0xffff0000u); }
 
-/** Stores the outputs of some tiles from `first` on. `shares`: of every tile, of every simdgroup. */
+/** Stores the outputs of tiles from `first` on. `shares`: [tiles, simdgroups]. */
 template <typename Kind>
 inline void store_outputs(constant LinearParams& p,
                           constant Launch& launch,
@@ -161,7 +161,7 @@ inline void store_outputs(constant LinearParams& p,
                           threadgroup const float* shares,
                           device const float* operand,
                           uint thread_index) {
-  // Eight or sixteen outputs of a tile; whole simdgroups have something to do, or nothing.
+  // Eight or sixteen outputs of a tile; each simdgroup is either fully active or idle.
   constexpr uint rows = Kind::rows, parts = Kind::parts;
   const uint shift = share.is_pair ? 3 : 4;
   for (uint i = thread_index; i < (tiles * rows * parts) << shift; i += kThreads) {
@@ -178,9 +178,9 @@ inline void store_outputs(constant LinearParams& p,
 }
 
 /**
- * The products of a threadgroup's share, whose first stages are on their way. `shares`: of every tile of a group, of every simdgroup, the
- * sums of its lanes. `Kind`: Columns, what a lane brings to the products of a chunk, of `rows` rows; multiply(), the products of a stage;
- * add_shares(), the sum over simdgroups, of which neighbouring threads have `parts`.
+ * The products of a threadgroup's share, whose first stages are already being copied. `shares`: the sums of the lanes, [tiles of a group,
+ * simdgroups]. `Kind`: Columns, a lane's operands for the products of a chunk, of `rows` rows; multiply(), the products of a stage;
+ * add_shares(), the sum over simdgroups, of which adjacent threads compute `parts`.
  */
 template <typename Kind, typename X>
 inline void multiply_share(constant LinearParams& p,
@@ -222,12 +222,12 @@ inline void multiply_share(constant LinearParams& p,
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     store_outputs<Kind>(p, launch, copier.bound, share, first, units.tiles, shares, operand, thread_index);
-    // Until all have read, nobody places the next ones.
+    // All threads must have read these before the next ones are written.
     if (first + share.group_tiles < share.tiles) threadgroup_barrier(mem_flags::mem_threadgroup);
   }
 }
 
-/** Begins with the first stages. */
+/** Starts the copies of the first stages. */
 inline void begin_copies(constant Launch& launch, threadgroup uchar* stages, thread StreamCopier& copier) {
   for (uint i = 0; i + 1 < kStages; ++i) {
     copier.copy(launch, stages + i * kStreamStageBytes);

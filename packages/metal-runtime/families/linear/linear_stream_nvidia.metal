@@ -1,15 +1,14 @@
 /**
- * linear_stream: linear for up to eight rows by the tensor cores, in `fast`, with codes of 4 bits in groups of 64 and a multiple of 256
- * columns.
+ * linear_stream: linear for up to eight rows on the tensor cores, in `fast`, for 4-bit codes in groups of 64 and a multiple of 256 columns.
  *
- * The outputs are divided evenly over the multiprocessors, one threadgroup each, and the columns of its outputs over its simdgroups.
- * Every simdgroup copies what it multiplies into stages of its own in threadgroup memory, some ahead, and the first ones before the
- * step's inputs are there.
+ * The outputs are divided evenly over the multiprocessors, one threadgroup each, and the columns of a threadgroup's outputs over its
+ * simdgroups. Every simdgroup copies its weights into its own stages in threadgroup memory, several stages ahead, the first ones before the
+ * step's inputs are ready.
  *
- * Products are of bytes: codes are the low halves of the bytes of a word, or 16 times codes the whole of them, one instruction for four.
- * Rows have two planes (packed_bytes.h), whose sums are exact integers; scales and biases, in float32, come behind every 64 columns.
- * Weight rows are the rows of the products, 16 at a time. Their 8 columns are the planes of four rows; or of four groups of columns of one
- * row, so that one product has all of them.
+ * Products are of bytes: one instruction extracts four codes from a word, either the low halves of its bytes, or the high halves as 16 ×
+ * code. Rows have two planes (packed_bytes.h), whose sums are exact integers; scales and biases are applied in float32 after every 64
+ * columns. Weight rows are the rows of the products, 16 at a time. The 8 columns of a product are the planes of four rows, or of four
+ * groups of columns of one row, so that one product covers all of them.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -28,11 +27,11 @@ using namespace metal;
 #include "nvidia/bound_weights.h"
 #include "linear_stream_nvidia.h"
 
-/** What a lane brings to the products of a chunk: a plane of a row of every block; of one row, of the lane's own span, else zeros. */
+/** A lane's operands for the products of a chunk: one plane of a row of every block; with one row, of the lane's own span, else zeros. */
 template <uint rows>
 struct StreamColumns {
-  static constexpr uint blocks = (rows + 3) / 4;         ///< fours of rows
-  static constexpr uint spans = rows == 1 ? 1 : kSpans;  ///< of a chunk, that have products of their own
+  static constexpr uint blocks = (rows + 3) / 4;         ///< blocks of four rows
+  static constexpr uint spans = rows == 1 ? 1 : kSpans;  ///< of a chunk, with separate products
   uint words[blocks][kPlaneWords];
   float steps[blocks][spans], totals[blocks][spans];  ///< of the row, or the span, whose sums the lane has; steps: a 16th of them
 
@@ -70,7 +69,7 @@ template <uint row_count>
 struct ByteStream {
   static constexpr uint rows = row_count;
   using Columns = StreamColumns<rows>;
-  /** Of a lane, of a tile: of its two weight rows and of a row of every block. */
+  /** Per lane and tile: for its two weight rows and one row of every block. */
   static constexpr uint sums = 2 * Columns::blocks;
   static constexpr uint parts = rows == 1 ? 4 : 1;
   static_assert(kLanes * sums == stream_share_floats(rows), "host and kernel disagree");
@@ -96,7 +95,7 @@ struct ByteStream {
     }
 #pragma unroll
     for (uint s = 0; s < spans; ++s) {
-      // Of the low and of the high halves of bytes.
+      // For the low and the high halves of bytes.
       int low[blocks][4] = {}, high[blocks][4] = {};
       uint words[2][4];
 #pragma unroll
@@ -105,7 +104,7 @@ struct ByteStream {
         for (uint k = 0; k < 2; ++k) {
           threadgroup const uchar* own = codes + 8 * k * kRowBytes;
           if (rows == 1) {
-            // One load has the words of two products.
+            // One load returns the words of two products.
             if (i % 2 != 0) continue;
             const uint4 four = *(threadgroup const uint4*)(own + ((2 * quarter + i / 2) ^ piece_mask(row)) * 16);
             words[k][0] = four.x, words[k][1] = four.y, words[k][2] = four.z, words[k][3] = four.w;
@@ -141,8 +140,8 @@ struct ByteStream {
   }
 
   /**
-   * The product of a weight row of a tile with a row: what the simdgroups made of it, in their order; of one row, four neighbouring lanes
-   * have parts of it each, `part`, and all of them the sum. `shares`: of the tile.
+   * The product of a weight row of a tile with a row: the sum over the simdgroups, in their order; with one row, four adjacent lanes each
+   * add a part, `part`, and all of them return the sum. `shares`: of the tile.
    */
   static float add_shares(threadgroup const float* shares, uint weight_row, uint row, uint part) {
     threadgroup const float* own = shares + (weight_row % 8 * 4 + (rows == 1 ? part : row % 4)) * sums + row / 4 * 2 + weight_row / 8;
@@ -157,7 +156,7 @@ struct ByteStream {
   }
 };
 
-/** launch.rows of `rows` rows, 1, 4 or 8. x: rows as DeviceBytes, of one row one, else eight. */
+/** launch.rows of `rows` rows, 1, 4 or 8. x: rows as DeviceBytes: one, or padded to eight. */
 template <uint rows>
 kernel void linear_stream(MARKBASE_CORES_ARGUMENTS, threadgroup uchar* memory [[threadgroup(0)]]) {
   const BoundWeights bound = MARKBASE_BOUND_WEIGHTS;
@@ -170,7 +169,7 @@ kernel void linear_stream(MARKBASE_CORES_ARGUMENTS, threadgroup uchar* memory [[
                                    thread_index, copier);
 }
 
-/** One row, packed by every threadgroup for itself. */
+/** One row, which every threadgroup packs for itself. */
 kernel void linear_stream_row_q4(MARKBASE_CORES_ARGUMENTS, threadgroup uchar* memory [[threadgroup(0)]]) {
   threadgroup float partial[kSimdgroups];
   const BoundWeights bound = MARKBASE_BOUND_WEIGHTS;
@@ -188,7 +187,7 @@ kernel void linear_stream_row_q4(MARKBASE_CORES_ARGUMENTS, threadgroup uchar* me
   multiply_share<ByteStream<1>>(p, launch, operand, packed, stages, shares, thread_index, copier);
 }
 
-/** Packs rows for linear_stream, one threadgroup a row: two planes for up to eight rows, one for 16. */
+/** Packs rows for linear_stream, one threadgroup per row: two planes for up to eight rows, one for 16. */
 template <uint planes>
 kernel void linear_stream_pack(constant LinearParams& p [[buffer(0)]],
                                constant Launch& launch [[buffer(1)]],

@@ -1,11 +1,10 @@
 /**
- * linear_tensor: linear_tile with the tensor operations of Metal 4, for GPUs with matrix units of their own. It takes the place
- * of linear_tile where the system and the GPU have what it needs; see kernel_library.mm.
+ * linear_tensor: linear_tile with the tensor operations of Metal 4, for GPUs with matrix units. It replaces linear_tile where the system
+ * and the GPU support it; see kernel_library.mm.
  *
- * All simdgroups of a threadgroup execute one matmul2d a step, on tiles of bf16 with sums in float32, which stay in a
- * cooperative tensor. Metal leaves the order of the sums within a step open; it is taken to depend on the shapes of the tile
- * alone. No compiler of Apple's has seen this file yet, and no GPU has run it: it is written from Apple's documentation, and
- * runs in packages/metal-sim.
+ * All simdgroups of a threadgroup execute one matmul2d per step, on tiles of bf16 with sums in float32, which stay in a
+ * cooperative tensor. Metal does not specify the order of the sums within a step; it is assumed to depend only on the shapes of the tile.
+ * This file was never compiled by Apple's compiler or run on a GPU: it follows Apple's documentation and runs in packages/metal-sim.
  */
 #include <metal_stdlib>
 #include <metal_tensor>

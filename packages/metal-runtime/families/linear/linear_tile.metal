@@ -1,7 +1,7 @@
 /**
  * linear_tile: y_i = x W_i^T for up to three weights of one format and many rows, in `fast`.
  *
- * A threadgroup of four simdgroups makes 32 rows × 64 outputs as matrices of bf16; see metal_tile.h. A row gives the same bits in
+ * A threadgroup of four simdgroups computes 32 rows × 64 outputs as bf16 matrices; see metal_tile.h. A row gives the same bits in
  * any step of a program. linear_tensor.metal does the same with the tensor operations of Metal 4.
  */
 #include <metal_stdlib>

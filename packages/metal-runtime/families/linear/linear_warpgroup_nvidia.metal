@@ -1,9 +1,9 @@
 /**
- * linear_warpgroup: linear_wide by the products of four simdgroups at once (wgmma), which compute capability 9.0 has.
+ * linear_warpgroup: linear_wide with products of four simdgroups together (wgmma), for compute capability 9.0.
  *
- * A threadgroup of two warpgroups makes rows × 128 outputs, every warpgroup all rows of 64 outputs. Rows and codes come into threadgroup
- * memory as for linear_wide. The products take the weights as their left side, from registers: lanes make those of the next stage from
- * codes while the tensor cores multiply the stage before, whose rows they read from threadgroup memory by themselves. Sums run over the
+ * A threadgroup of two warpgroups computes rows × 128 outputs, every warpgroup all rows of 64 outputs. Rows and codes are copied to
+ * threadgroup memory as for linear_wide. The weights are the left operand of the products, from registers: lanes convert the codes of the
+ * next stage while the tensor cores multiply the previous one, whose rows they read directly from threadgroup memory. Sums run over the
  * columns in ascending stages, in float32.
  */
 #include <metal_stdlib>
@@ -26,13 +26,13 @@ using namespace metal;
 #include "linear_wide_nvidia.h"
 #include "nvidia/warpgroup.h"
 
-/** Makes a lane's numbers from stored weights of any format. */
+/** Converts a lane's stored weights of any format to bf16. */
 template <typename W, int format>
 struct WeightMaker {
   uint lane;
   uint simdgroup;
   uint group_shift;  ///< spans of a group, as a power of two
-  uint is_odd;       ///< the lane's rows of scales begin in the middle of a word: rows have an odd number
+  uint is_odd;       ///< the lane's rows of scales begin in the middle of a word: a row has an odd number of scales
 
   void make(threadgroup const uchar* stage, uint span, thread StageWeights& weights) const {
     constexpr int count = W::is_affine ? W::words : 4;

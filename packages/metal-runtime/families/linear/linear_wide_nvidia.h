@@ -1,8 +1,7 @@
 #pragma once
 
 /**
- * What linear_wide and linear_warpgroup have in common: where stages come from, numbers of bf16 made of codes, and the products' way out.
- * `W` is a WideTile.
+ * Shared by linear_wide and linear_warpgroup: copies of stages, conversion of codes to bf16, and output of the products. `W` is a WideTile.
  *
  * The including file has metal_stdlib, launch.h, linear_params.h, scalar_type.h, metal_storage.h, metal_math.h, metal_matrix.h,
  * metal_fragments.h, metal_tile.h, metal_clip.h, metal_linear_tile.h, nvidia/bound_weights.h and nvidia/wide_tile.h.
@@ -14,7 +13,10 @@ struct WideOutput {
   uint output;
 };
 
-/** What weight row `row` of a tile is: of a pair, each simdgroup has as many blocks of the gate as of the same outputs of up. */
+/**
+ * Output and weight of weight row `row` of a tile: in a pair, each simdgroup has equally many blocks of the gate and of the same outputs of
+ * up.
+ */
 template <int output_blocks>
 inline WideOutput wide_output(Tile tile, uint row) {
   constexpr uint own = 8 * output_blocks;
@@ -23,23 +25,23 @@ inline WideOutput wide_output(Tile tile, uint row) {
   return {row % own / (own / 2), min(output, tile.out - 1)};
 }
 
-/** Column of output `output` of a tile in its products; of a pair, up lies 4 output_blocks behind its gate. */
+/** Column of output `output` of a tile in its products; in a pair, up is 4 output_blocks after its gate. */
 template <int output_blocks>
 inline uint wide_column(bool is_pair, uint output) {
   return is_pair ? output / (4 * output_blocks) * (8 * output_blocks) + output % (4 * output_blocks) : output;
 }
 
-/** From where a thread copies the stages. */
+/** Source of a thread's copies into stages. */
 template <typename W>
 struct StageSource {
   device const uchar* rows;
-  ulong row_step;  ///< bytes of as many rows as the threads copy at once
+  ulong row_step;  ///< bytes of the rows that the threads copy at a time
   device const uchar* codes[W::copies];
   device const uchar* scales[2];
   uint group_shift;  ///< spans of a group, as a power of two
   uint code_end;     ///< bytes of a weight row from the thread's 16 of a span on
 
-  /** Copies of the columns of a tile. Rows are padded to whole tiles. */
+  /** Copies the columns of a tile. Rows are padded to whole tiles. */
   void begin(constant LinearParams& p, constant Launch& launch, device const uchar* x, BoundWeights bound, Tile tile, uint thread_index) {
     const uint group = p.weight[tile.weight].group, width = wide_columns(p.in);
     rows = x + ulong(tile.first_row + thread_index / 8) * width * 2 + thread_index % 8 * 16;
@@ -71,13 +73,13 @@ struct StageSource {
 #pragma unroll
     for (uint i = 0; i < W::rows * 8 / W::threads; ++i) nvidia::copy_16(to + i * (W::threads * 16), from + i * row_step);
     constexpr uint row_pieces = W::span_bytes / 16;
-    // Behind the end of a row of bf16, where rows of x are zero, its beginning.
+    // Beyond the end of a bf16 row, where rows of x are zero, its beginning is read.
     const ulong code = W::is_affine || span * W::span_bytes < code_end ? ulong(span) * W::span_bytes : 0;
 #pragma unroll
     for (uint i = 0; i < W::copies; ++i) {
       const uint index = thread_index + i * W::threads, output = index / row_pieces;
       if ((i + 1) * W::threads > W::pieces && index >= W::pieces) break;
-      // Numbers of bf16: the banks of two neighbours differ.
+      // bf16: the banks of two adjacent rows differ.
       const uint place = W::is_affine ? index % row_pieces : index % row_pieces ^ output % 2;
       nvidia::copy_16(stage + W::codes_at + output * W::span_bytes + place * 16, codes[i] + code);
     }
@@ -85,7 +87,7 @@ struct StageSource {
     const uint group = span >> group_shift;
 #pragma unroll
     for (uint i = 0; i < 2 * W::outputs / W::threads; ++i) {
-      // The word in which the scalar is.
+      // The word that contains the scalar.
       const ulong at = ulong(scales[i]) + 2 * group;
       nvidia::copy_4(stage + W::scales_at + (thread_index + i * W::threads) * 4, scales[i] + 2 * group - (at & 2));
     }
@@ -101,18 +103,18 @@ inline uint whole_code(thread const uint* words, int index) {
   return code & ((1u << bits) - 1u);
 }
 
-/** A number of bf16 in both halves of a word, as float32. */
+/** A bf16 value that fills both halves of a word, as float32. */
 inline float upper_half(uint word) { return as_type<float>(word & 0xffff0000u); }
 
 /**
- * The numbers that a lane brings to product m of a span, 0 to 3, as pairs; `words`: its 16 columns, of bf16 the half of them in
- * which they are. `scale`, `bias`: twice as bf16.
+ * A lane's operands for product m of a span, 0 to 3, as pairs; `words`: its 16 columns; for bf16, the half that contains them. `scale`,
+ * `bias`: bf16, twice in a word.
  */
 template <int format>
 inline void weight_pairs(thread const uint* words, int m, uint scale, uint bias, thread uint (&pairs)[2]) {
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    const int first = m % 2 * 2 + i;  // of eight neighbours; the other one is four behind it
+    const int first = m % 2 * 2 + i;  // of eight adjacent columns; the second one is four columns later
     if (format == kFormatBf16) {
       pairs[i] = nvidia::select_bytes(words[first / 2], words[2 + first / 2], first % 2 == 0 ? 0x5410 : 0x7632);
     } else if (format == 8) {
@@ -121,7 +123,7 @@ inline void weight_pairs(thread const uint* words, int m, uint scale, uint bias,
       const float high = as_type<float>(nvidia::select_bytes(words[m / 2 * 2 + 1], 0x4b000000u, 0x7440 | first)) - 8388608.0f;
       pairs[i] = nvidia::bf16_pair(fma(low, upper_half(scale), upper_half(bias)), fma(high, upper_half(scale), upper_half(bias)));
     } else {
-      // 128 + code is a number of bf16 with the code in its last bits.
+      // In bf16, 128 + code has the code in its low bits.
       constexpr int bits = format < 8 ? format : 2;
       const uint number = format == 4 ? nvidia::masked_or(words[m / 2] >> 4 * first, 0x000f000fu, 0x43004300u)
                                       : whole_code<bits>(words, m / 2 * 8 + first) | whole_code<bits>(words, m / 2 * 8 + first + 4) << 16 |
@@ -131,7 +133,7 @@ inline void weight_pairs(thread const uint* words, int m, uint scale, uint bias,
   }
 }
 
-/** finish_product, for an epilogue that is known. */
+/** finish_product for an epilogue known at compile time. */
 template <uint epilogue>
 inline float finish_quickly(
     constant LinearParams& p, uint weight, float product, float up, device const float* operand, uint row, uint output) {
@@ -170,7 +172,7 @@ inline void finish_tile(constant LinearParams& p,
   }
 }
 
-/** Stores the products of a tile, [rows][product_stride] in threadgroup memory: finished, or as share `at.z` of them. */
+/** Stores the products of a tile, [rows][product_stride] in threadgroup memory: finished, or as partial sums of share `at.z`. */
 template <typename W>
 inline void store_products(constant LinearParams& p,
                            constant Launch& launch,

@@ -1,12 +1,12 @@
 /**
- * linear_wide: linear for many rows by the tensor cores, in `fast`.
+ * linear_wide: linear for many rows on the tensor cores, in `fast`.
  *
- * A threadgroup of four simdgroups makes rows × outputs; every simdgroup makes all rows of its outputs. Rows, which linear_rows
- * has made, and codes as they are stored come into threadgroup memory some stages of 64 columns ahead. Rows go to the tensor cores
- * as they lie; a lane makes its own numbers of bf16 from the codes, 16 neighbours of a span, so that each code is read and
- * computed once in a threadgroup. Sums run over the columns in ascending stages, in float32.
+ * A threadgroup of four simdgroups computes rows × outputs; every simdgroup has all rows of its outputs. Rows, prepared by linear_rows, and
+ * stored codes are copied to threadgroup memory several stages of 64 columns ahead. Rows go to the tensor cores unchanged; a lane converts
+ * its own codes to bf16, 16 adjacent ones of a span, so that each code is read and converted once per threadgroup. Sums run over the
+ * columns in ascending stages, in float32.
  *
- * With few tiles, threadgroups share the columns of one: then linear_wide_add adds what they make, in their order.
+ * With few tiles, several threadgroups divide the columns of one; linear_wide_add then adds their partial sums in order.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -32,12 +32,12 @@ constant constexpr uint kThreads = MARKBASE_WIDE_THREADS;
 template <int format, int row_blocks, int output_blocks>
 using Wide = WideTile<format, 16 * row_blocks, output_blocks, kThreads>;
 
-/** Adds the products of a stage. `selector`: which bytes are the lane's scalars in their words. */
+/** Adds the products of a stage. `selector`: the bytes of the lane's scalars in their words. */
 template <int format, int row_blocks, int output_blocks>
 inline void multiply_stage(
     threadgroup const uchar* stage, uint selector, uint lane, uint simdgroup, thread float (&sums)[row_blocks][output_blocks][4]) {
   using W = Wide<format, row_blocks, output_blocks>;
-  // Of numbers of bf16, the half that a product takes: all would be too many registers.
+  // For bf16, only the half that a product takes: all of them would need too many registers.
   constexpr int count = W::is_affine ? W::words : 4;
   const uint own = simdgroup * 8 * output_blocks + lane / 4;
   uint words[output_blocks][count], scale[output_blocks], bias[output_blocks];
@@ -102,14 +102,14 @@ kernel void linear_wide(MARKBASE_WIDE_ARGUMENTS) {
     if (begin + i < end) source.copy(memory + i * W::stage_bytes, begin + i, thread_index);
     nvidia::end_copies();
   }
-  // The stage that is multiplied, and the one that is filled meanwhile: the one multiplied before.
+  // The stage that is multiplied, and the one that is filled meanwhile, which was multiplied before.
   uint stage = 0, filled = (W::stages - 1) * W::stage_bytes;
   for (uint span = begin; span < end; ++span) {
     nvidia::wait_copies<int(W::stages) - 2>();
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (span + W::stages - 1 < end) source.copy(memory + filled, span + W::stages - 1, thread_index);
     nvidia::end_copies();
-    // Rows of scales begin in the middle of a word where they have an odd number.
+    // Rows with an odd number of scales begin in the middle of a word.
     const uint is_odd = ((lane / 4 & groups) ^ (span >> source.group_shift)) & 1;
     multiply_stage<format, row_blocks, output_blocks>(memory + stage, is_odd != 0 ? 0x3232 : 0x1010, lane, simdgroup, sums);
     filled = stage;
@@ -131,7 +131,7 @@ kernel void linear_wide(MARKBASE_WIDE_ARGUMENTS) {
   store_products<W>(p, launch, bound, tile, products, operand, shares, at, grid, thread_index);
 }
 
-/** Adds the products of launch.is_split shares, and finishes them. A threadgroup has the outputs of a block, of as many rows. */
+/** Adds the products of launch.is_split shares, and finishes them. A threadgroup has the outputs of a block, for equally many rows. */
 template <int output_blocks>
 kernel void linear_wide_add(constant LinearParams& p [[buffer(0)]],
                             constant Launch& launch [[buffer(1)]],
@@ -167,7 +167,7 @@ template [[host_name("linear_wide_add64")]] kernel decltype(linear_wide_add<2>) 
 #define MARKBASE_LINEAR_WIDE(name, format)                                                                                 \
   template [[host_name("linear_wide64x128_" #name)]] kernel decltype(linear_wide<format, 4, 4>) linear_wide<format, 4, 4>; \
   template [[host_name("linear_wide64x64_" #name)]] kernel decltype(linear_wide<format, 4, 2>) linear_wide<format, 4, 2>;
-/** Of numbers of bf16, tiles of 128 rows would want more registers than there are. */
+/** For bf16, tiles of 128 rows would need too many registers. */
 #define MARKBASE_LINEAR_WIDEST(name, format) \
   template [[host_name("linear_wide128x128_" #name)]] kernel decltype(linear_wide<format, 8, 4>) linear_wide<format, 8, 4>;
 

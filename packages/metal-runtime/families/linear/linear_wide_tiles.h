@@ -2,8 +2,8 @@
 #include <stdint.h>
 
 /**
- * Tiles of linear_wide, linear_warpgroup and moe_warpgroup, as host and kernel know them. A stage is what is multiplied at once, of 64
- * columns: rows as bf16, codes as they are stored, and of codes four bytes for the scale and for the bias of every output.
+ * Tiles of linear_wide, linear_warpgroup and moe_warpgroup, shared by host and kernel. A stage is what is multiplied at a time, 64 columns:
+ * rows as bf16, weights as stored and, for codes, four bytes for the scale and for the bias of every output.
  */
 
 #define MARKBASE_WIDE_THREADS 128
@@ -11,17 +11,17 @@
 #define MARKBASE_WIDE_COLUMNS 64
 
 /**
- * Stages in threadgroup memory: two threadgroups of linear_wide fit into a multiprocessor of 8.0 and 9.0. `bits`: of an element of the
- * weight.
+ * Number of stages in threadgroup memory: two threadgroups of linear_wide fit on a multiprocessor of compute capability 8.0 and 9.0.
+ * `bits`: per element of the weight.
  */
 constexpr uint32_t wide_stages(uint32_t threads, uint32_t rows, uint32_t bits) {
   return threads == MARKBASE_WIDE_THREADS && rows == 128 && bits == 8 ? 3 : 4;
 }
 
-/** Tiles of linear_warpgroup and moe_warpgroup that a multiprocessor has side by side: as many as there are registers for. */
+/** Tiles of linear_warpgroup and moe_warpgroup that a multiprocessor runs concurrently, limited by registers. */
 constexpr uint32_t warpgroup_tiles(uint32_t rows, uint32_t bits) { return rows <= 128 && bits <= 8 ? 2 : 1; }
 
-/** Columns of the rows: whole stages. */
+/** Columns of the rows, padded to whole stages. */
 constexpr uint32_t wide_columns(uint32_t in) { return (in + MARKBASE_WIDE_COLUMNS - 1) / MARKBASE_WIDE_COLUMNS * MARKBASE_WIDE_COLUMNS; }
 
 constexpr uint32_t wide_row_bytes(uint32_t rows) { return rows * MARKBASE_WIDE_COLUMNS * 2; }
@@ -30,7 +30,7 @@ constexpr uint32_t wide_stage_bytes(uint32_t rows, uint32_t outputs, uint32_t bi
   return wide_row_bytes(rows) + wide_code_bytes(outputs, bits) + (bits <= 8 ? 8 * outputs : 0);
 }
 
-/** Floats between two rows of the products, which take the place of the stages: the stores of a simdgroup meet different banks. */
+/** Floats between two rows of the products, which overwrite the stages: the stores of a simdgroup go to different banks. */
 constexpr uint32_t wide_product_stride(uint32_t threads, uint32_t outputs) { return outputs + (threads == MARKBASE_WIDE_THREADS ? 8 : 4); }
 
 constexpr uint32_t wide_shared_bytes(uint32_t threads, uint32_t rows, uint32_t outputs, uint32_t bits) {

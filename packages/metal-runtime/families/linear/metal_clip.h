@@ -4,7 +4,7 @@
 
 #pragma METAL fp contract(off)
 
-/** A product within the bounds of its weight. */
+/** Clamps a product to the bounds of its weight. */
 inline float clipped(constant LinearParams& p, uint weight, float product) {
   if (p.weight[weight].has_clip == 0) return product;
   return clamped(product, p.weight[weight].output_low, p.weight[weight].output_high);

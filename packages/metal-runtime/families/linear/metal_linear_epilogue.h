@@ -4,7 +4,7 @@
 
 #pragma METAL fp contract(off)
 
-/** A product through the epilogue of its linear. `up`: of a pair, the product with the second weight; `operand`: of all rows. */
+/** Applies the epilogue of a linear to a product. `up`: in a pair, the product with the second weight; `operand`: of all rows. */
 inline float finish_product(
     constant LinearParams& p, uint weight, float product, float up, device const float* operand, uint row, uint output) {
   product = clipped(p, weight, product);

@@ -1,23 +1,23 @@
 #pragma once
 
 /**
- * What a threadgroup makes of a linear for many rows, and the epilogue of its products. Metal only; the including file has
+ * The tile of a threadgroup in a linear for many rows, and the epilogue of its products. Metal only; the including file has
  * metal_stdlib, linear_params.h, metal_math.h, metal_tile.h and metal_linear_epilogue.h.
  */
 
 #pragma METAL fp contract(off)
 
-/** What a threadgroup makes. Of a pair, the first half of the tile is the gate, the second the same outputs of up. */
+/** The tile of a threadgroup. In a pair, the first half of the tile is the gate, the second half the same outputs of up. */
 struct Tile {
   bool is_pair;
-  uint weight;   ///< whose outputs they are; 0 of a pair
+  uint weight;   ///< weight of the outputs; 0 for a pair
   uint outputs;  ///< of this weight in the tile
   uint first_output;
   uint first_row;
   uint out;  ///< rows of the weight
 };
 
-/** The tile of a threadgroup, of rows × outputs: blocks of outputs of all weights lie side by side in the grid. */
+/** The tile of a threadgroup, of rows × outputs: the grid lists the blocks of outputs of all weights consecutively. */
 template <uint rows, uint tile_outputs>
 inline Tile tile_at(constant LinearParams& p, uint2 at) {
   const bool is_pair = p.epilogue == kLinearGeglu;
@@ -32,10 +32,10 @@ inline Tile tile_at(constant LinearParams& p, uint2 at) {
   return {is_pair, weight, outputs, block * outputs, at.y * rows, p.weight[weight].out};
 }
 
-/** The weight to which a weight row of the tile belongs. */
+/** The weight that a weight row of the tile belongs to. */
 inline uint weight_of_row(Tile tile, uint row) { return tile.is_pair ? row / tile.outputs : tile.weight; }
 
-/** The epilogue, on the outputs that exist of kTileRows rows; y: of the tile's weight. `tile_outputs`: of a row of products. */
+/** Applies the epilogue to the existing outputs of kTileRows rows; y: of the tile's weight. `tile_outputs`: outputs per row of products. */
 template <uint tile_outputs>
 inline void store_tile(constant LinearParams& p,
                        Tile tile,

@@ -1,16 +1,16 @@
 #pragma once
 
 /**
- * The prologue of linear: residual, norms, and the row that is multiplied. Metal only; the including file has metal_stdlib,
+ * The prologue of linear: residual and norms. Metal only; the including file has metal_stdlib,
  * linear_params.h, metal_storage.h, metal_math.h, metal_matrix.h and metal_norm.h.
  */
 
 #pragma METAL fp contract(off)
 
 /**
- * Prepares one row in threadgroup memory: h = (residual + rms_norm(x) * residual_gain) * residual_scale, which goes to `h`
- * too when `stores_h`; then its norm. x, residual and h point to the row. All kRowThreads threads call it; at its end the row
- * is complete for all of them.
+ * Prepares one row in threadgroup memory: h = (residual + rms_norm(x) * residual_gain) * residual_scale, which is also stored in `h` if
+ * `stores_h`; then its norm. x, residual and h point to the row. All kRowThreads threads call it; when it returns, the row is complete for
+ * all of them.
  */
 template <typename Row>
 inline void prepare_row(constant LinearParams& p,

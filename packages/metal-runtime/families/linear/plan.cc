@@ -12,14 +12,13 @@ namespace markbase::gpu {
 namespace {
 
 /**
- * In the order in which they are asked. Those before kRowLinear are quicker where they take a product at all; the last one takes
- * every product of prepared rows.
+ * In order of preference. The strategies before kRowLinear are faster where they apply; the last one takes every product of prepared rows.
  */
 constexpr const LinearStrategy* kForNvidia[] = {&kStreamLinear, &kCoresLinear, &kExactLinear, &kWideLinear,
                                                 &kRowLinear,    &kTileLinear,  &kRowsLinear};
 constexpr const LinearStrategy* kForOthers[] = {&kRowLinear, &kTileLinear, &kRowsLinear};
 
-/** Plans a product by the first strategy that takes it; false: there is none. */
+/** Plans a product with the first strategy that takes it; false if none does. */
 bool multiply(const LinearProduct& product) {
   using Strategies = std::span<const LinearStrategy* const>;
   const bool is_nvidia = product.context.traits.has_tensor_cores();
@@ -42,7 +41,7 @@ bool is_uniform(const LinearParams& p) {
   return true;
 }
 
-/** Products with all weights of a command, as many at once as are alike. */
+/** Products with all weights of a command; weights of the same kind share a dispatch. */
 void multiply_groups(CommandContext& context, const PreparedRows& rows) {
   const auto& p = context.params<LinearParams>();
   bool is_done[kMostWeights] = {};

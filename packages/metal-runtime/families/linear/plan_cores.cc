@@ -11,13 +11,13 @@ namespace markbase::gpu {
 
 namespace {
 
-/** Columns that the tensor cores take at once; kSpan of packed_rows.h. */
+/** Columns that the tensor cores take at a time; kSpan of packed_rows.h. */
 constexpr uint32_t kSpan = 64;
-/** Columns of a chunk of kernels named linear_whole. */
+/** Columns of a chunk of the linear_whole kernels. */
 constexpr uint32_t kWholeSpan = 256;
 /** Widest row with a norm; kMaxNormedColumns of packed_rows.h. */
 constexpr uint32_t kMaxNormedWidth = 6144;
-/** Threadgroup memory for a packed row: what every NVIDIA GPU has, less what the kernel declares. */
+/** Threadgroup memory for a packed row: what every NVIDIA GPU has, minus what the kernel declares. */
 constexpr size_t kMaxPackedBytes = 46 * 1024;
 /** Weight rows of a product. */
 constexpr uint32_t kTile = 16;
@@ -36,13 +36,13 @@ CoreShape shape_of(uint32_t rows) {
   return {32, 2};
 }
 
-/** How simdgroups of the kernels for up to eight rows divide the blocks of outputs. */
+/** How the simdgroups of the kernels for up to eight rows divide the blocks of outputs. */
 struct RowTeams {
-  bool is_alone;  ///< every simdgroup has blocks of its own; else those of a threadgroup share the columns of a block
+  bool is_alone;  ///< every simdgroup has its own blocks; else the simdgroups of a threadgroup divide the columns of a block
   uint32_t threadgroups;
 };
 
-/** Chunks of 256 columns that the beginning and end of a block cost, alone and together. */
+/** Overhead of the beginning and end of a block, in chunks of 256 columns: simdgroups alone, and together. */
 constexpr double kAloneCost = 0.25, kTogetherCost = 0.75;
 
 RowTeams teams_of(const CommandContext& context, uint32_t in, uint32_t blocks) {
@@ -51,7 +51,7 @@ RowTeams teams_of(const CommandContext& context, uint32_t in, uint32_t blocks) {
   const double alone = divide_up(blocks, resident * kRowSimdgroups) * (chunks + kAloneCost);
   const double together = divide_up(blocks, resident) * (chunks / kRowSimdgroups + kTogetherCost);
   if (alone < together) return {true, std::min(divide_up(blocks, kRowSimdgroups), resident)};
-  // Threadgroups that pack a row for themselves make several blocks with it, unless there are few.
+  // Threadgroups that pack a row for themselves use it for several blocks, unless there are few.
   return {false, blocks <= 2 * resident ? blocks : resident};
 }
 
@@ -99,7 +99,7 @@ bool packs_with_prologue(const CommandContext& context) {
 
 namespace {
 
-/** The same of weights of the command, where they lie. */
+/** The same for weights of the command at their addresses. */
 bool runs_on_cores(const CommandContext& context, const WeightGroup& group) {
   const auto& p = context.params<LinearParams>();
   for (uint32_t i = 0; i < group.count; ++i) {
@@ -126,7 +126,7 @@ void plan_row(const LinearProduct& product, const std::string& format) {
   dispatch.shared_bytes(static_cast<uint32_t>(packed_row_bytes(product.p.in))).grid(teams.threadgroups, 1, 1, kRowThreads);
 }
 
-/** Rows that a dispatch of its own packs. */
+/** Rows that a separate dispatch packs. */
 void plan_packed(const LinearProduct& product, const std::string& format) {
   CommandContext& context = product.context;
   const LinearParams& p = product.p;
@@ -170,10 +170,10 @@ void plan(const LinearProduct& product) {
 
 bool takes_cores(const LinearProduct& product) {
   const CommandContext& context = product.context;
-  // Rows that are packed for one weight are packed again for the other.
+  // Otherwise, rows that are packed for one weight would be packed again for the other.
   if (product.output != nullptr || !runs_on_cores(context, product.group)) return false;
   if (product.rows == nullptr) return packs_with_prologue(context);
-  // Those that are clamped lie in scratch memory, one after the other.
+  // Clamped rows are contiguous in scratch memory.
   return product.p.weight[0].has_clip != 0 || row_alignment_of(context, *product.rows) == 16;
 }
 

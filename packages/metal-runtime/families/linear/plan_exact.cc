@@ -7,16 +7,19 @@ namespace markbase::gpu {
 
 namespace {
 
-/** Columns of a chunk of codes of 8 bits. */
+/** Columns of a chunk of 8-bit codes. */
 constexpr uint32_t kChunk = 32;
-/** Outputs of linear_exact_rows, at most: those of routers. */
+/** Maximum number of outputs of linear_exact_rows: those of routers. */
 constexpr uint32_t kMostOutputs = 512;
 /** Threadgroup memory that linear_exact_rows declares. */
 constexpr uint32_t kDeclaredBytes = 128;
 
 uint32_t shared_bytes(const LinearParams& p) { return exact_shared_bytes(p.in, p.weight[0].group); }
 
-/** The prologue and one product of few outputs, with the bits of linear_row and linear_rows: up to 32 rows with an output for a simdgroup, or more. */
+/**
+ * The prologue and one product with few outputs, with the bits of linear_row and linear_rows: for up to 32 rows, one output per simdgroup;
+ * for more, linear_exact_rows.
+ */
 bool takes(const LinearProduct& product) {
   const CommandContext& context = product.context;
   const LinearParams& p = product.p;
@@ -24,7 +27,7 @@ bool takes(const LinearProduct& product) {
   if (product.rows != nullptr || p.weights != 1 || is_tiled(p)) return false;
   const bool has_many_rows = context.rows() > kMostCoreRows;
   if (weight.out > (has_many_rows ? kMostOutputs : kRowSimdgroups * context.traits.multiprocessors)) return false;
-  // Sums of norms are those of all threads.
+  // The sums of norms run over all threads.
   if (p.in <= kSimdgroupWidth || p.in > MARKBASE_EXACT_COLUMNS || p.in % kChunk != 0) return false;
   if (weight.format != kWeightAffine || weight.bits != 8 || weight.scale_type != kScalarBf16) return false;
   if (has_many_rows && shared_bytes(p) + kDeclaredBytes > context.traits.shared_bytes) return false;

@@ -11,11 +11,11 @@ namespace markbase::gpu {
 
 namespace {
 
-/** Groups that keep a GPU busy, one threadgroup each; with fewer, threadgroups with a few outputs each are quicker. */
+/** Number of groups that keeps a GPU busy with one threadgroup each; with fewer, threadgroups of a few outputs each are faster. */
 constexpr uint32_t kLeastGroups = 8;
 constexpr uint32_t kLinear = 0, kScale = 1, kNorm = 2;
 
-/** One row, by the kernels whose bits linear_norm has. */
+/** One row that would run on the kernels whose bits linear_norm reproduces. */
 bool takes(const CommandContext& context, std::span<const Command> commands) {
   if (!are_of(commands, {"linear", "elementwise", "rms_norm"})) return false;
   const auto& linear = context.params<LinearParams>();

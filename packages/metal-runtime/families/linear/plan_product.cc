@@ -52,7 +52,7 @@ void bind_weights(const LinearProduct& product, DispatchBuilder* dispatch) {
     const LinearWeightParams& weight = product.p.weight[i];
     launch.alignment[i] = row_alignment(product.context.command, operand, weight_row_bytes(weight.format, weight.bits, product.p.in));
   }
-  // Both streams of a pair are loaded the same way.
+  // Both streams of a pair are loaded in the same way.
   if (product.p.epilogue == kLinearGeglu) launch.alignment[0] = std::min(launch.alignment[0], launch.alignment[1]);
 }
 

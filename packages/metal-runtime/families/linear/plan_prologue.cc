@@ -8,10 +8,10 @@ namespace markbase::gpu {
 
 namespace {
 
-/** Columns of a row that are loaded together, of which threadgroup memory has whole ones. */
+/** Columns of a row that are loaded together; threadgroup memory holds a multiple of them. */
 constexpr uint32_t kRowChunk = 8;
 
-/** Brings the rows that are multiplied together, by the kernel of gather_rows. */
+/** Gathers the rows that are multiplied, with the kernel of gather_rows. */
 PreparedRows gather(CommandContext& context) {
   const auto& p = context.params<LinearParams>();
   const size_t bytes = size_t{context.rows()} * p.in * sizeof(float);
@@ -26,7 +26,7 @@ PreparedRows gather(CommandContext& context) {
   return rows;
 }
 
-/** In float32: with a norm in scratch memory, without one as h. */
+/** Result in float32: in scratch memory with a norm, in h without. */
 PreparedRows prepare(CommandContext& context) {
   const auto& p = context.params<LinearParams>();
   if (!has_prologue(p)) return p.gathers == 0 ? PreparedRows{false, 0, 0, kLinearX, p.x_stride} : gather(context);
@@ -56,7 +56,7 @@ PreparedRows prepare_rows(CommandContext& context) {
   if (!are_wide(context)) return prepare(context);
   if (context.params<LinearParams>().has_norm != 0) return prepare_wide(context);
   const PreparedRows rows = prepare(context);
-  // All weights take the same: they are widened once.
+  // All weights take the same rows, so the bytes are widened once.
   return row_alignment_of(context, rows) < 16 ? rows : widen_rows(context, context.params<LinearParams>(), rows);
 }
 

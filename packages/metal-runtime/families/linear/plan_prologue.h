@@ -4,13 +4,13 @@
 
 namespace markbase::gpu {
 
-/** Runs the prologue of a command by dispatches of its own, for all of its weights. */
+/** Runs the prologue of a command in separate dispatches, for all of its weights. */
 PreparedRows prepare_rows(CommandContext& context);
 
-/** The rows of a product as its weights take them, by the kernel of elementwise where they have a clip. */
+/** The rows of a product, clamped with the kernel of elementwise if its weights have bounds. */
 PreparedRows clamp_rows(const LinearProduct& product);
 
-/** The same, or nothing for products that do the prologue. */
+/** The same, or nothing for products that include the prologue. */
 std::optional<PreparedRows> source_rows(const LinearProduct& product);
 
 /** True when two weights take the same rows. */

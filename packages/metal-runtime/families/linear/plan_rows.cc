@@ -7,7 +7,7 @@ namespace markbase::gpu {
 
 namespace {
 
-/** Weight rows that a simdgroup multiplies at once: with eight rows, registers hold the sums of two. */
+/** Weight rows that a simdgroup multiplies at a time: with eight rows, registers suffice for the sums of two. */
 constexpr uint32_t kStreams = 4, kStreamsOfEight = 2;
 
 constexpr LinearTiling kOneWithPrologue = {"linear", "linear_row_", 1, kRowSimdgroups* kStreams, kRowThreads};
@@ -15,7 +15,7 @@ constexpr LinearTiling kOne = {"linear", "linear_rows1_", 1, kRowSimdgroups* kSt
 constexpr LinearTiling kFour = {"linear", "linear_rows4_", 4, kRowSimdgroups* kStreams, kRowThreads};
 constexpr LinearTiling kEight = {"linear", "linear_rows8_", 8, kRowSimdgroups* kStreamsOfEight, kRowThreads};
 
-/** Every threadgroup of every dispatch would store h: one dispatch may do it, several need it done before. */
+/** Every threadgroup of every dispatch would store h: a single dispatch may include the prologue; for several, it must run before. */
 bool takes_row(const LinearProduct& product) {
   return product.rows == nullptr && has_prologue(product.p) && product.context.rows() == 1 && !is_tiled(product.p);
 }

@@ -4,7 +4,7 @@
 
 namespace markbase::gpu {
 
-/** How a dispatch is cut: which kernel, and what one of its threadgroups makes. */
+/** How a dispatch is cut: the kernel, and the work of one threadgroup. */
 struct LinearTiling {
   const char* source;
   const char* kernel;  ///< without the format
@@ -13,7 +13,7 @@ struct LinearTiling {
   uint32_t threads;
 };
 
-/** Products in one dispatch, which all GPUs have the kernels for. */
+/** Products in one dispatch, with kernels that run on every GPU. */
 void plan_tiling(const LinearProduct& product, const LinearTiling& tiling);
 
 }  // namespace markbase::gpu

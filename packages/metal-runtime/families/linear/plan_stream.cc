@@ -10,7 +10,7 @@ namespace markbase::gpu {
 
 namespace {
 
-/** Widest row that every threadgroup packs for itself: a launch less, for work that all of them do. */
+/** Widest row that every threadgroup packs for itself, which saves a launch but repeats the work. */
 constexpr uint32_t kMaxOwnWidth = 4096;
 
 bool packs_itself(const CommandContext& context, const LinearParams& p) { return context.rows() == 1 && p.in <= kMaxOwnWidth; }
@@ -21,19 +21,19 @@ constexpr uint32_t kMostRows = 16, kMostTwoPlanes = 8;
 /** Rows of the kernel for `rows` rows. */
 uint32_t kernel_rows(uint32_t rows) { return rows == 1 ? 1 : rows <= 4 ? 4 : rows <= kMostTwoPlanes ? kMostTwoPlanes : kMostRows; }
 
-/** Threadgroups: one for each multiprocessor, if the widest weight has outputs for all. */
+/** Number of threadgroups: one per multiprocessor, if the widest weight has enough outputs. */
 uint32_t count_threadgroups(const CommandContext& context, const LinearParams& p) {
   uint32_t most = p.weight[0].out;
   for (uint32_t i = 1; i < p.weights; ++i) most = std::max(most, p.weight[i].out);
   return std::min(context.traits.multiprocessors, most);
 }
 
-/** Threadgroup memory beside what the kernel declares. */
+/** Threadgroup memory in addition to what the kernel declares. */
 size_t shared_bytes(const CommandContext& context, const LinearParams& p) {
   return stream_shared_bytes(kernel_rows(context.rows())) + (packs_itself(context, p) ? packed_bytes(2, p.in) : 0);
 }
 
-/** Packs the rows by a dispatch of its own; where they lie. */
+/** Packs the rows in a separate dispatch; returns where they are. */
 PreparedRows pack(const LinearProduct& product) {
   CommandContext& context = product.context;
   const uint32_t count = context.rows(), packed_rows = count == 1 ? 1 : std::max(kernel_rows(count), kMostTwoPlanes);
@@ -48,7 +48,7 @@ PreparedRows pack(const LinearProduct& product) {
   return packed;
 }
 
-/** Up to 16 of the rows that tensor cores take, and weights whose rows are whole stages. */
+/** Up to 16 rows that tensor cores take, and weights whose rows are whole stages. */
 bool takes(const LinearProduct& product) {
   const CommandContext& context = product.context;
   if (!takes_cores(product) || context.rows() > kMostRows || !is_whole(product.p)) return false;

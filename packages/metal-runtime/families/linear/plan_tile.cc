@@ -4,7 +4,7 @@ namespace markbase::gpu {
 
 namespace {
 
-/** As linear_tile.metal and linear_tensor.metal cut them. */
+/** Tile sizes of linear_tile.metal and linear_tensor.metal. */
 constexpr LinearTiling kTile = {"linear_tile", "linear_tile_", 32, 64, 128};
 
 bool takes(const LinearProduct& product) { return product.rows != nullptr && is_tiled(product.p); }

@@ -18,23 +18,23 @@ constexpr uint32_t kSpan = MARKBASE_WIDE_COLUMNS;
 /** Columns that a thread of linear_rows takes. */
 constexpr uint32_t kPiece = 16;
 
-/** Columns of which threads of linear_rows_normed2 have two fours each. */
+/** Columns of a row for which each thread of linear_rows_normed2 has two quads. */
 constexpr uint32_t kShortRow = 2 * 4 * kRowThreads;
 
 /** Columns of a row that linear_rows_prepared loads together. */
 constexpr uint32_t kRowChunk = 8;
 
-/** Bytes that linear_rows loads at once. */
+/** Bytes that linear_rows loads at a time. */
 constexpr uint32_t kRowAlignment = 16;
 
-/** Rows of the largest tile: memory is taken for whole ones, so that none reads beyond it. */
+/** Rows of the largest tile: memory is allocated for whole tiles, so that no tile reads beyond it. */
 constexpr uint32_t kMostTileRows = 256;
 
-/** True when the kernel takes a weight of the command, whose operands begin at `operand`; for programs of many rows in `fast`. */
+/** True when the kernel takes the weight of the command whose operands begin at `operand`; for programs of many rows in `fast`. */
 bool is_wide(const CommandContext& context, const LinearWeightParams& weight, uint32_t operand) {
   const auto& p = context.params<LinearParams>();
   if (!context.traits.has_tensor_cores() || !is_tiled(p)) return false;
-  // The last stage of a row of bf16 may be a part of one.
+  // The last stage of a bf16 row may be incomplete.
   if (p.in < kSpan || p.in % (weight.format == kWeightBf16 ? kPiece : kSpan) != 0) return false;
   if (row_alignment(context.command, operand, weight_row_bytes(weight.format, weight.bits, p.in)) < 16) return false;
   if (weight.format != kWeightAffine) return weight.format == kWeightBf16;
@@ -42,7 +42,7 @@ bool is_wide(const CommandContext& context, const LinearWeightParams& weight, ui
   return has_scalar_words(context.command, operand, uint64_t{weight.out} * (p.in / weight.group));
 }
 
-/** Memory for rows as linear_wide takes them. */
+/** Memory for rows in the layout of linear_wide. */
 PreparedRows take_wide_rows(CommandContext& context) {
   const uint32_t in = context.params<LinearParams>().in, rows = divide_up(context.rows(), kMostTileRows) * kMostTileRows;
   const size_t bytes = size_t{rows} * wide_columns(in) * sizeof(uint16_t);
@@ -127,7 +127,7 @@ PreparedRows widen_rows(CommandContext& context, const LinearParams& p, const Pr
   bind_rows(rows, &dispatch);
   dispatch.scratch(kScratchArgument, wide.offset, wide.size_bytes, true);
   const uint32_t tasks = wide_columns(p.in) / kPiece;
-  // Short rows have no threads that do nothing.
+  // Short rows use fewer threads, none of them idle.
   dispatch.grid(divide_up(tasks, kRowThreads), context.rows(), 1, std::min(divide_up(tasks, kLanes) * kLanes, kRowThreads));
   return wide;
 }

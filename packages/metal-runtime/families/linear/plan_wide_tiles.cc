@@ -8,14 +8,14 @@ namespace {
 
 constexpr uint32_t kSpan = MARKBASE_WIDE_COLUMNS;
 
-/** What a tile costs, in cycles: of 64 columns, and whatever its columns. */
+/** Cost of a tile in cycles: per 64 columns, and fixed. */
 struct TileCost {
   uint32_t threads;
   uint32_t rows;
   uint32_t outputs;
-  uint32_t resident;  ///< threadgroups of linear_wide that a multiprocessor has at once
-  double busy;        ///< of the multiprocessor, while it has enough threadgroups
-  double alone;       ///< until a threadgroup has done it
+  uint32_t resident;  ///< threadgroups of linear_wide that a multiprocessor runs concurrently
+  double busy;        ///< of the multiprocessor when it has enough threadgroups
+  double alone;       ///< latency of one threadgroup
   double fixed;       ///< beginning and end of a threadgroup
 };
 constexpr uint32_t kWide = MARKBASE_WIDE_THREADS, kWarpgroups = MARKBASE_WARPGROUP_THREADS;
@@ -23,11 +23,11 @@ constexpr TileCost kTiles[] = {{kWarpgroups, 256, 128, 0, 1300, 1300, 10000}, {k
                                {kWarpgroups, 64, 128, 0, 460, 750, 5000},     {kWide, 128, 128, 2, 950, 1400, 6000},
                                {kWide, 64, 128, 3, 540, 850, 4500},           {kWide, 64, 64, 4, 290, 500, 3000}};
 
-/** The second dispatch of shares, and what a multiprocessor moves for it in a cycle. */
+/** Cost of the second dispatch that adds shares, and bytes that a multiprocessor moves for it per cycle. */
 constexpr double kAddCycles = 4000, kBytesOfCycle = 12;
 
 constexpr uint32_t kShares[] = {1, 2, 3, 4, 6, 8};
-/** Spans of 64 columns that a share has at least. */
+/** Minimum number of spans of 64 columns in a share. */
 constexpr uint32_t kLeastSpans = 6;
 
 uint32_t blocks_of(const LinearParams& p, uint32_t outputs) {
@@ -37,7 +37,7 @@ uint32_t blocks_of(const LinearParams& p, uint32_t outputs) {
   return blocks;
 }
 
-/** True for a tile that there is for the GPU and the weights, and that is not kept away by GpuTraits::wide_tile. */
+/** True if the tile exists for the GPU and the weights, and GpuTraits::wide_tile does not exclude it. */
 bool exists(const CommandContext& context, const LinearParams& p, const TileCost& tile) {
   const auto has_kernel = [&](const TileCost& each) {
     if (each.threads == kWarpgroups) return context.traits.has_warpgroups;

@@ -6,7 +6,10 @@
 
 namespace markbase::gpu {
 
-/** Tiles of a dispatch of linear_wide_nvidia.metal or linear_warpgroup_nvidia.metal, and how many threadgroups share the columns of one. */
+/**
+ * Tiles of a dispatch of linear_wide_nvidia.metal or linear_warpgroup_nvidia.metal, and the number of threadgroups that divide the columns
+ * of one.
+ */
 struct WideTiling {
   uint32_t threads = 0;  ///< MARKBASE_WIDE_THREADS or MARKBASE_WARPGROUP_THREADS
   uint32_t rows = 0;     ///< of a tile
@@ -22,10 +25,10 @@ struct WideTiling {
   }
 };
 
-/** The quickest tiles for the rows of the step, by estimate. `p`: with the weights of the dispatch alone. */
+/** The tiles with the lowest estimated time for the rows of the step. `p`: with only the weights of the dispatch. */
 WideTiling wide_tiling(const CommandContext& context, const LinearParams& p);
 
-/** The number of a tile by its kernel without the format, such as linear_warpgroup256, for GpuTraits::wide_tile; 0: there is none. */
+/** The number of a tile for GpuTraits::wide_tile, by its kernel without the format, such as linear_warpgroup256; 0: no such tile. */
 uint32_t wide_tile_named(const std::string& kernel);
 
 }  // namespace markbase::gpu

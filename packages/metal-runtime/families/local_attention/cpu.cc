@@ -1,6 +1,6 @@
 /**
- * local_attention: softmax over the last `reach` rows of a slot, with a key for each distance and capped scores,
- * [rows, heads, width]. One item is one row: all of its keys lie in the first cache.
+ * local_attention: softmax over the last `reach` rows of a slot, with relative keys for each distance and capped scores, [rows, heads,
+ * width]. One item is one row: all of its keys fit into the first-level cache.
  */
 #include "local_attention_params.h"
 
@@ -12,7 +12,7 @@
 namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
 namespace {
 
-/** One head of one row: its query, and keys and values of the row itself; those of distance d lie d strides before. */
+/** One head of one row: its query, and the key and value of the row itself; those at distance d are d strides before. */
 struct Head {
   const float* q;
   const float* k;
@@ -49,7 +49,7 @@ void score(const LocalAttentionParams& p, const Head& head, const float* query_s
 void weigh(float* scores, uint32_t count, float cap) {
   const uint32_t end = (count + kLanes - 1) / kLanes * kLanes;
   softcap_row(scores, count, cap, scores);
-  // Minus infinity behind the end: e^-infinity adds an exact 0 to the sum.
+  // Minus infinity beyond the end: e^-infinity adds an exact 0 to the sum.
   for (uint32_t d = count; d < end; ++d) scores[d] = -__builtin_inff();
   float best = scores[0];
   for (uint32_t d = 1; d < count; ++d) best = scores[d] > best ? scores[d] : best;

@@ -1,6 +1,6 @@
 /**
- * local_attention: softmax over the last `reach` rows of a slot, with a key for each distance and capped scores. One
- * simdgroup a row and head: lanes share the elements of a key, then lane d keeps the scores of distances d and d + 32.
+ * local_attention: softmax over the last `reach` rows of a slot, with relative keys for each distance and capped scores. One simdgroup per
+ * row and head: lanes share the elements of a key, then lane d keeps the scores of distances d and d + 32.
  */
 #include <metal_stdlib>
 using namespace metal;

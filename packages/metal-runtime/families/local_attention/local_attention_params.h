@@ -1,19 +1,19 @@
 #pragma once
 #include <stdint.h>
 
-/** Keys that a query may see at most. */
+/** Maximum number of keys that a query may see. */
 enum { kMaxLocalReach = 64 };
 
 /**
  * Parameters of the local_attention kernel. Row r at position p of its slot sees the rows r - d for d < reach and d <= p:
  * s_d = sum_k (q[r][k] * query_scale[k]) * (k[r - d][k] * key_scale + relative_keys[d][k]), s_d = cap * tanh(s_d / cap),
- * out[r] = sum_d softmax(s)_d * v[r - d], per head, d ascending. All rows of a slot up to the last lie one after the other.
+ * out[r] = sum_d softmax(s)_d * v[r - d], per head, d ascending. The rows of a slot are contiguous.
  *
  * Bindings: q, k, v, query scale [width] float32, relative keys [distances >= reach][heads][width] float32, out.
  */
 struct LocalAttentionParams {
   uint32_t heads;     ///< H
-  uint32_t width;     ///< K, elements a head
+  uint32_t width;     ///< K, elements per head
   uint32_t reach;     ///< 1 to kMaxLocalReach
   uint32_t q_stride;  ///< elements between two rows of q
   uint32_t k_stride;

@@ -1,4 +1,4 @@
-/** moe_combine: y = sum of share_x * x_x over the chosen experts of a row; one thread an element. */
+/** moe_combine: y = sum of share_x * x_x over the chosen experts of a row; one thread per element. */
 #include <metal_stdlib>
 using namespace metal;
 

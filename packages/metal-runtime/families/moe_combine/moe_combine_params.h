@@ -7,7 +7,7 @@
  */
 struct MoeCombineParams {
   uint32_t row_set;        ///< RowSet of all operands
-  uint32_t top_k;          ///< slices of x a row
+  uint32_t top_k;          ///< slices of x per row
   uint32_t width;          ///< elements of a slice and of y
   uint32_t x_stride;       ///< elements between two rows of x; slices of a row are contiguous
   uint32_t shares_stride;  ///< elements between two rows of shares

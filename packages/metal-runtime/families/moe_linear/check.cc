@@ -4,7 +4,7 @@
 
 namespace markbase {
 
-/** No row chooses an expert twice; geglu multiplies two products. */
+/** top_k is at most the number of experts; geglu has two weights. */
 Status check_moe_linear(const Command& command) {
   constexpr size_t kFixedOperands = 6;  // x, norm gain, logits, scale per expert, experts, shares
   const auto& p = command.params_as<MoeLinearParams>();

@@ -1,12 +1,11 @@
 /**
- * moe_linear: products of every row with the matrices of the experts that it chose, with optional work before and after.
+ * moe_linear: products of every row with the matrices of the experts that it chose, with an optional prologue and epilogue.
  *
- * Phase 0, one item a row: routing, rms_norm, the form in which the matrix core wants the row. Phase 1, one item: sorts the
- * choices of the rows by expert. Phase 2, one item a choice: rows of one expert come to lie behind each other. Phase 3: the
- * products, expert by expert, so that a weight is read once for all rows that go to its expert, and not at all when none
- * does. An item of phase 3 is a block of weight rows of one expert; when combining it is a block of the output for all
- * experts, so that their sum needs no memory between. Sums are those of the core and of the plain kernels: a row gives the
- * same bits in any company.
+ * Phase 0, one item per row: routing, rms_norm, conversion to the form that the matrix core takes. Phase 1, one item: sorts the choices of
+ * the rows by expert. Phase 2, one item per choice: copies rows of the same expert next to each other. Phase 3: the products, expert by
+ * expert, so that a weight is read once for all rows of its expert, and not at all when there are none. An item of phase 3 is a block of
+ * weight rows of one expert; when combining, it is a block of the output for all experts, so that their sum needs no intermediate memory.
+ * Sums are those of the core and of the plain kernels: the bits of a row do not depend on the other rows.
  */
 #include "moe_linear_params.h"
 
@@ -20,12 +19,12 @@ namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
 namespace {
 
 constexpr uint32_t kFirstWeight = 6;  ///< binding index of the first weight
-constexpr uint32_t kMaxBlock = 64;    ///< most weight rows of an item
+constexpr uint32_t kMaxBlock = 64;    ///< maximum weight rows of an item
 constexpr uint32_t kManyBlock = 32;   ///< ... when the outputs of many rows are added up: they stay in the cache
-constexpr uint32_t kFewRows = 8;      ///< up to here memory is the limit, and weights are read in the order of the file
-constexpr size_t kAhead = 8192;       ///< few rows: bytes of a run of weights after which the core's requests come in
-constexpr size_t kTileBytes = 512;    ///< many rows: the core reads so much of ...
-constexpr uint32_t kTileRows = 32;    ///< ... so many rows first
+constexpr uint32_t kFewRows = 8;      ///< up to here memory bandwidth is the limit, and weights are read in file order
+constexpr size_t kAhead = 8192;       ///< few rows: bytes of a run of weights to prefetch here
+constexpr size_t kTileBytes = 512;    ///< many rows: the core reads this many bytes of ...
+constexpr uint32_t kTileRows = 32;    ///< ... this many rows first
 
 WeightView weight_of(const MoeLinearParams& p, uint32_t index, void* const* buffers) {
   const MoeLinearWeightParams& w = p.weight[index];
@@ -41,14 +40,14 @@ WeightView weight_of(const MoeLinearParams& p, uint32_t index, void* const* buff
           at(2)};
 }
 
-/** What moe_route would be called with. */
+/** The arguments of the equivalent moe_route call. */
 MoeRouteParams routing_of(const MoeLinearParams& p) {
   return {p.row_set, p.experts, p.top_k, p.logits_stride, p.experts_stride, p.shares_stride, p.scale_type, p.logit_scale};
 }
 
 /**
- * Asks for the beginning of the weight rows first .. first + count, as far as the core reads it before its own requests
- * come in. Every run of weights is elsewhere, which no hardware foresees.
+ * Prefetches the beginning of weight rows first .. first + count, up to where the core's own prefetches take effect. Runs of weights are
+ * scattered, which defeats hardware prefetchers.
  */
 void fetch_rows(const WeightView& weight, uint32_t first, uint32_t count, bool is_tiled) {
   const size_t bits = weight.format == kWeightAffine ? weight.bits : weight.format == kWeightF32 ? 32 : 16;
@@ -61,16 +60,16 @@ void fetch_rows(const WeightView& weight, uint32_t first, uint32_t count, bool i
   }
 }
 
-/** Where things lie in the scratch of a call with `rows` rows. */
+/** Layout of the scratch memory of a call with `rows` rows. */
 struct Layout {
-  RowForm form[2];     ///< of each weight
-  bool has_two_forms;  ///< the second weight wants other rows than the first
+  RowForm form[2];     ///< form of the rows, per weight
+  bool has_two_forms;  ///< the second weight takes other rows than the first
   size_t prepared[2];  ///< offset of the rows in that form, when all experts of a row share it
-  size_t sorted[2];    ///< offset of the rows of all choices, by place
+  size_t sorted[2];    ///< offset of the rows of all choices, in sorted order
   size_t groups;       ///< offset of the ExpertGroups
   size_t thread_begin;
   size_t thread_bytes;
-  size_t core;  ///< offset of the core's scratch in a thread's; tiles, or a row of floats, lie at 0
+  size_t core;  ///< offset of the core's scratch in a thread's memory; tiles, or a row of floats, are at 0
   size_t bytes;
 
   uint32_t forms() const { return has_two_forms ? 2 : 1; }
@@ -83,7 +82,7 @@ Layout layout_of(const MoeLinearParams& p, uint32_t rows, uint32_t threads) {
   size_t core_bytes = 0;
   for (uint32_t i = 0; i < p.weights; ++i) {
     const WeightView weight = weight_of(p, i, nullptr);
-    // An expert is multiplied with its own rows alone, of which there are few; only quantised ones have tiles for that.
+    // An expert is multiplied only with its own rows, which are few; only quantised weights have tiles for that.
     const bool has_few_rows = p.has_few_rows != 0 || weight.format != kWeightAffine;
     layout.form[i] = core.row_form(weight, p.is_fast != 0, has_few_rows);
     layout.has_two_forms = i == 1 && layout.form[0] != layout.form[1];
@@ -115,7 +114,7 @@ size_t scratch_bytes(const void* params, uint32_t max_rows, uint32_t threads) {
   return layout_of(*static_cast<const MoeLinearParams*>(params), max_rows, threads).bytes;
 }
 
-/** A running call. */
+/** State of a call. */
 struct Call {
   const CpuCall& call;
   const MoeLinearParams& p;
@@ -134,7 +133,7 @@ struct Call {
   std::byte* thread_scratch(uint32_t thread) const { return call.scratch + layout.thread_begin + thread * layout.thread_bytes; }
   const float* shares_of(uint32_t row) const { return buffer<float>(call, 5) + size_t{row} * p.shares_stride; }
 
-  /** Weight rows an item: small enough that every thread gets several, large enough to amortise an item. */
+  /** Weight rows per item: small enough that every thread gets several, large enough to amortise an item. */
   uint32_t block() const {
     const bool is_combining = p.epilogue == kMoeLinearCombine;
     const size_t out = is_combining ? p.out : size_t{p.out} * groups.active_count();
@@ -143,7 +142,7 @@ struct Call {
     return block;
   }
 
-  /** Prepared rows of an expert, behind each other. */
+  /** Prepared rows of an expert, contiguous. */
   const std::byte* rows_of(uint32_t expert, uint32_t weight) const {
     const size_t row_bytes = linear_core(kIsa).prepared_row_bytes(layout.form[weight], p.in);
     const uint32_t place = groups.begin[expert];
@@ -153,12 +152,12 @@ struct Call {
     return call.scratch + layout.sorted[weight] + place * row_bytes;
   }
 
-  /** Row of the stored matrix that is row `row` of an expert. */
+  /** Index in the stored matrix of row `row` of an expert. */
   uint32_t stored_row(uint32_t weight, uint32_t expert, uint32_t row) const {
     return expert * p.weight[weight].rows_per_expert + p.weight[weight].first_row + row;
   }
 
-  /** Asks for what `product` reads first. */
+  /** Prefetches what `product` reads first. */
   void fetch(uint32_t weight, uint32_t expert, uint32_t first, uint32_t width) const {
     fetch_rows(weight_of(p, weight, call.buffers), stored_row(weight, expert, first), width, rows > kFewRows);
   }
@@ -171,7 +170,7 @@ struct Call {
   }
 };
 
-/** Prepares one row for every form that the weights want, at `index` of the arrays that begin at `offsets`. */
+/** Prepares one row in every form that the weights take, at `index` of the arrays that begin at `offsets`. */
 void prepare_row(const Call& c, const float* x, const size_t (&offsets)[2], size_t index) {
   const LinearCore& core = linear_core(kIsa);
   for (uint32_t i = 0; i < c.layout.forms(); ++i) {
@@ -198,7 +197,7 @@ void prepare(const Call& c, uint32_t begin, uint32_t end, uint32_t thread) {
   }
 }
 
-/** Brings the rows of choices begin .. end to their places. */
+/** Copies the rows of choices begin .. end to their sorted positions. */
 void gather(const Call& c, uint32_t begin, uint32_t end) {
   const MoeLinearParams& p = c.p;
   for (uint32_t choice = begin; choice < end; ++choice) {
@@ -219,8 +218,8 @@ void gather(const Call& c, uint32_t begin, uint32_t end) {
 }
 
 /**
- * Outputs first .. first + width of one expert, for its rows, stored or through geglu. The weights behind those of the
- * block before it are on their way already; `is_elsewhere` means that these are not.
+ * Outputs first .. first + width of one expert for its rows, stored or through geglu. The weights that follow the previous block have
+ * already been prefetched; `is_elsewhere` means that these do not follow it.
  */
 void multiply_block(const Call& c, uint32_t expert, uint32_t first, uint32_t width, bool is_elsewhere, uint32_t thread) {
   const MoeLinearParams& p = c.p;
@@ -272,8 +271,8 @@ void multiply(const Call& c, uint32_t begin, uint32_t end, uint32_t thread) {
       combine_block(c, item * block, smaller(block, out - item * block), !is_few || item == begin, thread);
       continue;
     }
-    // Few rows: an expert's weights in order. Many: a piece of the items has a share of every expert, however unevenly the
-    // rows are spread over them.
+    // Few rows: an expert's weights in order. Many rows: each chunk of items includes a share of every expert, however unevenly the rows
+    // are spread.
     const uint32_t expert = c.groups.active[is_few ? item / blocks : item % active];
     const uint32_t first = (is_few ? item % blocks : item / active) * block;
     const bool is_elsewhere = !is_few || item == begin || first == 0;
@@ -287,7 +286,7 @@ uint32_t items(const CpuCall& call, uint32_t phase) {
   if (rows == 0) return 0;
   if (phase == 0) return p.has_routing != 0 || p.has_slices == 0 ? rows : 0;
   if (phase == 1) return 1;
-  // A single row goes to different experts: nothing has to be brought together.
+  // The choices of a single row go to different experts: there is nothing to group.
   if (phase == 2) return p.has_slices != 0 || rows > 1 ? rows * p.top_k : 0;
   const Call c(call);
   const uint32_t blocks = divide_up(p.out, c.block());

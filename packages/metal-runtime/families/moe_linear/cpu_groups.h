@@ -2,19 +2,18 @@
 
 #include "call.h"
 
-/** Which rows go to which expert: made once a command from the experts that the rows chose. */
+/** Rows grouped by expert: built once per command from the experts that the rows chose. */
 namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
 
 /**
- * The choices of all rows, sorted by expert and then by row. A choice is a number row * top_k + x; its place is where it
- * stands in that order.
+ * The choices of all rows, sorted by expert and then by row. A choice is the number row * top_k + x; its place is its index in this order.
  */
 struct ExpertGroups {
   uint32_t* begin;   ///< [experts + 1] first place of an expert
-  uint32_t* active;  ///< [experts] those that some row chose, ascending
-  uint32_t* place;   ///< [rows * top_k] of a choice
-  uint32_t* choice;  ///< [rows * top_k] at a place
-  uint32_t* counts;  ///< [1] active experts
+  uint32_t* active;  ///< [experts] those that at least one row chose, ascending
+  uint32_t* place;   ///< [rows * top_k] place of a choice
+  uint32_t* choice;  ///< [rows * top_k] choice at a place
+  uint32_t* counts;  ///< [1] number of active experts
 
   static size_t bytes(uint32_t experts, uint32_t choices) { return sizeof(uint32_t) * (size_t{2} * experts + 2 + size_t{2} * choices); }
 
@@ -40,7 +39,7 @@ inline void sort_by_expert(
     if (groups.begin[e + 1] > 0) groups.active[groups.counts[0]++] = e;
     groups.begin[e + 1] += groups.begin[e];
   }
-  // `begin` moves on while places are given out, and is put back after.
+  // `begin` advances while places are assigned, and is restored afterwards.
   for (uint32_t row = 0; row < rows; ++row) {
     for (uint32_t x = 0; x < top_k; ++x) {
       const uint32_t choice = row * top_k + x;

@@ -1,29 +1,29 @@
 #pragma once
 
 /**
- * Rows as tensor cores multiply them with experts of 4 bits, on NVIDIA GPUs. The including file has metal_stdlib, scalar_type.h,
+ * Layout of rows that tensor cores multiply with 4-bit experts, on NVIDIA GPUs. The including file has metal_stdlib, scalar_type.h,
  * metal_storage.h, metal_math.h and metal_matrix.h.
  *
- * Codes are numbers of bf16 exactly, as 128 + code; those that lie four apart in a word make a pair. So a row is cut into words
- * of eight columns, rounded to bf16, as pairs (0, 4), (1, 5), (2, 6), (3, 7), and padded with zeros to units of 128 columns.
- * Beside it lie the totals of every 64 columns, for the biases: sums of what was rounded.
+ * Codes are exact in bf16 as 128 + code; codes four apart in a word form a pair. A row is therefore cut into words of eight columns,
+ * rounded to bf16, as pairs (0, 4), (1, 5), (2, 6), (3, 7), and padded with zeros to units of 128 columns. The totals of every 64 columns,
+ * sums of the rounded values, are stored with it for the biases.
  */
 
 #pragma METAL fp contract(off)
 
 constant constexpr uint kUnitColumns = 128;
 constant constexpr uint kUnitWords = kUnitColumns / 8;
-/** Columns of a scale and a bias: the only group of codes that these kernels take. */
+/** Columns per scale and bias: the only group size that these kernels take. */
 constant constexpr uint kGroupColumns = 64;
-/** Words that each of kRowThreads threads makes of a row: rows have up to 3072 columns. */
+/** Words of a row per thread, of kRowThreads threads: rows have up to 3072 columns. */
 constant constexpr uint kOwnWords = 2;
-/** Most experts that route_by_rank chooses among, and most that a row can choose. */
+/** Maximum number of experts that route_by_rank chooses among, and that a row can choose. */
 constant constexpr uint kRankedExperts = 256;
 constant constexpr uint kRankedChosen = 32;
 
 inline uint units_of(uint in) { return (in + kUnitColumns - 1) / kUnitColumns; }
 
-/** Rows in the memory of a step, one after the other: words of all rows, then totals of all rows. */
+/** Contiguous rows in scratch memory: words of all rows, then totals of all rows. */
 struct PreparedRows {
   device uint4* words;
   device float* totals;
@@ -33,7 +33,7 @@ inline PreparedRows prepared_rows(device uint4* memory, uint count, uint in) {
   return {memory, (device float*)(memory + ulong(count) * units_of(in) * kUnitWords)};
 }
 
-/** Keeps a word, or makes zeros of it: a condition would become a branch around the loads behind it. */
+/** Keeps a word or replaces it by zeros: a condition would become a branch around the following loads. */
 inline uint4 mask_if(bool keeps) { return uint4(keeps ? 0xffffffffu : 0u); }
 
 /** Pairs of eight columns. */
@@ -42,7 +42,7 @@ inline uint4 pair_columns(float4 low, float4 high) {
                nvidia::bf16_pair(low.w, high.w));
 }
 
-/** The sum of the 64 columns of which eight neighbouring lanes have a word each. */
+/** The sum of 64 columns, of which eight adjacent lanes have a word each. */
 inline float total_of_group(uint4 word) {
   float total = 0.0f;
   for (uint i = 0; i < 4; ++i) {
@@ -55,10 +55,10 @@ inline float total_of_group(uint4 word) {
   return total;
 }
 
-/** What a thread holds of a row before it is normalised: words thread_index, thread_index + kRowThreads. */
+/** A thread's part of a row before normalisation: words thread_index, thread_index + kRowThreads. */
 struct OwnWords {
   float4 low[kOwnWords], high[kOwnWords];
-  uint4 gain[kOwnWords];  ///< numbers of bf16
+  uint4 gain[kOwnWords];  ///< bf16
 
   void load(device const float* x, uint in, device const uchar* stored_gain, bool has_norm, uint thread_index) {
     device const float4* quads = (device const float4*)x;
@@ -85,7 +85,7 @@ struct OwnWords {
     }
   }
 
-  /** `Words`, `Totals`: pointers to where the row goes. */
+  /** `Words`, `Totals`: pointers to the destination of the row. */
   template <typename Words, typename Totals>
   void store(Words words, Totals totals, uint in, uint thread_index) const {
 #pragma unroll
@@ -100,7 +100,7 @@ struct OwnWords {
   }
 };
 
-/** A thread's share of the squares of a row, in the order of vector_factor of metal_norm.h: the bits of rms_norm. */
+/** A thread's share of the squares of a row, in the order of vector_factor of metal_norm.h, so that the bits are those of rms_norm. */
 inline float own_squares(device const float* x, uint width, uint thread_index) {
   constexpr uint kTogether = 16;
   const bool is_narrow = width <= kSimdgroupWidth;
@@ -116,7 +116,7 @@ inline float own_squares(device const float* x, uint width, uint thread_index) {
   return squares;
 }
 
-/** norm_factor of a row: from the squares of the own simdgroup, or of all, which left theirs in `partial`. */
+/** norm_factor of a row: from the squares of its simdgroup, or of all simdgroups through `partial`. */
 inline float factor_of_row(float own, threadgroup const float* partial, uint width, float eps) {
   if (width <= kSimdgroupWidth) return norm_factor(own, width, eps);
   float total = partial[0];
@@ -125,8 +125,8 @@ inline float factor_of_row(float own, threadgroup const float* partial, uint wid
 }
 
 /**
- * Where the logits of a row go, and what is chosen by them. A thread has one logit; its expert is chosen when less than top_k
- * experts come before it: those with larger logits, and those with the same one and a lower number. So it is with route_row.
+ * The logits of a row and the resulting choice. A thread has one logit; its expert is chosen if fewer than top_k experts rank before it:
+ * those with larger logits, or with an equal logit and a lower number. route_row chooses in the same way.
  */
 struct RankedChoice {
   threadgroup uint4* keys;    ///< [kRankedExperts / 4]
@@ -137,7 +137,7 @@ struct RankedChoice {
     ((threadgroup uint*)keys)[expert] = expert < expert_count ? order_key(logit) : 0u;
   }
 
-  /** Behind a barrier. */
+  /** Call after a barrier. */
   void choose(float logit, uint expert_count, uint top_k, uint expert) const {
     if (expert >= expert_count) return;
     const uint own = order_key(logit);
@@ -153,7 +153,7 @@ struct RankedChoice {
     logits[rank] = logit;
   }
 
-  /** Behind another one, by one simdgroup: stores the choice, and shares of the bits that route_row gives. */
+  /** Call after another barrier, from one simdgroup: stores the choice and the shares, with the bits of route_row. */
   void store(uint top_k,
              device const uchar* scales,
              uint scale_type,

@@ -1,10 +1,10 @@
 /**
- * moe_cores: products of few rows with the experts that they chose, by the tensor cores, in `fast`: codes of 4 bits in groups of
- * 64. A choice of a row is multiplied for itself: a row gives the same bits whatever rows are beside it. Rows that chose the same
- * expert come one after the other for a block of outputs, so that the second-level cache has the weights for all but the first.
+ * moe_cores: products of a few rows with the experts that they chose, on the tensor cores, in `fast`, for 4-bit codes in groups of 64. Each
+ * choice of a row is multiplied separately, so that the bits of a row do not depend on the other rows. Rows that chose the same expert
+ * follow each other for a block of outputs, so that all but the first find the weights in the second-level cache.
  *
- * A lane takes 32 neighbours of every 128 columns, codes of one group. The four lanes of a weight row put their parts of the
- * row of x into columns of their own of the product, which is 8 wide, so that groups stay apart: scales and biases come behind it.
+ * A lane takes 32 adjacent columns of every 128, codes of one group. The four lanes of a weight row put their parts of the row of x into
+ * separate columns of the product, which is 8 wide, so that groups stay separate: scales and biases are applied afterwards.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -19,16 +19,16 @@ using namespace metal;
 
 /** Weight rows of a product. */
 constant constexpr uint kTile = 16;
-/** Units of 128 columns of which a simdgroup has all loads under way together: of a row that all simdgroups share, of a slice. */
+/** Units of 128 columns whose loads a simdgroup has in flight together: for a row that all simdgroups share, and for a slice. */
 constant constexpr uint kSharedUnits = 3;
 constant constexpr uint kSliceUnits = 4;
-/** Words that a lane makes of the columns of a slice that are multiplied together. */
+/** Words per lane of the columns of a slice that are multiplied together. */
 constant constexpr uint kSliceWords = kSliceUnits * kUnitWords / kLanes;
 
 /** A weight row of an expert. */
 struct ExpertRow {
   device const uchar* codes;
-  device const ushort* numbers;  ///< scales for the first two lanes of four, biases for the others
+  device const ushort* numbers;  ///< scales in the first two of four lanes, biases in the others
 
   ExpertRow(device const uchar* weight, device const uchar* scales, device const uchar* biases, uint in, ulong row, uint lane) {
     codes = weight + row * (in / 2);
@@ -36,13 +36,13 @@ struct ExpertRow {
   }
 };
 
-/** What a lane loads of `units` units of its two weight rows. */
+/** A lane's loads of `units` units of its two weight rows. */
 template <uint units>
 struct StoredUnits {
   uint4 codes[units][2];
   uint numbers[units][2];
 
-  /** Behind the end of a row, its last codes again. */
+  /** Beyond the end of a row, its last codes are repeated. */
   void load(ExpertRow low, ExpertRow high, uint in, uint first, uint lane) {
 #pragma unroll
     for (uint u = 0; u < units; ++u) {
@@ -59,15 +59,15 @@ struct StoredUnits {
   }
 
   /**
-   * sums[i] += the product of weight row i with the columns of the units, of which the first two of four lanes have a group each.
-   * `row`, `totals`: of the first unit; `count`: of units that exist.
+   * sums[i] += the product of weight row i with the columns of the units; the first two of four lanes have one group each. `row`, `totals`:
+   * of the first unit; `count`: number of existing units.
    */
   void multiply(threadgroup const uint4* row, threadgroup const float* totals, uint count, uint lane, thread float (&sums)[2]) const {
     const uint part = lane % 4;
     const uint4 own = mask_if(lane / 4 == part);
 #pragma unroll
     for (uint u = 0; u < units; ++u) {
-      // One unit after the other: registers are for the codes.
+      // One unit at a time: the registers are needed for the codes.
       simdgroup_barrier(mem_flags::mem_threadgroup);
       const uint from = min(u, count - 1);
       float products[4] = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -97,7 +97,7 @@ struct StoredUnits {
   }
 };
 
-/** Sums of the two groups of a lane's weight rows, for lanes of a multiple of four. */
+/** Sums of the two groups of a lane's weight rows, valid in lanes that are a multiple of four. */
 inline void place_sums(thread const float (&sums)[2], threadgroup float* to, uint lane) {
 #pragma unroll
   for (uint i = 0; i < 2; ++i) {
@@ -115,16 +115,16 @@ inline void place_sums(thread const float (&sums)[2], threadgroup float* to, uin
       device float *y [[buffer(14)]], device uint4 *prepared [[buffer(22)]], uint2 at [[threadgroup_position_in_grid]],         \
       uint2 groups [[threadgroups_per_grid]], uint thread_index [[thread_index_in_threadgroup]]
 
-/** The row of an expert's matrix that makes output `output` of weight `index`; behind the last one, the last one again. */
+/** The row of an expert's matrix for output `output` of weight `index`; beyond the end, the last one is repeated. */
 inline ulong stored_row(constant MoeLinearParams& p, uint index, uint expert, uint output) {
   return ulong(expert) * p.weight[index].rows_per_expert + p.weight[index].first_row + min(output, p.out - 1);
 }
 
-/** The weights of a moe_linear, as the kernels are bound to them. */
+/** The bound weights of a moe_linear. */
 struct BoundExperts {
   device const uchar *w0, *s0, *b0, *w1, *s1, *b1;
 
-  /** What a lane loads of the two weight rows that it has of a block: 16 outputs, or 8 of gate and up. */
+  /** A lane's loads of its two weight rows of a block: 16 outputs, or 8 of gate and up. */
   void load(constant MoeLinearParams& p,
             constant Launch& launch,
             uint expert,
@@ -145,8 +145,8 @@ struct BoundExperts {
 #define MARKBASE_BOUND_EXPERTS {w0, s0, b0, w1, s1, b1}
 
 /**
- * Every block_step-th block of outputs of one choice. Simdgroups share the columns, and add up in their order; the loads of the
- * next block are under way while one is multiplied. Those of the first are before the row is there: `bring_row` brings it to
+ * Every block_step-th block of outputs of one choice. Simdgroups divide the columns, and their sums are added in order; the loads of the
+ * next block are in flight while one is multiplied. Those of the first block are issued before the row is ready: `bring_row` copies it to
  * threadgroup memory, with a barrier at the end. `products`: [2, 8, 16].
  */
 template <typename BringRow>
@@ -192,7 +192,7 @@ inline void multiply_choice(constant MoeLinearParams& p,
   }
 }
 
-/** One row, which every threadgroup prepares, and whose experts it chooses, for itself: choices × blocks of outputs. */
+/** One row, which every threadgroup prepares and routes for itself. Grid: choices × blocks of outputs. */
 kernel void moe_cores_row(MARKBASE_EXPERT_ARGUMENTS, threadgroup float* memory [[threadgroup(0)]]) {
   threadgroup float partial[kRowSimdgroups], products[2 * kRowSimdgroups * kTile];
   threadgroup uint4 keys[kRankedExperts / 4];
@@ -225,7 +225,7 @@ kernel void moe_cores_row(MARKBASE_EXPERT_ARGUMENTS, threadgroup float* memory [
   choice.store(p.top_k, expert_scales + launch.shift[3], p.scale_type, p.logit_scale, experts, shares, lane);
 }
 
-/** Prepares rows, or slices of rows, and chooses their experts: slices × rows. */
+/** Prepares rows, or slices of rows, and chooses their experts. Grid: slices × rows. */
 kernel void moe_cores_prepare(MARKBASE_EXPERT_ARGUMENTS) {
   threadgroup float partial[kRowSimdgroups];
   threadgroup uint4 keys[kRankedExperts / 4];
@@ -257,7 +257,7 @@ kernel void moe_cores_prepare(MARKBASE_EXPERT_ARGUMENTS) {
                shares + row * p.shares_stride, lane);
 }
 
-/** Rows that were prepared: choices of all rows × blocks of outputs. */
+/** Prepared rows. Grid: choices of all rows × blocks of outputs. */
 kernel void moe_cores_rows(MARKBASE_EXPERT_ARGUMENTS, threadgroup float* memory [[threadgroup(0)]]) {
   threadgroup float products[2 * kRowSimdgroups * kTile];
   const BoundExperts bound = MARKBASE_BOUND_EXPERTS;
@@ -284,8 +284,8 @@ kernel void moe_cores_rows(MARKBASE_EXPERT_ARGUMENTS, threadgroup float* memory 
 }
 
 /**
- * Rows of a slice for each choice, as they are: rows × blocks of 16 outputs. A simdgroup has every eighth choice. The products of a
- * row's choices are stored, or combined: y = sum of share_x * (x_x W_e^T).
+ * Unprepared rows with a slice per choice. Grid: rows × blocks of 16 outputs. A simdgroup has every eighth choice. The products of a row's
+ * choices are stored, or combined: y = sum of share_x * (x_x W_e^T).
  */
 template <bool combines>
 kernel void moe_cores_slices(MARKBASE_EXPERT_ARGUMENTS) {

@@ -1,9 +1,9 @@
 /**
- * Experts of many rows, so that the weights of an expert are read once for eight rows instead of once for each.
+ * Experts for many rows: the weights of an expert are read once for eight rows instead of once per row.
  *
- * moe_group sorts the choices of all rows by expert, in one threadgroup, and cuts them into tiles; moe_tiles multiplies tiles of
- * up to eight choices of one expert: blocks of outputs × tiles, of which the grid has as many as there can be. The products are
- * those of metal_matrix.h, with the same bits as for single rows. Tiles of 32 choices are for moe_linear_tile.metal.
+ * moe_group sorts the choices of all rows by expert, in one threadgroup, and cuts them into tiles; moe_tiles multiplies tiles of up to
+ * eight choices of one expert, on a grid of blocks of outputs × the maximum number of tiles. The products are those of metal_matrix.h, with
+ * the same bits as for single rows. Tiles of 32 choices are for moe_linear_tile.metal.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -16,11 +16,11 @@ using namespace metal;
 #include "metal_matrix.h"
 #include "metal_groups.h"
 
-/** Choices of a tile, and weight rows that a simdgroup multiplies with them at once. */
+/** Choices per tile, and weight rows that a simdgroup multiplies with them at a time. */
 constant constexpr uint kTileChoices = 8;
 constant constexpr uint kTileStreams = 2;
 
-/** Most experts: kMaxExperts of metal_route.h. */
+/** Maximum number of experts; kMaxExperts of metal_route.h. */
 constant constexpr uint kMostExperts = 1024;
 
 /** groups: see metal_groups.h, with tiles of `size` choices. A thread takes every 256th expert. */
@@ -64,7 +64,7 @@ kernel void moe_group(constant MoeLinearParams& p [[buffer(0)]],
   }
 }
 
-/** Rows that lie anywhere. */
+/** Rows at arbitrary addresses. */
 struct ScatteredRows {
   device const float* rows;
   ulong begin[kTileChoices];
@@ -128,7 +128,7 @@ kernel void moe_tiles(constant MoeLinearParams& p [[buffer(0)]],
   float sums[kTileStreams * kTileChoices];
   multiply<format, kTileStreams, kTileChoices>(weights, layout, source, 0, lane, sums);
 
-  // 3. One number a lane.
+  // 3. One output per lane.
   float product = 0.0f, up = 0.0f;
   for (uint s = 0; s < kTileStreams; ++s) {
     for (uint r = 0; r < kTileChoices; ++r) {

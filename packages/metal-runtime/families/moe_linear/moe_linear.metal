@@ -1,9 +1,9 @@
 /**
- * moe_linear: products of every row with the matrices of the experts that it chose. A threadgroup of eight simdgroups makes
- * a block of outputs: of one choice of one row, or, when combining, of one row over all its experts.
+ * moe_linear: products of every row with the matrices of the experts that it chose. A threadgroup of eight simdgroups computes a block of
+ * outputs: of one choice of one row or, when combining, of one row over all its experts.
  *
- * With one row, the `row` kernels choose the experts and normalise the row themselves; otherwise moe_route and rms_norm ran
- * before. The products are those of metal_matrix.h.
+ * With one row, the `row` kernels choose the experts and normalise the row themselves; otherwise moe_route and rms_norm run before. The
+ * products are those of metal_matrix.h.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -18,7 +18,7 @@ using namespace metal;
 #include "metal_norm.h"
 #include "moe_route/metal_route.h"
 
-/** Weight rows that a simdgroup multiplies at once: outputs, or outputs of gate and up. */
+/** Weight rows that a simdgroup multiplies at a time: outputs, or outputs of gate and up. */
 constant constexpr uint kStreams = 4;
 
 #define MARKBASE_MOE_ARGUMENTS                                                                                                  \
@@ -40,7 +40,7 @@ constant constexpr uint kStreams = 4;
                                     (index == 0 ? b0 : b1) + launch.shift[shift + 2], layout, stored);                              \
   }
 
-/** Sums over the lanes, one output a lane; through geglu when there are two weights. */
+/** Sums over the lanes, one output per lane; through geglu with two weights. */
 inline float reduce_products(thread const float* sums, uint outputs, uint lane) {
   float product = 0.0f, up = 0.0f;
   for (uint s = 0; s < kStreams; ++s) {
@@ -52,7 +52,7 @@ inline float reduce_products(thread const float* sums, uint outputs, uint lane) 
   return outputs == kStreams ? product : gelu_tanh(product) * up;
 }
 
-/** One row that chooses its experts and normalises itself: blocks of outputs × chosen experts. */
+/** One row, which is routed and normalised here. Grid: blocks of outputs × chosen experts. */
 template <int format>
 kernel void moe_linear_row(MARKBASE_MOE_ARGUMENTS, threadgroup float* shared_row [[threadgroup(0)]]) {
   threadgroup float partial[kRowSimdgroups];
@@ -93,7 +93,7 @@ kernel void moe_linear_row(MARKBASE_MOE_ARGUMENTS, threadgroup float* shared_row
   if (lane < outputs && first + lane < p.out) y[ulong(at.y) * p.out + first + lane] = product;
 }
 
-/** Rows whose experts are known: blocks of outputs × choices of all rows. */
+/** Rows whose experts are known. Grid: blocks of outputs × choices of all rows. */
 template <int format>
 kernel void moe_linear_rows(MARKBASE_MOE_ARGUMENTS) {
   const uint lane = thread_index % kLanes;
@@ -112,7 +112,7 @@ kernel void moe_linear_rows(MARKBASE_MOE_ARGUMENTS) {
   if (lane < outputs && first + lane < p.out) y[ulong(row) * p.y_stride + choice * p.out + first + lane] = product;
 }
 
-/** y = sum of share_x * (x_x W_e^T): blocks of outputs × rows. */
+/** y = sum of share_x * (x_x W_e^T). Grid: blocks of outputs × rows. */
 template <int format>
 kernel void moe_linear_combine(MARKBASE_MOE_ARGUMENTS) {
   const uint lane = thread_index % kLanes;

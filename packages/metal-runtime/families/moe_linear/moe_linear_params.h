@@ -1,7 +1,7 @@
 #pragma once
 #include <stdint.h>
 
-/** What the moe_linear kernels do with their products before they store them. */
+/** Epilogue that the moe_linear kernels apply to the products before they store them. */
 enum MoeLinearEpilogue {
   kMoeLinearStore = 0,    ///< y_x = x W_e^T, a slice for each chosen expert
   kMoeLinearGeglu = 1,    ///< two weights: y_x = gelu_tanh(x W_e^T) * (x V_e^T)
@@ -45,7 +45,7 @@ struct MoeLinearParams {
   uint32_t y_stride;        ///< elements between two rows of y
   uint32_t row_set;         ///< RowSet of all operands
   uint32_t experts;         ///< E
-  uint32_t top_k;           ///< experts chosen a row, 1 to E
+  uint32_t top_k;           ///< experts chosen per row, 1 to E
   uint32_t logits_stride;   ///< elements between two rows of logits, with has_routing
   uint32_t experts_stride;  ///< ... of experts
   uint32_t shares_stride;   ///< ... of shares

@@ -37,8 +37,8 @@ kernel void moe_linear_tile(constant MoeLinearParams& p [[buffer(0)]],
   const ExpertTile tile = find_tile(groups, p.experts, at.y, kTileRows);
   device const uint* choices = choices_by_place(groups, p.experts) + tile.first_place;
 
-  // 1. The row of the choice, and the weight row, that this thread loads. Of a pair, the first half of the tile is the gate, the
-  // second the same outputs of up.
+  // 1. The row of the choice, and the weight row, that this thread loads. In a pair, the first half of the tile is the gate, the second
+  // half the same outputs of up.
   const uint choice = tile.count == 0 ? 0 : choices[min(tile_row(thread_index), tile.count - 1)];
   device const float* own = x + ulong(choice / p.top_k) * launch.x_stride + (p.has_slices != 0 ? choice % p.top_k * p.in : 0);
   const DeviceRows source = {own, 0, 0, p.in, launch.x_alignment};
@@ -52,8 +52,7 @@ kernel void moe_linear_tile(constant MoeLinearParams& p [[buffer(0)]],
                                                (index == 0 ? s0 : s1) + launch.shift[shift + 1],
                                                (index == 0 ? b0 : b1) + launch.shift[shift + 2], layout, stored);
 
-  // 2. The products, through geglu when there are two weights. The grid has as many tiles as there can be: those that there are
-  // not have no columns.
+  // 2. The products, through geglu with two weights. The grid has the maximum number of tiles; tiles that do not exist get no columns.
   if (tile.count == 0) layout.in = 0;
   multiply_tile<format>(source, 0, tile.count, weights, layout, rows, columns, products, thread_index);
   for (uint i = thread_index; i < tile.count * outputs; i += kTileThreads) {

@@ -1,10 +1,10 @@
 /**
- * moe_warpgroup: products of many rows with the experts that they chose, by the products of warpgroups, in `fast`: codes of 4 bits in
- * groups of 64, rows that moe_cores_prepare made, and tiles that moe_sort made, of as many choices of an expert as a tile has rows.
+ * moe_warpgroup: products of many rows with the experts that they chose, by wgmma, in `fast`, for 4-bit codes in groups of 64. Rows come
+ * from moe_cores_prepare, tiles from moe_sort, with one choice of an expert per row of a tile.
  *
- * A threadgroup multiplies a tile with 128 weight rows. Rows lie as words of eight columns, pairs of those that are four apart; a product
- * takes two words of each, so that lane l of four needs codes l and l + 4 of every word of its weight rows. Sums run over the columns in
- * ascending stages.
+ * A threadgroup multiplies a tile with 128 weight rows. Rows are stored as words of eight columns, in pairs of columns four apart; a
+ * product takes two words of each, so that lane l of four needs codes l and l + 4 of every word of its weight rows. Sums run over the
+ * columns in ascending stages.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -21,7 +21,7 @@ using namespace metal;
 #include "nvidia/wide_tile.h"
 #include "nvidia/warpgroup.h"
 
-/** A row of a tile's weights: gates and ups of the same outputs take turns, sixteen each. */
+/** A weight row of a tile: gates and ups of the same outputs alternate, sixteen each. */
 struct ExpertOutput {
   uint weight;
   uint output;
@@ -32,18 +32,18 @@ inline ExpertOutput expert_output(bool is_pair, uint first, uint row) {
   return {row / 16 % 2, first + row / 32 * 16 + row % 16};
 }
 
-/** The weights of a moe_linear, as the kernel is bound to them. */
+/** The bound weights of a moe_linear. */
 struct StoredExperts {
   device const uchar *w0, *s0, *b0, *w1, *s1, *b1;
   uint expert;
 
-  /** The row of all experts' rows that makes an output; behind the last one, the last one again. */
+  /** Index of the row for an output among the rows of all experts; beyond the end, the last one is repeated. */
   ulong row(constant MoeLinearParams& p, ExpertOutput at) const {
     return ulong(expert) * p.weight[at.weight].rows_per_expert + p.weight[at.weight].first_row + min(at.output, p.out - 1);
   }
 };
 
-/** From where a thread copies the stages: 16 bytes of some rows and of a weight row, and a scale or a bias. */
+/** Source of a thread's copies into stages: 16 bytes of several rows and of a weight row, and a scale or a bias. */
 template <typename W>
 struct ExpertSource {
   device const uchar* rows[W::rows * 8 / W::threads];
@@ -56,13 +56,13 @@ struct ExpertSource {
 #pragma unroll
     for (uint i = 0; i < W::rows * 8 / W::threads; ++i) nvidia::copy_16(to + i * (W::threads * 16), rows[i] + span * kRowSpan);
     nvidia::copy_16(stage + W::codes_at + thread_index * 16, codes + span * W::span_bytes);
-    // The word in which the scalar is.
+    // The word that contains the scalar.
     const ulong at = ulong(scalars) + 2 * span;
     nvidia::copy_4(stage + W::scales_at + thread_index * 4, scalars + 2 * span - (at & 2));
   }
 };
 
-/** Makes a lane's numbers from codes of four bits. */
+/** Converts a lane's 4-bit codes to bf16. */
 template <typename W>
 struct ExpertMaker {
   uint lane;
@@ -83,7 +83,7 @@ struct ExpertMaker {
       for (int m = 0; m < kProducts; ++m) {
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-          // 128 + code is a number of bf16 with the code in its last bits.
+          // In bf16, 128 + code has the code in its low bits.
           const uint number = nvidia::masked_or(words[m / 2][m % 2 * 2 + i] >> shift, 0x000f000fu, 0x43004300u);
           weights.pairs[m][2 * i + j] = nvidia::fma_pair(nvidia::fma_pair(number, 0x3f803f80u, 0xc300c300u), scale, bias);
         }
@@ -121,7 +121,7 @@ inline void store_choices(constant MoeLinearParams& p,
   }
 }
 
-/** Blocks of outputs × tiles. */
+/** Grid: blocks of outputs × tiles. */
 template <uint tile_choices>
 kernel void moe_warpgroup(constant MoeLinearParams& p [[buffer(0)]],
                           constant Launch& launch [[buffer(1)]],
@@ -150,7 +150,7 @@ kernel void moe_warpgroup(constant MoeLinearParams& p [[buffer(0)]],
   ExpertSource<W> source;
 #pragma unroll
   for (uint i = 0; i < W::rows * 8 / W::threads; ++i) {
-    // Choices behind the last one are the last one again.
+    // Beyond the end, the last choice is repeated.
     const uint item = choices[min(thread_index / 8 + i * (W::threads / 8), count - 1)] / choices_of_item;
     source.rows[i] = prepared + ulong(item) * units_of(p.in) * (kUnitWords * 16) + thread_index % 8 * 16;
   }

@@ -1,10 +1,10 @@
 /**
- * moe_wide: products of many rows with the experts that they chose, by the tensor cores, in `fast`: codes of 4 bits in groups
- * of 64, and rows that moe_cores_prepare made.
+ * moe_wide: products of many rows with the experts that they chose, on the tensor cores, in `fast`, for 4-bit codes in groups of 64. Rows
+ * come from moe_cores_prepare.
  *
  * moe_sort sorts the choices by expert and cuts them into tiles, here of 32. A threadgroup of four simdgroups multiplies a tile with 128
- * weight rows, each simdgroup with 32: codes go from memory to the tensor cores, rows through threadgroup memory, and the loads of
- * the next 128 columns are under way while those before are multiplied. Sums run over the columns in ascending order.
+ * weight rows, each simdgroup with 32: codes are loaded straight into registers, rows go through threadgroup memory, and the loads of the
+ * next 128 columns are in flight while the previous ones are multiplied. Sums run over the columns in ascending order.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -23,16 +23,16 @@ constant constexpr uint kSortThreads = 512;
 constant constexpr uint kTileChoices = 32;
 constant constexpr uint kWideThreads = 128;
 constant constexpr uint kWideSimdgroups = kWideThreads / kLanes;
-/** Products of 16 weight rows that a simdgroup makes, and of eight choices. */
+/** Products per simdgroup: of 16 weight rows each, and of eight choices each. */
 constant constexpr uint kTile = 16;
 constant constexpr uint kTiles = 2;
 constant constexpr uint kBlocks = kTileChoices / 8;
-/** Words between two choices in threadgroup memory: neighbours begin in different banks. */
+/** Words between two choices in threadgroup memory: adjacent choices begin in different banks. */
 constant constexpr uint kWordStride = kUnitWords + 1;
-/** Words that a thread brings there. */
+/** Words that a thread copies there. */
 constant constexpr uint kBroughtWords = kTileChoices * kUnitWords / kWideThreads;
 
-/** groups: most_tiles tiles (expert, first place, choices), those behind the last one without choices; then choices by place. */
+/** groups: most_tiles tiles (expert, first place, choices), unused ones without choices; then choices by place. */
 template <uint tile_choices>
 kernel void moe_sort(constant MoeLinearParams& p [[buffer(0)]],
                      constant Launch& launch [[buffer(1)]],
@@ -50,7 +50,7 @@ kernel void moe_sort(constant MoeLinearParams& p [[buffer(0)]],
     atomic_fetch_add_explicit(counts + expert, 1u, memory_order_relaxed);
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  // A lane of the first simdgroup has neighbouring experts.
+  // A lane of the first simdgroup has adjacent experts.
   constexpr uint own = kRankedExperts / kLanes;
   if (thread_index < kLanes) {
     uint count[own], place = 0, tile = 0;
@@ -92,7 +92,7 @@ template [[host_name("moe_sort32")]] kernel decltype(moe_sort<kTileChoices>) moe
 template [[host_name("moe_sort64")]] kernel decltype(moe_sort<64>) moe_sort<64>;
 template [[host_name("moe_sort128")]] kernel decltype(moe_sort<128>) moe_sort<128>;
 
-/** What a thread loads of 128 columns: codes of four weight rows, a scale or a bias of each, and words of four choices. */
+/** A thread's loads of 128 columns: codes of four weight rows, a scale or a bias of each, and words of four choices. */
 struct WideLoads {
   uint4 codes[2 * kTiles];
   uint numbers[2 * kTiles];
@@ -100,10 +100,10 @@ struct WideLoads {
   float total;
 };
 
-/** Weight rows of a lane, and the choices that a thread brings to threadgroup memory. */
+/** Weight rows of a lane, and the choices that a thread copies to threadgroup memory. */
 struct WideSources {
   device const uchar* codes[2 * kTiles];
-  device const ushort* numbers[2 * kTiles];  ///< of lanes 0 and 1 of four scales, of the others biases
+  device const ushort* numbers[2 * kTiles];  ///< scales in lanes 0 and 1 of four, biases in the others
   device const uint4* words[kBroughtWords];
   device const float* totals;
 
@@ -123,8 +123,8 @@ struct WideSources {
 };
 
 /**
- * The codes of a lane for either group of 128 columns: lanes 0 and 1 of four loaded the first group, 2 and 3 the second, and
- * give half of it away.
+ * The codes of a lane for either group of 128 columns: lanes 0 and 1 of four have loaded the first group, 2 and 3 the second, and exchange
+ * halves.
  */
 inline void share_codes(uint4 loaded, uint lane, thread uint (&first)[2], thread uint (&second)[2]) {
   const bool is_lower = lane % 4 < 2;
@@ -193,7 +193,7 @@ inline void multiply_unit(thread const uint4* loaded,
   }
 }
 
-/** Blocks of outputs × tiles. */
+/** Grid: blocks of outputs × tiles. */
 kernel void moe_wide(constant MoeLinearParams& p [[buffer(0)]],
                      constant Launch& launch [[buffer(1)]],
                      device const uint4* prepared [[buffer(3)]],
@@ -216,7 +216,7 @@ kernel void moe_wide(constant MoeLinearParams& p [[buffer(0)]],
   const uint choice_count = launch.rows * p.top_k, units = units_of(p.in);
   device const uint* choices = (device const uint*)(groups + most_tiles<kTileChoices>(choice_count, p.experts)) + tile.y;
 
-  // 1. Weight rows, and choices: those behind the last one are the last one again.
+  // 1. Weight rows and choices; beyond the end, the last one is repeated.
   const bool is_pair = p.weights == 2;
   const uint outputs = is_pair ? kTile / 2 : kTile, first = (at.x * kWideSimdgroups + simdgroup) * kTiles * outputs;
   const uint items = p.has_slices != 0 ? choice_count : launch.rows, choices_of_item = p.has_slices != 0 ? 1 : p.top_k;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kFirstWeight = 6;  ///< operand index of the first weight
 constexpr uint32_t kOutputArgument = 14;
-constexpr uint32_t kStreams = 4;        ///< weight rows that a simdgroup multiplies at once
+constexpr uint32_t kStreams = 4;        ///< weight rows that a simdgroup multiplies at a time
 constexpr uint32_t kTileStreams = 2;    ///< see moe_group.metal
 constexpr uint32_t kManyRows = 8;       ///< from here on, rows are sorted by expert
 constexpr uint32_t kMaxExperts = 1024;  ///< see metal_route.h
@@ -28,7 +28,7 @@ struct Source {
   uint32_t stride;
 };
 
-/** Routing of several rows, by the kernel of moe_route. */
+/** Routing of several rows, with the kernel of moe_route. */
 void route(CommandContext& context) {
   const auto& p = context.params<MoeLinearParams>();
   const MoeRouteParams routing = {p.row_set,        p.experts,       p.top_k,      p.logits_stride,
@@ -39,7 +39,7 @@ void route(CommandContext& context) {
   dispatch.grid(context.rows(), 1, 1, kLanes);
 }
 
-/** Norm of several rows, by the kernel of rms_norm. */
+/** Norm of several rows, with the kernel of rms_norm. */
 Source normalise(CommandContext& context) {
   const auto& p = context.params<MoeLinearParams>();
   const size_t bytes = size_t{context.rows()} * p.in * sizeof(float);
@@ -62,20 +62,20 @@ Source normalise(CommandContext& context) {
   return rows;
 }
 
-/** Weights of a command that one dispatch multiplies: all, or the one with an index. */
+/** Weights of a command that one dispatch multiplies: all, or one by its index. */
 struct Selection {
   uint32_t first;
   uint32_t count;
 };
 
-/** Where products go: to the output of the command, or to scratch. */
+/** Destination of products: the output of the command, or scratch memory. */
 struct Target {
   bool is_scratch;
   size_t offset;
   size_t size_bytes;
 };
 
-/** True when all steps of the program multiply matrices of bf16, however few rows one has; see linear.cc. */
+/** True when all steps of the program multiply bf16 matrices, however few rows a step has; see is_tiled in ../linear/plan_linear.h. */
 bool is_tiled(const MoeLinearParams& p) { return p.is_fast != 0 && p.has_few_rows == 0; }
 
 /** Choices of a tile; see moe_group.metal and moe_linear_tile.metal. */
@@ -100,18 +100,18 @@ Groups group(CommandContext& context) {
   return groups;
 }
 
-/** Tiles that the choices of all rows make at most: each expert may have one that is not full. */
+/** Maximum number of tiles of the choices of all rows: each expert may have one that is not full. */
 uint32_t most_tiles(const MoeLinearParams& p, uint32_t rows) {
   const uint32_t choices = rows * p.top_k;
   const uint32_t tiles = choices / tile_choices(p) + p.experts;
   return tiles < choices ? tiles : choices;
 }
 
-/** A kernel and what a threadgroup of it makes. */
+/** A kernel and the work of one of its threadgroups. */
 struct Cut {
   const char* source;
   std::string kernel;  ///< without the format
-  uint32_t streams;    ///< weight rows, of all weights together
+  uint32_t streams;    ///< weight rows of all weights together
   uint32_t threads;
 };
 
@@ -121,7 +121,7 @@ Cut cut_of(const MoeLinearParams& p, const std::string& kind) {
   return {"moe_group", "moe_tiles_", kTileStreams * kRowSimdgroups, kRowThreads};
 }
 
-/** The products of a selection, by the kernel of a kind: "row", "rows", "combine", or "tiles" over groups. */
+/** The products of a selection, with a kernel of a kind: "row", "rows", "combine", or "tiles" over groups. */
 void multiply(
     CommandContext& context, const std::string& kind, Selection selection, const Source& rows, const Target& target, const Groups& groups) {
   const auto& p = context.params<MoeLinearParams>();
@@ -182,7 +182,7 @@ void multiply_unlike_pair(CommandContext& context, const Source& rows) {
   const char* kind = is_sorted(context) ? "tiles" : "rows";
   for (uint32_t i = 0; i < 2; ++i) {
     const size_t products = i == 0 ? gate : up;
-    // Each as it would be alone: a fusion does not change bits.
+    // Each as it would be planned alone: a fusion does not change bits.
     if (!runs_on_expert_cores(context, i, 1)) {
       multiply(context, kind, {i, 1}, rows, {true, products, bytes}, groups);
       continue;
@@ -204,7 +204,7 @@ void multiply_unlike_pair(CommandContext& context, const Source& rows) {
       .grid(divide_up(width, kRowThreads), context.rows(), 1, kRowThreads);
 }
 
-/** Products of many rows, expert by expert; their sums over the experts of a row, when wanted, by the kernel of moe_combine. */
+/** Products of many rows, expert by expert, then, when combining, their sums over the experts of a row with the kernel of moe_combine. */
 void multiply_tiles(CommandContext& context, const Source& rows) {
   const auto& p = context.params<MoeLinearParams>();
   const Groups groups = group(context);

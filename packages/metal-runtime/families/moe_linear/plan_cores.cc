@@ -20,7 +20,7 @@ constexpr uint32_t kMaxChosen = 32;
 constexpr uint32_t kTileRows = 16;     ///< weight rows of a threadgroup of moe_cores
 constexpr uint32_t kWideRows = 128;    ///< ... of moe_wide and moe_warpgroup
 constexpr uint32_t kTileChoices = 32;  ///< of moe_wide
-/** Choices of an expert, on average, from which on moe_warpgroup takes them, and from which on in its larger tiles. */
+/** Average number of choices per expert from which moe_warpgroup is used, and from which it uses its larger tiles. */
 constexpr uint32_t kLeastShare = 16, kLargeShare = 72;
 constexpr uint32_t kWideThreads = 128;
 constexpr uint32_t kSortThreads = 512;
@@ -39,7 +39,7 @@ uint32_t prepared_bytes(const MoeLinearParams& p) {
 
 ScratchRegion take(CommandContext& context, size_t bytes) { return {context.scratch.take(bytes), bytes}; }
 
-/** Binds what all kernels of moe_cores.metal have, but for the scratch memory; `is_choosing`: the dispatch stores the choice. */
+/** Binds what all kernels of moe_cores_nvidia.metal share, except scratch memory; `is_choosing`: the dispatch stores the choice. */
 void bind_operands(const CommandContext& context, const ExpertProducts& job, bool is_choosing, DispatchBuilder* dispatch) {
   dispatch->params(job.p).operands(0, kExperts);
   for (uint32_t operand = kExperts; operand <= kShares; ++operand) {
@@ -63,7 +63,7 @@ void bind_output(const CommandContext& context, const ExpertProducts& job, Dispa
   else dispatch->operand(output, kOutputArgument, 18);
 }
 
-/** Rows as the tensor cores take them, and their experts. */
+/** Prepares rows for the tensor cores, and chooses their experts. */
 ScratchRegion prepare(CommandContext& context, const ExpertProducts& job) {
   const uint32_t slices = job.p.has_slices != 0 ? job.p.top_k : 1;
   const ScratchRegion prepared = take(context, size_t{context.rows()} * slices * prepared_bytes(job.p));
@@ -75,14 +75,14 @@ ScratchRegion prepare(CommandContext& context, const ExpertProducts& job) {
   return prepared;
 }
 
-/** Threadgroups of a choice: as many as run side by side, with the same number of blocks each. */
+/** Threadgroups per choice: as many as run concurrently, with the same number of blocks each. */
 uint32_t groups_of_choice(const CommandContext& context, const MoeLinearParams& p) {
   const uint32_t blocks = divide_up(p.out, kTileRows / p.weights);
   const uint32_t most = std::max(1u, 2 * context.traits.multiprocessors / (context.rows() * p.top_k));
   return divide_up(blocks, divide_up(blocks, most));
 }
 
-/** One row, which needs no dispatch before. */
+/** One row, without a preparing dispatch. */
 void multiply_row(CommandContext& context, const ExpertProducts& job) {
   const MoeLinearParams& p = job.p;
   DispatchBuilder dispatch(context, "moe_cores", "moe_cores_row");
@@ -105,7 +105,7 @@ void multiply_rows(CommandContext& context, const ExpertProducts& job) {
   dispatch.grid(context.rows() * p.top_k, groups_of_choice(context, p), 1, kRowThreads);
 }
 
-/** Slices of few rows, which simdgroups round for themselves. */
+/** Slices of a few rows, which simdgroups round for themselves. */
 void multiply_slices(CommandContext& context, const ExpertProducts& job) {
   const bool is_combining = job.p.epilogue == kMoeLinearCombine;
   DispatchBuilder dispatch(context, "moe_cores", is_combining ? "moe_cores_combine" : "moe_cores_slices");
@@ -115,11 +115,11 @@ void multiply_slices(CommandContext& context, const ExpertProducts& job) {
   dispatch.nothing(kScratchArgument).grid(context.rows(), divide_up(job.p.out, kTileRows), 1, kRowThreads);
 }
 
-/** How many rows are multiplied: tiles of the choices of an expert, and with the products of warpgroups or without. */
+/** How many rows are multiplied: the tiles of an expert's choices, and whether wgmma is used. */
 struct ChoiceTiling {
   uint32_t choices;  ///< of a tile
   bool has_warpgroups;
-  uint32_t most_tiles;  ///< that the choices of all rows make; see expert_tiles_nvidia.h
+  uint32_t most_tiles;  ///< maximum for the choices of all rows; see expert_tiles_nvidia.h
 };
 
 ChoiceTiling choice_tiling(const CommandContext& context, const ExpertProducts& job) {

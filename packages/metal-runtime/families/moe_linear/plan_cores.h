@@ -5,21 +5,21 @@
 
 namespace markbase::gpu {
 
-/** Memory that the dispatches of a command share. */
+/** Scratch memory shared by the dispatches of a command. */
 struct ScratchRegion {
   size_t offset = 0;
   size_t bytes = 0;
 };
 
-/** Products of one weight of a command, or of its pair. */
+/** Products of one weight of a command, or of its pair of weights. */
 struct ExpertProducts {
-  MoeLinearParams p;         ///< with these weights alone
+  MoeLinearParams p;         ///< with only these weights
   uint32_t first_weight;     ///< their index in the command
-  ScratchRegion products{};  ///< where they go, unless it is the output of the command
+  ScratchRegion products{};  ///< destination, if not the output of the command
 };
 
 /**
- * True when tensor cores make the products of weights first .. first + count of a moe_linear: moe_cores_nvidia.metal and
+ * True when tensor cores compute the products of weights first .. first + count of a moe_linear: moe_cores_nvidia.metal and
  * moe_wide_nvidia.metal.
  */
 bool runs_on_expert_cores(const CommandContext& context, uint32_t first, uint32_t count);
@@ -27,7 +27,7 @@ bool runs_on_expert_cores(const CommandContext& context, uint32_t first, uint32_
 /** Plans such products. */
 void multiply_on_cores(CommandContext& context, const ExpertProducts& job);
 
-/** Sums of the products [rows, top_k * out] in scratch over the experts of a row, by the kernel of moe_combine. */
+/** Sums the products [rows, top_k * out] in scratch over the experts of a row, with the kernel of moe_combine. */
 void combine_products(CommandContext& context, size_t products, size_t bytes);
 
 }  // namespace markbase::gpu

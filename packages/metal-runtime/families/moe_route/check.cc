@@ -4,7 +4,7 @@
 
 namespace markbase {
 
-/** No row chooses an expert twice. */
+/** top_k is at most the number of experts. */
 Status check_moe_route(const Command& command) {
   const auto& p = command.params_as<MoeRouteParams>();
   if (p.top_k <= p.experts) return Status::good();

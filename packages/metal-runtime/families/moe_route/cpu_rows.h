@@ -3,7 +3,7 @@
 #include "moe_route_params.h"
 #include "vector_math.h"
 
-/** What the moe kernels do with one row. Plain and fused kernels call the same functions, for the same bits. */
+/** Operations of the moe kernels on one row. Plain and fused kernels call the same functions, so that the bits are the same. */
 namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
 
 /** Element `index` of a stored array. */
@@ -16,8 +16,8 @@ inline float scalar_at(uint32_t type, const void* base, size_t index) {
 }
 
 /**
- * Chooses the experts of one row. `shares` holds the logits of the list that is being sorted first; a NaN never gets ahead
- * of anything, so that the numbers in `experts` are different and valid whatever the logits are.
+ * Chooses the experts of one row. `shares` first holds the logits of the list that is being sorted; a NaN never moves ahead of anything, so
+ * that the numbers in `experts` are distinct and valid whatever the logits are.
  */
 inline void route_row(const MoeRouteParams& p, const float* logits, const void* scales, float* experts, float* shares) {
   uint32_t count = 0;
@@ -25,7 +25,7 @@ inline void route_row(const MoeRouteParams& p, const float* logits, const void* 
     const float logit = logits[expert];
     if (count == p.top_k && !(logit > shares[count - 1])) continue;
     uint32_t at = count < p.top_k ? count++ : count - 1;
-    // Only a larger logit moves ahead: of equal ones the lower number stays first.
+    // Only a larger logit moves ahead, so that the lower number stays first among equal ones.
     for (; at > 0 && logit > shares[at - 1]; --at) {
       shares[at] = shares[at - 1];
       experts[at] = experts[at - 1];

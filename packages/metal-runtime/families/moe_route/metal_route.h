@@ -7,15 +7,15 @@
 
 #pragma METAL fp contract(off)
 
-/** Most experts that a simdgroup can choose among: 32 a lane. */
+/** Maximum number of experts that a simdgroup can choose among: 32 per lane. */
 constant constexpr uint kMaxExperts = 1024;
 
-/** Most experts that a row can choose. */
+/** Maximum number of experts that a row can choose. */
 constant constexpr uint kMaxChosen = 128;
 
 /**
- * experts = the top_k largest logits, the lower number first where two are equal; shares = softmax(logit_scale * logits) over
- * them, times their scales. One simdgroup does it, all of its lanes; both results lie in threadgroup memory when it returns.
+ * experts = the top_k largest logits, the lower number first where two are equal; shares = softmax(logit_scale * logits) over them, times
+ * their scales. Called by all lanes of one simdgroup; on return both results are in threadgroup memory.
  */
 inline void route_row(device const float* logits,
                       uint expert_count,
@@ -37,7 +37,7 @@ inline void route_row(device const float* logits,
         best = lane + i * kLanes;
       }
     }
-    // A lane without experts left must not win with the key of a NaN.
+    // A lane with no experts left must not win with the key of a NaN.
     const uint most = simd_max(best == kMaxExperts ? 0u : best_key);
     const uint chosen = simd_min(best_key == most ? best : kMaxExperts);
     if (chosen % kLanes == lane) taken |= 1u << (chosen / kLanes);

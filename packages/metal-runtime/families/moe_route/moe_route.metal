@@ -1,4 +1,4 @@
-/** moe_route: chooses the experts of every row by its logits. One simdgroup a row. */
+/** moe_route: chooses the experts of every row by its logits. One simdgroup per row. */
 #include <metal_stdlib>
 using namespace metal;
 

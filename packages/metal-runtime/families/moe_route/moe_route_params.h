@@ -9,8 +9,8 @@
  */
 struct MoeRouteParams {
   uint32_t row_set;         ///< RowSet of all operands
-  uint32_t experts;         ///< E, logits a row
-  uint32_t top_k;           ///< experts chosen a row, 1 to E
+  uint32_t experts;         ///< E, logits per row
+  uint32_t top_k;           ///< experts chosen per row, 1 to E
   uint32_t logits_stride;   ///< elements between two rows of logits
   uint32_t experts_stride;  ///< ... of experts
   uint32_t shares_stride;   ///< ... of shares

@@ -6,7 +6,7 @@ namespace markbase::gpu {
 
 namespace {
 
-/** Most experts that route_row chooses among, and most that a row can choose; see metal_route.h. */
+/** Maximum number of experts that route_row chooses among, and that a row can choose; see metal_route.h. */
 constexpr uint32_t kMaxExperts = 1024;
 constexpr uint32_t kMaxChosen = 128;
 

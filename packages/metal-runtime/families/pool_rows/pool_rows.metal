@@ -1,4 +1,4 @@
-/** pool_rows: y[n] = scale * the sum of `count` rows of x from output_row[n] on, ascending. One thread an element. */
+/** pool_rows: y[n] = scale * the sum of `count` rows of x from output_row[n] on, ascending. One thread per element. */
 #include <metal_stdlib>
 using namespace metal;
 
@@ -13,7 +13,7 @@ kernel void pool_rows(constant PoolRowsParams& p [[buffer(0)]],
                       uint2 at [[thread_position_in_grid]]) {
   if (at.x >= p.width || at.y >= launch.rows) return;
   const uint first = uint(output_row[at.y]);
-  // `parts`: all rows of the step. A row behind the last one counts as zero.
+  // `parts`: number of rows of the step. Rows beyond the end count as zero.
   const uint count = min(p.count, launch.parts - first);
   device const float* from = x + ulong(first) * p.x_stride + at.x;
   float total = 0.0f;

@@ -3,7 +3,7 @@
 
 /**
  * Parameters of the pool_rows kernel, [T, width] to [N, width]: y[n] is the sum of the `count` rows of x from output_row[n]
- * on, times `scale`. A row behind the last one of the step counts as zero.
+ * on, times `scale`. Rows beyond the end of the step count as zero.
  * Bindings: x, y.
  */
 struct PoolRowsParams {

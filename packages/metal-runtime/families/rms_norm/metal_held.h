@@ -1,18 +1,18 @@
 #pragma once
 
 /**
- * A vector that the threads of a threadgroup hold while it is normalised, on NVIDIA GPUs. The including file has metal_stdlib,
+ * A vector that is normalised in the registers of a threadgroup, on NVIDIA GPUs. The including file has metal_stdlib,
  * rms_norm_params.h, metal_storage.h and metal_math.h.
  */
 
 #pragma METAL fp contract(off)
 
 #if defined(MARKBASE_NVIDIA)
-/** Elements that a thread holds, and of which it has loads under way together. */
+/** Maximum number of elements per thread, and number of its loads in flight. */
 constant constexpr uint kHeld = 16;
 constant constexpr uint kTogether = 8;
 
-/** What a thread has of a vector: elements first, first + step, .... All loads are under way before the first sum. */
+/** A thread's part of a vector: elements first, first + step, .... All loads are issued before the first sum. */
 struct HeldElements {
   float values[kHeld], residuals[kHeld];
   ScalarBits gains[kHeld];

@@ -11,7 +11,7 @@ constexpr uint32_t kX = 0, kGain = 1, kResult = 3;
 
 uint32_t threads_of(const RmsNormParams& p) { return p.width <= kSimdgroupWidth ? kLanes : kRowThreads; }
 
-/** Rows that the threads of one threadgroup hold, by a kernel that only NVIDIA GPUs have. */
+/** Rows that fit into the registers of one threadgroup; only NVIDIA GPUs have the kernel. */
 bool takes(const CommandContext& context, std::span<const Command> commands) {
   if (!are_of(commands, {"rms_norm", "rms_norm"})) return false;
   const auto& p = context.params<RmsNormParams>();

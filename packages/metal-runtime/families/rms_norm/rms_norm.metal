@@ -1,6 +1,6 @@
 /**
- * rms_norm: y = x * (mean(x^2) + eps)^(-1/2) * gain, optionally y = (residual + that) * output_scale. One threadgroup a
- * vector: one simdgroup up to kSimdgroupWidth elements, kRowThreads threads beyond.
+ * rms_norm: y = x * (mean(x^2) + eps)^(-1/2) * gain, optionally y = (residual + that) * output_scale. One threadgroup per vector: one
+ * simdgroup up to kSimdgroupWidth elements, kRowThreads threads beyond.
  */
 #include <metal_stdlib>
 using namespace metal;

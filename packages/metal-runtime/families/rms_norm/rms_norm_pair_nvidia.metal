@@ -1,6 +1,6 @@
 /**
- * rms_norm_pair: two rms_norm, the second of which adds what the first one makes: y = (norm(x0) + norm(x1)) * output_scale, with the same
- * bits. One threadgroup a row, which is read before any of it is stored.
+ * rms_norm_pair: two rms_norm, the second of which adds the result of the first: y = (norm(x0) + norm(x1)) * output_scale, with the same
+ * bits. One threadgroup per row; it reads the whole row before it stores any of it.
  */
 #include <metal_stdlib>
 using namespace metal;

@@ -2,15 +2,15 @@
 #include <stdint.h>
 
 /**
- * Parameters of the rms_norm kernels. Every row is `groups` vectors of `width` elements that are normalised on their own:
+ * Parameters of the rms_norm kernels. Every row is `groups` vectors of `width` elements, each normalised separately:
  * n = x * (mean(x^2) + eps)^(-1/2), then n *= gain when present, then y = n, or y = (residual + n) * output_scale when
  * has_residual.
  * Bindings: x, gain [width] (absent: none), residual (absent unless has_residual), y.
  */
 struct RmsNormParams {
   uint32_t row_set;          ///< RowSet of all operands
-  uint32_t groups;           ///< vectors a row (heads, or 1)
-  uint32_t width;            ///< elements a vector
+  uint32_t groups;           ///< vectors per row (heads, or 1)
+  uint32_t width;            ///< elements per vector
   uint32_t x_stride;         ///< elements between two rows of x; vectors of a row are contiguous
   uint32_t residual_stride;  ///< elements between two rows of the residual
   uint32_t y_stride;         ///< elements between two rows of y

@@ -1,4 +1,4 @@
-/** rope: rotates the pairs (i, i + width/2) of every head by the angles of its row; one thread a pair. */
+/** rope: rotates the pairs (i, i + width/2) of every head by the angles of its row; one thread per pair. */
 #include <metal_stdlib>
 using namespace metal;
 
@@ -13,7 +13,7 @@ kernel void rope(constant RopeParams& p [[buffer(0)]],
                  device const float* table [[buffer(3)]],
                  device float* y [[buffer(4)]],
                  uint2 at [[thread_position_in_grid]]) {
-  // With several axes, a head is as many parts, each with its own part of the table.
+  // With several axes, a head has one part per axis, each with its own part of the table.
   const uint part_width = p.width / p.axes, pairs = part_width / 2;
   if (at.x >= p.heads * p.axes * pairs || at.y >= launch.rows) return;
   const uint part = at.x / pairs, i = at.x % pairs;

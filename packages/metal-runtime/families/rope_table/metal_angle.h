@@ -1,14 +1,14 @@
 #pragma once
 
 /**
- * Cosine and sine of a float32 angle, rounded almost always as exactly as float32 can. Angles of long contexts are thousands
- * of turns: they are reduced with pi/2 in three parts, with what rounding lost beside it. No double: Metal has none.
- * Metal only; the including file has metal_stdlib.
+ * Cosine and sine of a float32 angle, almost always correctly rounded. Angles of long contexts are thousands of turns: they are reduced
+ * with pi/2 in three parts, and the rounding error is kept separately. Metal has no double. Metal only; the including file has
+ * metal_stdlib.
  */
 
 #pragma METAL fp contract(off)
 
-/** An angle as quarter turns and a rest, high + low. */
+/** An angle as quarter turns and a remainder, high + low. */
 struct ReducedAngle {
   int quarters;
   float high;
@@ -17,7 +17,7 @@ struct ReducedAngle {
 
 inline ReducedAngle reduce_angle(float angle) {
   const float quarters = rint(angle * 0.63661977f);
-  // pi/2 in three floats; the first products are exact, because every fma rounds once and the rest is small.
+  // pi/2 in three floats; the first products are exact, because every fma rounds once and the remainder is small.
   const float first = fma(-quarters, 1.57079637050628662109375f, angle);
   const float product = quarters * -4.37113900018624283e-8f;
   const float product_rest = fma(quarters, -4.37113900018624283e-8f, -product);

@@ -1,5 +1,5 @@
 /**
- * rope_table: cosines and sines of position * frequency, [rows, 2 * pairs]; one thread an angle. The angle is one float32
+ * rope_table: cosines and sines of position * frequency, [rows, 2 * pairs]; one thread per angle. The angle is one float32
  * product, as in the reference.
  */
 #include <metal_stdlib>

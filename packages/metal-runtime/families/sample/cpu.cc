@@ -2,11 +2,11 @@
  * sample: chooses one token per output row from its logits [N, V], and reports log-probabilities.
  *
  * Order: suppressed and masked ids become -infinity; logit bias; penalties (repetition, presence, frequency); temperature;
- * top-k; top-p; min-p; draw. NaN counts as -infinity; a row without any finite logit gives token -1 and log-probability NaN. Log-probabilities
- * are those of the penalised logits at temperature 1.
+ * top-k; top-p; min-p; draw. NaN counts as -infinity; a row without any finite logit gives token -1 and log-probability NaN.
+ * Log-probabilities are those of the penalised logits at temperature 1.
  *
- * Phase 0, one item a chunk of a row: penalised copy in scratch, with maximum and sum of exponentials. Phase 1, one item
- * a row: the choice. Rows know nothing of each other; all sums run in an order that depends on V alone.
+ * Phase 0, one item per chunk of a row: penalised copy in scratch, with maximum and sum of exponentials. Phase 1, one item per row: the
+ * choice. Rows are independent of each other; all sums run in an order that depends on V alone.
  */
 #include "sample_params.h"
 
@@ -20,10 +20,10 @@
 namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
 namespace {
 
-/** Logits an item of phase 0: a large vocabulary makes 32 items. */
+/** Logits per item of phase 0: a large vocabulary has 32 items. */
 constexpr uint32_t kChunk = 8192;
 
-/** Of the penalised logits of one chunk. */
+/** Summary of the penalised logits of one chunk. */
 struct ChunkSummary {
   float maximum;
   int32_t best;  ///< lowest id with the maximum
@@ -33,10 +33,10 @@ struct ChunkSummary {
 
 struct Layout {
   uint32_t chunks;
-  size_t logits;     ///< offset of the penalised logits [rows][padded V]; the summaries [rows][chunks] lie at 0
+  size_t logits;     ///< offset of the penalised logits [rows][padded V]; the summaries [rows][chunks] are at 0
   size_t row_bytes;  ///< of penalised logits
   size_t thread_begin;
-  size_t thread_bytes;  ///< weights [padded V], then what best_candidates needs
+  size_t thread_bytes;  ///< weights [padded V], then the scratch of best_candidates
 };
 
 Layout layout_of(uint32_t vocabulary, uint32_t rows) {
@@ -112,7 +112,7 @@ void summarise(const CpuCall& call, uint32_t row, uint32_t chunk) {
 
   F32 most = lowest;
   for_each_vector(width, [&](uint32_t i, uint32_t n) {
-    // The zeros after a short tail are no logits.
+    // The zeros after a short tail are not logits.
     if (n == kLanes) {
       most = larger(load(logits + i), most);
     } else {

@@ -4,11 +4,11 @@
 #include <bit>
 #include <cmath>
 
-/** The part of sampling that is no vector code; compiled once. */
+/** The scalar part of sampling; compiled once for all instruction sets. */
 namespace markbase::cpu {
 namespace {
 
-/** Logits are counted by their upper 16 bits: fine enough that few more than the wanted ones are sorted. */
+/** Logits are binned by their upper 16 bits, which is fine enough that few extra ones are sorted. */
 constexpr uint32_t kBins = 1u << 16;
 
 /** Larger logits have larger keys. -0 and 0 are equal and must have one key. */
@@ -25,7 +25,7 @@ uint64_t mix(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-/** Runs through kept weights in ascending order of ids; `weight_at(i)` and `id_at(i)` for i < count. */
+/** Draws among kept weights in ascending order of ids; `weight_at(i)` and `id_at(i)` for i < count. */
 template <typename WeightAt, typename IdAt>
 int32_t draw_from(uint32_t count, double uniform, WeightAt&& weight_at, IdAt&& id_at) {
   double total = 0;
@@ -83,7 +83,7 @@ int32_t draw_token(
     return draw_from(vocabulary, uniform, weight_at, [](uint32_t i) { return static_cast<int32_t>(i); });
   }
 
-  // Without top-k the number of tokens that reach top-p is unknown: more and more of them are sorted.
+  // Without top-k, the number of tokens that reach top-p is unknown: sort an increasing number of them.
   uint32_t wanted = has_top_k ? filter.top_k : std::min(vocabulary, 256u);
   double total = 0;
   if (!has_top_k) {

@@ -21,12 +21,12 @@ double uniform_number(uint32_t seed_low, uint32_t seed_high, uint32_t draw);
 size_t candidate_scratch_bytes(uint32_t vocabulary);
 
 /**
- * The best `count` tokens in order, best first; fewer when fewer logits are above -infinity. The logits hold no NaN.
- * The result lies in the scratch.
+ * The best `count` tokens in order, best first; fewer if fewer logits are above -infinity. The logits must not contain NaN. The result is
+ * in the scratch memory.
  */
 Candidate* best_candidates(const float* logits, uint32_t vocabulary, uint32_t count, std::byte* scratch, uint32_t* found);
 
-/** What top-k, top-p and min-p need. */
+/** Settings of top-k, top-p and min-p. */
 struct Filter {
   uint32_t top_k;  ///< 0 = off
   float top_p;     ///< 1 = off

@@ -4,8 +4,8 @@
  * Selection among the logits of one row, by one threadgroup. Metal only; the including file has metal_stdlib and
  * metal_math.h.
  *
- * Weights are e^((logit - maximum) / temperature) in fixed point: their sums are exact and do not depend on an order, where
- * float32 sums would move the borders between tokens of a large vocabulary. Better: larger logit, then lower id.
+ * Weights are e^((logit - maximum) / temperature) in fixed point: their sums are exact and independent of order, where float32 sums would
+ * shift the boundaries between tokens of a large vocabulary. Better: larger logit, then lower id.
  */
 
 #pragma METAL fp contract(off)
@@ -27,20 +27,20 @@ constant constexpr float kFixedOne = 1099511627776.0f;
 constant constexpr uint kLimbBits = 14;
 constant constexpr uint kLimbs = 3;
 
-/** The penalised logits of a row, and what turns them into weights. */
+/** The penalised logits of a row, and the factors that turn them into weights. */
 struct Candidates {
   device const float* logits;
   uint vocabulary;
   float maximum;
   float temperature;
 
-  /** Ids that are out of the question have kLowest. */
+  /** Excluded ids have kLowest. */
   bool is_candidate(uint id) const { return logits[id] > kLowest; }
   float weight(float logit) const { return exponential((logit - maximum) / temperature); }
   ulong fixed(float logit) const { return ulong(weight(logit) * kFixedOne); }
 };
 
-/** Everything that is at least as good as this. */
+/** A cut: keeps everything that is at least as good as this. */
 struct Cut {
   uint key;
   uint id;
@@ -83,7 +83,7 @@ inline ulong share_of(float fraction, ulong total) {
   return multiply_high(scaled, total) + (scaled * total != 0 ? 1 : 0);
 }
 
-/** The sum of one number of every thread, for all of them. */
+/** The sum of one value of every thread, returned to all threads. */
 inline ulong total_of(ulong value, SelectMemory memory, uint thread_index) {
   threadgroup_barrier(mem_flags::mem_threadgroup);
   memory.sums[thread_index] = value;
@@ -95,15 +95,15 @@ inline ulong total_of(ulong value, SelectMemory memory, uint thread_index) {
   return memory.sums[0];
 }
 
-/** What a candidate adds to the sum that a selection is after: 1, or its weight. */
+/** The measure that a selection sums: 1 per candidate, or its weight. */
 template <bool is_weighted>
 inline ulong measure(Candidates from, float logit) {
   return is_weighted ? from.fixed(logit) : 1ul;
 }
 
 /**
- * The cut that keeps the fewest best candidates, among those that `limit` keeps, whose measures reach `wanted`; all of them
- * when they do not. Every thread of the threadgroup calls it.
+ * The cut that keeps the fewest best candidates, among those that `limit` keeps, whose measures reach `wanted`; if they do not, it keeps
+ * all of them. Every thread of the threadgroup calls it.
  */
 template <bool is_weighted>
 inline Cut select_best(Candidates from, Cut limit, ulong wanted, SelectMemory memory, uint thread_index) {
@@ -137,7 +137,7 @@ inline Cut select_best(Candidates from, Cut limit, ulong wanted, SelectMemory me
         for (uint limb = 0; limb < kLimbs; ++limb) {
           amount += ulong(atomic_load_explicit(memory.bins + bin * kLimbs + limb, memory_order_relaxed)) << (limb * kLimbBits);
         }
-        // The lowest bin stands for "all of them" where the measures do not reach what is wanted.
+        // The lowest bin means "all of them" if the measures do not reach `wanted`.
         chosen = bin;
         if (sum + amount >= wanted && amount != 0) break;
         if (bin != 0) sum += amount;
@@ -146,12 +146,12 @@ inline Cut select_best(Candidates from, Cut limit, ulong wanted, SelectMemory me
       memory.result[0] = sum;
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    // Two barriers lie between this and what the next pass writes there.
+    // There are two barriers between this and the writes of the next pass.
     prefix = memory.found[0];
     above = memory.result[0];
   }
 
-  // Of the candidates with the last key, which weigh the same, the lowest ids that are still needed.
+  // Of the candidates with the last key, which have equal weights, keep the lowest ids that are still needed.
   ulong count = 0, amount = 0;
   for (uint id = thread_index; id < from.vocabulary; id += kChooseThreads) {
     const float logit = from.logits[id];
@@ -165,7 +165,7 @@ inline Cut select_best(Candidates from, Cut limit, ulong wanted, SelectMemory me
   const ulong each = weighted / equal;
   const ulong needed = wanted > above ? (wanted - above + each - 1) / each : 1;
 
-  // Every thread counts in a range of ids; the range that holds the last needed one looks for it.
+  // Every thread counts a range of ids; the thread whose range contains the last needed id searches for it.
   const uint range = (from.vocabulary + kChooseThreads - 1) / kChooseThreads;
   const uint begin = min(thread_index * range, from.vocabulary), end = min(begin + range, from.vocabulary);
   uint own = 0;
@@ -187,10 +187,10 @@ inline Cut select_best(Candidates from, Cut limit, ulong wanted, SelectMemory me
   return {prefix, memory.found[1]};
 }
 
-/** Numbers that describe a chunk: maximum, its lowest id, sum of e^(logit - maximum). */
+/** Floats in the summary of a chunk: maximum, its lowest id, sum of e^(logit - maximum). */
 constant constexpr uint kSummary = 3;
 
-/** What the chunks of a row say together. */
+/** The combined summary of the chunks of a row. */
 struct RowSummary {
   float maximum;
   uint best;    ///< lowest id that has it; ~0: every id is excluded
@@ -198,10 +198,10 @@ struct RowSummary {
 };
 
 #if defined(MARKBASE_NVIDIA)
-/** Chunks of a lane: 64 hold the largest vocabulary. */
+/** Chunks per lane: 64 chunks cover the largest vocabulary. */
 constant constexpr uint kLaneChunks = 2;
 
-/** A chunk a lane, and the sums in the order of the chunks. */
+/** Chunks are distributed over lanes, and sums run in the order of the chunks. */
 inline RowSummary summarise(device const float* summaries, uint chunks, uint lane) {
   float maxima[kLaneChunks], ids[kLaneChunks], sums[kLaneChunks];
 #pragma unroll
@@ -211,7 +211,7 @@ inline RowSummary summarise(device const float* summaries, uint chunks, uint lan
     ids[k] = chunk[1];
     sums[k] = chunk[2];
   }
-  // Keeps the loads together.
+  // Keeps the compiler from separating the loads.
   simdgroup_barrier(mem_flags::mem_threadgroup);
   uint most = 0;
 #pragma unroll

@@ -6,14 +6,14 @@ namespace markbase::gpu {
 
 namespace {
 
-/** Logits that a threadgroup penalises, and numbers that describe them; kChunk of sample.metal and kSummary of metal_sample.h. */
+/** Logits per penalising threadgroup, and floats in their summary; kChunk of sample.metal and kSummary of metal_sample.h. */
 constexpr uint32_t kChunk = 4096;
 constexpr uint32_t kSummary = 3;
 
-/** Threads that choose; kChooseThreads of metal_sample.h. */
+/** Threads of the choosing threadgroup; kChooseThreads of metal_sample.h. */
 constexpr uint32_t kChooseThreads = 512;
 
-/** The largest vocabulary whose weights can be summed in fixed point. */
+/** Largest vocabulary whose weights can be summed in fixed point. */
 constexpr uint32_t kMaxVocabulary = 1u << 18;
 
 }  // namespace

@@ -3,8 +3,8 @@
  *
  * Order: suppressed and masked ids are excluded; logit bias; penalties (repetition, presence, frequency); temperature; top-k;
  * top-p; min-p; draw.
- * sample_penalise writes a penalised copy, a threadgroup a chunk, with maximum and sum of exponentials of each chunk;
- * sample_choose takes one threadgroup a row. NaN counts as excluded; a row without any candidate gives token -1.
+ * sample_penalise writes a penalised copy, one threadgroup per chunk, with maximum and sum of exponentials of each chunk;
+ * sample_choose takes one threadgroup per row. NaN counts as excluded; a row without any candidate gives token -1.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -18,26 +18,26 @@ using namespace metal;
 /** Logits that a threadgroup penalises. */
 constant constexpr uint kChunk = 4096;
 
-/** Most alternatives that are reported: kMaxTopLogprobs of native/device/step.h. */
+/** Maximum number of reported alternatives; kMaxTopLogprobs of native/device/step.h. */
 constant constexpr uint kAlternatives = 20;
 
 /** SampleRow::allowed_begin of a row without a mask: kNoMask of native/device/step.h. */
 constant constexpr uint kNoMask = 0xffffffffu;
 
-/** A row's wishes: on NVIDIA GPUs all of them are loaded at once. */
+/** The sampling parameters of a row; on NVIDIA GPUs they are all loaded together. */
 #if defined(MARKBASE_NVIDIA)
 #define MARKBASE_SAMPLE_ROW const SampleRow
 #else
 #define MARKBASE_SAMPLE_ROW device const SampleRow&
 #endif
 
-/** Finite stand-ins for what is not: excluded ids have kLowest. */
+/** Replaces non-finite logits by finite ones: excluded ids have kLowest. */
 inline float bounded_logit(float logit) {
   if (is_nan(logit)) return kLowest;
   return clamp(logit, kLowest, -kLowest);
 }
 
-/** Brings the logits of a chunk into threadgroup memory; those that are excluded as kLowest. A barrier must follow. */
+/** Copies the logits of a chunk to threadgroup memory, excluded ones as kLowest. A barrier must follow. */
 inline void load_chunk(constant SampleKernelParams& p,
                        device const float* logits,
                        uint mask,
@@ -47,7 +47,7 @@ inline void load_chunk(constant SampleKernelParams& p,
                        threadgroup float* chunk,
                        uint thread_index) {
 #if defined(MARKBASE_NVIDIA)
-  // Loads that are under way together.
+  // Number of loads in flight.
   constexpr uint kOwn = kChunk / kRowThreads;
   float values[kOwn];
   uint words[kOwn];
@@ -60,7 +60,7 @@ inline void load_chunk(constant SampleKernelParams& p,
 #pragma unroll
     for (uint k = 0; k < kOwn; ++k) words[k] = allowed[mask + (first + min(thread_index + k * kRowThreads, width - 1)) / 32];
   }
-  // Keeps the loads together.
+  // Keeps the compiler from separating the loads.
   simdgroup_barrier(mem_flags::mem_threadgroup);
 #pragma unroll
   for (uint k = 0; k < kOwn; ++k) {
@@ -100,7 +100,7 @@ kernel void sample_penalise(constant SampleKernelParams& p [[buffer(0)]],
   const uint width = min(kChunk, p.vocabulary - first);
   MARKBASE_SAMPLE_ROW own = rows[row];
 #if defined(MARKBASE_NVIDIA)
-  // What every thread needs first of the lists, asked for beside the logits.
+  // The first list entries of every thread, loaded together with the logits.
   const int first_suppressed = p.suppressed == 0 ? 0 : suppressed[min(thread_index, p.suppressed - 1)];
 #endif
   load_chunk(p, logits + ulong(row) * p.logits_stride, own.allowed_begin, allowed, first, width, chunk, thread_index);
@@ -180,7 +180,7 @@ struct CandidateList {
   uint size;
 };
 
-/** Brings the candidates that a cut keeps, at most kMaxList, into a list. `counter`: one word. */
+/** Collects the candidates that a cut keeps, at most kMaxList, in a list. `counter`: one word. */
 inline CandidateList list_candidates(Candidates from,
                                      Cut cut,
                                      threadgroup float* logits,
@@ -232,7 +232,7 @@ kernel void sample_choose(constant SampleKernelParams& p [[buffer(0)]],
   device const float* own = summaries + ulong(row) * chunks * kSummary;
   device const float* row_logits = penalised + ulong(row) * p.vocabulary;
 
-  // 1. Maximum, its lowest id, and the logarithm of the sum of exponentials: every thread, or simdgroup, for itself.
+  // 1. Maximum, its lowest id, and the logarithm of the sum of exponentials; every thread, or simdgroup, computes them for itself.
   MARKBASE_SAMPLE_ROW wishes = rows[row];
   const RowSummary summary = summarise(own, chunks, thread_index % kLanes);
   const float maximum = summary.maximum;
@@ -253,7 +253,7 @@ kernel void sample_choose(constant SampleKernelParams& p [[buffer(0)]],
   }
   const Cut everything = {0u, ~0u};
 
-  // 2. Alternatives: a short list, each one placed by the number of better ones.
+  // 2. Alternatives: a short list; the rank of each is the number of better ones.
   if (wanted > 0) {
     const Candidates plain = {row_logits, p.vocabulary, maximum, 1.0f};
     const Cut cut = select_best<false>(plain, everything, wanted, memory, thread_index);
@@ -282,7 +282,7 @@ kernel void sample_choose(constant SampleKernelParams& p [[buffer(0)]],
     return;
   }
 
-  // 3. The draw. What is kept of the best comes first, then the token at which the running sum passes the target.
+  // 3. The draw: first the cut of top-k, top-p and min-p, then the token at which the running sum passes the target.
   const Candidates from = {row_logits, p.vocabulary, maximum, temperature};
   const uint top_k = wishes.top_k;
   const float top_p = wishes.top_p, min_p = wishes.min_p;

@@ -4,7 +4,7 @@
 
 namespace markbase {
 
-/** Every key/value head has the same number of query heads; the elements of a head turn in pairs. */
+/** Every key/value head has the same number of query heads; the elements of a head are rotated in pairs. */
 Status check_segment_attention(const Command& command) {
   const auto& p = command.params_as<SegmentAttentionParams>();
   if (p.heads % p.kv_heads == 0 && p.width % 2 == 0) return Status::good();

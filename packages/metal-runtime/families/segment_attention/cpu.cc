@@ -1,9 +1,9 @@
 /**
  * segment_attention: out = softmax(q k^T) v per query head, scale 1, where every row sees all rows of its segment.
  *
- * Phase 0, one item a block of rows: keys and values of all heads into the layout of cpu_tile.h, normalised and rotated
- * first with has_prepare. Phase 1, one item some query rows of one segment and head: their own norm and rotation, then all
- * tiles of keys of the segment. Tiles start at the segment, so that an image gives the same bits alone and among others.
+ * Phase 0, one item per block of rows: keys and values of all heads into the layout of cpu_tile.h, normalised and rotated
+ * first with has_prepare. Phase 1, one item per block of query rows of one segment and head: their norm and rotation, then all tiles of
+ * keys of the segment. Tiles start at the segment, so that an image gives the same bits alone and among others.
  */
 #include "segment_attention_params.h"
 
@@ -14,19 +14,19 @@
 namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
 namespace {
 
-/** Query rows of an item: enough that a tile of keys comes from memory once for many, few enough to keep threads busy. */
+/** Query rows per item: enough that many share a tile of keys read from memory, few enough to keep all threads busy. */
 constexpr uint32_t kItemRows = 8 * kRowGroup;
 
-/** Where things lie in the scratch of a call. */
+/** Layout of the scratch memory of a call. */
 struct Layout {
   uint32_t blocks;     ///< packed blocks of keys of one head
   uint32_t padded;     ///< head width in whole vectors
-  size_t head_keys;    ///< bytes of the packed keys of one head; those of all heads lie at 0
+  size_t head_keys;    ///< bytes of the packed keys of one head; those of all heads are at 0
   size_t head_values;  ///< bytes of the packed values of one head
   size_t values;       ///< offset of the packed values
   size_t queries;      ///< offsets in thread-private memory: packed queries ...
   size_t acc;          ///< ... weighted sums ...
-  size_t scores;       ///< ... scores of one group of rows; one head as floats lies at 0
+  size_t scores;       ///< ... scores of one group of rows; one head as floats is at 0
   size_t thread_begin;
   size_t thread_bytes;
 };
@@ -47,7 +47,7 @@ Layout layout_of(const SegmentAttentionParams& p, uint32_t rows) {
   return layout;
 }
 
-/** Some query rows of one segment. */
+/** A block of query rows of one segment. */
 struct QueryTile {
   uint32_t segment_begin;
   uint32_t segment_end;
@@ -96,7 +96,7 @@ struct Worker {
   }
   std::byte* values(uint32_t head) const { return call.scratch + layout.values + head * layout.head_values; }
 
-  /** A head of q or k as the products take it; `to`: room for one head. */
+  /** A prepared head of q or k; `to`: buffer of one head. */
   const float* prepared(const float* head, uint32_t row, uint32_t gain, uint32_t gain_type, float* to) const {
     if (p.has_prepare == 0) return head;
     norm_row(head, p.width, p.eps, buffer<const void>(call, gain), gain_type, to);
@@ -104,7 +104,7 @@ struct Worker {
     return to;
   }
 
-  /** Packs the keys and values of one block of rows; places behind the last row become zeros. */
+  /** Packs the keys and values of one block of rows, padded with zeros. */
   void pack(uint32_t block) const {
     const uint32_t rows = call.step->rows[p.row_set];
     const uint32_t begin = block * kKeyBlock;
@@ -155,7 +155,7 @@ struct Worker {
     }
   }
 
-  /** Packs `count` queries of a head; the last row fills places behind the end. */
+  /** Packs `count` queries of a head; beyond the end, the last row is repeated. */
   void load_queries(const QueryTile& tile, uint32_t h, uint32_t count) const {
     float* const head = reinterpret_cast<float*>(own);
     for (uint32_t i = 0; i < count; ++i) {
@@ -165,10 +165,10 @@ struct Worker {
     }
   }
 
-  /** The keys [begin, begin + count) for the rows from place `first` of the item on. */
+  /** Processes the keys [begin, begin + count) for the rows from index `first` of the item on. */
   void attend_group(uint32_t first, uint32_t g, uint32_t begin, uint32_t count, RunningSoftmax* states, float* acc) const {
     const std::byte* queries = own + layout.queries + first * Form::query_bytes(p.width);
-    // Blocks start at rows of the step, tiles at the segment: the scores lie relative to the tile.
+    // Blocks are aligned to rows of the step, tiles to the segment: scores are indexed relative to the tile.
     float* scores = reinterpret_cast<float*>(own + layout.scores) + kKeyBlock;
     for (uint32_t block = begin / kKeyBlock; block * kKeyBlock < begin + count; ++block) {
       float* target = scores + (static_cast<ptrdiff_t>(block * kKeyBlock) - static_cast<ptrdiff_t>(begin));

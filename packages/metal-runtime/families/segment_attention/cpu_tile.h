@@ -4,12 +4,12 @@
 
 /**
  * Attention of a few query rows over a tile of keys, flash style: scores, their softmax with a running maximum, and the
- * weighted sum of the values, nothing of the size of rows times rows.
+ * weighted sum of the values, without any buffer of rows × rows.
  *
  * Keys are packed so that a register holds one element of kLanes keys, values so that a register holds kLanes elements of
- * one key. In `Float` form all is float32 and every sum runs in an order that depends on the place of a key in its segment
- * alone. In `Bfloat` form keys, values, queries and weights are bfloat16 in pairs that the dot-product instruction takes:
- * two elements of a key, the same element of two neighbouring keys.
+ * one key. In `Float` form everything is float32, and every sum runs in an order that depends only on the index of a key in its segment. In
+ * `Bfloat` form keys, values, queries and weights are pairs of bfloat16 for the dot-product instruction: two elements of a key, the same
+ * element of two adjacent keys.
  */
 namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
 
@@ -19,27 +19,27 @@ inline constexpr uint32_t kKeyBlock = 2 * kLanes;
 /** Query rows whose sums are in registers together. */
 inline constexpr uint32_t kRowGroup = 6;
 
-/** Keys that are weighted with one maximum: packed keys and values of a head fit the second cache beside the scores. */
+/** Keys that are weighted with one maximum: packed keys and values of a head fit into the second-level cache together with the scores. */
 inline constexpr uint32_t kTileKeys = 256;
 
-/** Scores of a row: the blocks of a tile stick out of it by less than a block on both sides. */
+/** Scores of a row: the blocks of a tile extend beyond it by less than a block on both sides. */
 inline constexpr uint32_t kScoreStride = kTileKeys + 2 * kKeyBlock;
 
-/** Registers of values that are summed at once. */
+/** Registers of values that are summed together. */
 #if defined(__AVX512F__) || defined(__ARM_NEON)
 inline constexpr uint32_t kValueVectors = 3;
 #else
 inline constexpr uint32_t kValueVectors = 2;
 #endif
 
-/** What is known about a row after some tiles; its weighted sum of values lies beside it, not normalised. */
+/** State of a row after some tiles; its weighted sum of values is stored separately, not normalised. */
 struct RunningSoftmax {
   float maximum;
   float sum;
-  float factor;  ///< what the last tile multiplies the sums before it with
+  float factor;  ///< factor of the last tile for the earlier sums
 };
 
-/** Turns the scores of `count` keys into weights e^(s - maximum), and zeros behind them up to a whole vector. */
+/** Replaces the scores of `count` keys by weights e^(s - maximum), padded with zeros to a whole vector. */
 template <typename Exponential>
 inline void weigh_tile(float* scores, uint32_t count, RunningSoftmax& state, Exponential&& exponential) {
   const uint32_t end = (count + kLanes - 1) / kLanes * kLanes;
@@ -65,7 +65,7 @@ inline void for_value_vectors(uint32_t count, F&& f) {
   uint32_t v = 0;
   while (v < count) {
     const uint32_t left = count - v;
-    // 4 are taken as 2 + 2: a single register of sums would wait for itself.
+    // 4 are taken as 2 + 2: a single register of sums would stall on its own latency.
     if (kValueVectors == 3 && left >= 3 && left != 4) {
       f.template operator()<kValueVectors>(v);
       v += kValueVectors;
@@ -91,7 +91,7 @@ struct FloatForm {
     for (uint32_t d = 0; d < width; ++d) to[size_t{d} * kKeyBlock] = key[d];
   }
 
-  /** Two neighbouring rows of values, the first one at an even row of the step; null: zeros. */
+  /** Two adjacent rows of values, the first one at an even row of the step; null: zeros. */
   static void pack_values(const float* first, const float* second, uint32_t width, uint32_t padded, void* values) {
     auto* to = static_cast<float*>(values);
     const float* const rows[] = {first, second};
@@ -167,7 +167,7 @@ struct BfloatForm {
     p = _mm512_fmadd_ps(p, rest, _mm512_set1_ps(0.240226506959101f));
     p = _mm512_fmadd_ps(p, rest, _mm512_set1_ps(0.693147180559945f));
     p = _mm512_fmadd_ps(p, rest, _mm512_set1_ps(1.0f));
-    // A score of minus infinity has no rest: its weight is 0 whatever the polynomial gives.
+    // A score of minus infinity has no remainder: its weight is 0 whatever the polynomial gives.
     const __mmask16 is_finite = _mm512_cmp_ps_mask(scaled, _mm512_set1_ps(-150.0f), _CMP_NLT_UQ);
     return (F32)_mm512_maskz_scalef_ps(is_finite, p, whole);
   }

@@ -10,14 +10,14 @@ namespace markbase::gpu {
 
 namespace {
 
-/** Heads of attention.metal; wider ones have no kernel. */
+/** Maximum head width of attention.metal; there is no kernel for wider heads. */
 constexpr uint32_t kMostWidth = 512;
 
 constexpr uint32_t kQueriesArgument = 21;
 constexpr uint32_t kKeysArgument = 22;
 constexpr uint32_t kValuesArgument = 23;
 
-/** The attention of attention.metal over rows that lie behind each other, without caches and windows. */
+/** Runs attention.metal over contiguous rows, without caches and windows. */
 AttentionParams attention_over_rows(const SegmentAttentionParams& p) {
   AttentionParams params{};
   params.row_set = p.row_set;

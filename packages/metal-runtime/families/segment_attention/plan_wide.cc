@@ -15,7 +15,7 @@ constexpr uint32_t kMostQueries = 128;
 constexpr uint32_t kOutput = 3;
 constexpr uint32_t kQueriesArgument = 21;
 
-/** True when pairs of an operand's rows lie at multiples of 8 bytes. */
+/** True when pairs in the rows of an operand are aligned to 8 bytes. */
 bool has_pairs(const CommandContext& context, uint32_t operand, uint32_t stride) {
   return operand_offset(context.command, operand) % 8 == 0 && stride % 2 == 0;
 }
@@ -47,7 +47,7 @@ void plan_segment_wide(CommandContext& context) {
     for (uint32_t i = 0; i < 3; ++i) dispatch.scratch(kQueriesArgument + i, offsets[i], bytes[i], true);
     dispatch.grid(divide_up(p.heads + 2 * p.kv_heads, kRowSimdgroups), divide_up(rows, kPreparedRows), 1, kRowThreads);
   }
-  // Small blocks where large ones would leave multiprocessors idle.
+  // Small blocks if large ones would leave multiprocessors idle.
   const bool is_large = divide_up(rows, kMostQueries) * p.heads >= context.traits.multiprocessors;
   const uint32_t queries = is_large ? kMostQueries : kMostQueries / 2;
   DispatchBuilder dispatch(context, "segment_wide", "segment_wide" + std::to_string(queries) + width);

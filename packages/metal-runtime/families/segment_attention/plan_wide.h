@@ -5,7 +5,7 @@
 
 namespace markbase::gpu {
 
-/** True when segment_wide_nvidia.metal does a segment attention; for all steps of a program or for none. */
+/** True when a segment attention runs on segment_wide_nvidia.metal. The same for all steps of a program. */
 bool runs_segment_wide(const CommandContext& context);
 
 /** Appends the dispatches that prepare the heads and attend. */

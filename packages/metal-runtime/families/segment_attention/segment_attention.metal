@@ -1,7 +1,7 @@
 /**
- * segment_prepare: heads of q, k and v of segment_attention, one behind the other: with has_prepare q and k are normalised
- * and each of their `axes` parts is rotated, v is normalised without a gain. One simdgroup a head. The attention itself is that
- * of attention.metal, in `fast` of attention_tile.metal, over float32 rows, with segments in the place of slots.
+ * segment_prepare: writes the heads of q, k and v of segment_attention contiguously; with has_prepare, q and k are normalised and each of
+ * their `axes` parts is rotated, and v is normalised without a gain. One simdgroup per head. The attention itself runs on attention.metal,
+ * in `fast` on attention_tile.metal, over float32 rows, with segments instead of slots.
  */
 #include <metal_stdlib>
 using namespace metal;

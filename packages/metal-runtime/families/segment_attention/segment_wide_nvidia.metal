@@ -1,13 +1,13 @@
 /**
- * segment_wide: segment_attention of many rows by the tensor cores, in `fast`, for the heads of the released towers.
+ * segment_wide: segment_attention of many rows on the tensor cores, in `fast`, for the head widths of the released towers.
  *
- * segment_wide_prepare makes what is multiplied: heads of q, k and v of bf16, normalised and rotated as segment_prepare does it. Then a
- * threadgroup of four simdgroups takes a block of queries of one head through all rows that its segments have, 64 at a time; those of the
- * next stage are copied to threadgroup memory while one is multiplied. A simdgroup has 16 or 32 queries, which stay in registers with
- * their scores and their sums.
+ * segment_wide_prepare computes the operands: heads of q, k and v in bf16, normalised and rotated like segment_prepare. Then a threadgroup
+ * of four simdgroups takes a block of queries of one head through all rows of its segments, 64 at a time; the rows of the next stage are
+ * copied to threadgroup memory while the current one is multiplied. A simdgroup has 16 or 32 queries, which stay in registers with their
+ * scores and their sums.
  *
- * Stages begin at the first row of a segment, and rows of another one, where they are finite, change no bit of a query's result: the bits
- * of a row do not depend on its neighbours, nor on how many queries a block has.
+ * Stages begin at the first row of a segment, and rows of another segment, if they are finite, change no bit of a query's result: the bits
+ * of a row depend neither on its neighbours nor on the number of queries in a block.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -18,25 +18,25 @@ using namespace metal;
 #include "metal_storage.h"
 #include "metal_math.h"
 
-/** Simdgroups of a block; segment_wide.cc knows it, and the rows of a stage. */
+/** Simdgroups of a block; plan_wide.cc has this constant and the rows of a stage. */
 constant constexpr uint kSimdgroups = 4;
 constant constexpr uint kThreads = kSimdgroups * kLanes;
 
-/** Rows that come to threadgroup memory together, and that are weighted with one maximum. */
+/** Rows that are copied to threadgroup memory together, and that are weighted with one maximum. */
 constant constexpr uint kStage = 64;
 constant constexpr uint kChunk = 32;
 constant constexpr uint kKeyBlocks = kChunk / 8;
 
-/** Rows of which a simdgroup prepares one head. */
+/** Rows of which a simdgroup prepares one head each. */
 constant constexpr uint kPreparedRows = 4;
 
 /** log2 e. */
 constant constexpr float kPowersOfE = 1.4426950408889634f;
 
-/** By how much scores may exceed the one that weights are counted from: they stay below e^5, and most chunks scale no sums. */
+/** How far scores may exceed the base of the weights: weights stay below e^5, and most chunks rescale no sums. */
 constant constexpr float kMargin = 5.0f;
 
-/** 1 and 1 as bf16. */
+/** Two bf16 ones. */
 constant constexpr uint kOnes = 0x3f803f80;
 
 template <uint width>
@@ -53,7 +53,7 @@ kernel void segment_wide_prepare(constant SegmentAttentionParams& p [[buffer(0)]
                                  device uint* values [[buffer(23)]],
                                  uint2 at [[threadgroup_position_in_grid]],
                                  uint thread_index [[thread_index_in_threadgroup]]) {
-  // A lane has neighbours 2 lane, 2 lane + 1, and of heads with more than 64 columns others 64 behind.
+  // A lane has columns 2 lane and 2 lane + 1, and for heads with more than 64 columns those 64 further on.
   constexpr uint kTurns = (width / 2 + kLanes - 1) / kLanes;
   threadgroup float2 normed[kRowSimdgroups * kPreparedRows * width / 2];
   const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
@@ -127,10 +127,10 @@ kernel void segment_wide_prepare(constant SegmentAttentionParams& p [[buffer(0)]
   }
 }
 
-/** Where 16 bytes of a row lie in a stage: those of neighbouring rows begin in different banks. */
+/** Offset of 16 bytes of a row in a stage, chosen so that adjacent rows begin in different banks. */
 template <uint width>
 inline uint place_of(uint row, uint piece) {
-  // Rows of 72 columns do so by themselves.
+  // Rows of 72 columns do so without a permutation.
   return row * (2 * width) + (width == 64 ? piece ^ row % 8 : piece) * 16;
 }
 
@@ -145,7 +145,7 @@ struct SegmentSource {
   ulong stride;  ///< bytes of a row
   uint length;   ///< of the segment
 
-  /** Rows behind the end are the last one, which then counts nothing. */
+  /** Beyond the end, the last row is repeated with a weight of zero. */
   void copy(threadgroup uchar* stage, uint first, uint thread_index) const {
     constexpr uint all = kStage * pieces;
 #pragma unroll
@@ -161,7 +161,7 @@ struct SegmentSource {
   }
 };
 
-/** `blocks`: of 16 queries, a simdgroup. */
+/** `blocks`: blocks of 16 queries per simdgroup. */
 template <uint width, uint blocks>
 kernel void segment_wide(constant SegmentAttentionParams& p [[buffer(0)]],
                          constant Launch& launch [[buffer(1)]],
@@ -179,7 +179,7 @@ kernel void segment_wide(constant SegmentAttentionParams& p [[buffer(0)]],
   const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
   const uint head = at.y, g = head / (p.heads / p.kv_heads);
   const uint first_row = at.x * (kSimdgroups * 16 * blocks), end_row = min(first_row + kSimdgroups * 16 * blocks, launch.rows);
-  // The lane has queries own_row + 16 b + 8 i; those that do not exist are others that nobody stores.
+  // The lane has queries own_row + 16 b + 8 i; missing queries are duplicates that are not stored.
   const uint own_row = first_row + simdgroup * 16 * blocks + lane / 4;
   uint query[blocks][kSteps][4];
   float sums[blocks][kValueBlocks][4], weight_sums[blocks][4], base[blocks][2];
@@ -229,7 +229,7 @@ kernel void segment_wide(constant SegmentAttentionParams& p [[buffer(0)]],
         if (first + chunk >= length) break;
         threadgroup const uchar* tile = memory + stage + chunk * (2 * width);
 
-        // 1. Scores: a lane has those of two rows of every eight.
+        // 1. Scores: of every eight rows, a lane has the scores of two.
         float scores[blocks][kKeyBlocks][4];
 #pragma unroll
         for (uint b = 0; b < blocks; ++b) {
@@ -241,7 +241,7 @@ kernel void segment_wide(constant SegmentAttentionParams& p [[buffer(0)]],
         }
 #pragma unroll
         for (uint k = 0; k < kSteps; ++k) {
-          // Behind the last column, queries are zero: any key will do.
+          // Beyond the last column, queries are zero, so any key will do.
           const uint piece = min(2 * k + lane / 8 % 2, Source::pieces - 1);
 #pragma unroll
           for (uint n = 0; n < kKeyBlocks; n += 2) {
@@ -269,7 +269,7 @@ kernel void segment_wide(constant SegmentAttentionParams& p [[buffer(0)]],
           }
         }
 
-        // 2. Weights e^(score - base), rounded as they are multiplied. A new base scales what earlier chunks gave.
+        // 2. Weights e^(score - base), rounded as they are multiplied. A new base rescales the results of earlier chunks.
         float scale[blocks][2];
         bool is_scaled = false;
 #pragma unroll
@@ -303,7 +303,7 @@ kernel void segment_wide(constant SegmentAttentionParams& p [[buffer(0)]],
         for (uint b = 0; b < blocks; ++b) {
 #pragma unroll
           for (uint i = 0; i < 2; ++i) {
-            // Of a query that has seen nothing yet, all weights are zero.
+            // While a query has seen no row, all of its weights are zero.
             const float shift = base[b][i] == kLowest ? 0.0f : -base[b][i] * kPowersOfE;
 #pragma unroll
             for (uint n = 0; n < kKeyBlocks; ++n) {
@@ -340,7 +340,7 @@ kernel void segment_wide(constant SegmentAttentionParams& p [[buffer(0)]],
       }
       stage = kStageBytes - stage;
     }
-    // The next segment begins with the first stage, which may be multiplied still.
+    // The next segment begins with the first stage, which may still be in use.
     threadgroup_barrier(mem_flags::mem_threadgroup);
   }
 

@@ -1,11 +1,11 @@
 #pragma once
 
 /**
- * What the kernels of a linear for few rows on tensor cores are bound to. The including file has metal_stdlib, launch.h, linear_params.h and
+ * Bindings of the kernels of a linear for a few rows on tensor cores. The including file has metal_stdlib, launch.h, linear_params.h and
  * metal_storage.h.
  */
 
-/** The weights of a linear and its outputs, as the kernels are bound to them. */
+/** The bound weights and outputs of a linear. */
 struct BoundWeights {
   device const uchar *w0, *s0, *b0, *w1, *s1, *b1, *w2, *s2, *b2;
   device float *y0, *y1, *y2;

@@ -1,22 +1,22 @@
 #pragma once
 
 /**
- * Rows for products of bytes: fixed-point numbers with a step for every 64 columns. Two planes of bytes with sign, 256 high + low, are numbers of
- * 15 bits; one plane has numbers of 8 bits. The including file has what packed_rows.h wants, and that file.
+ * Rows for products of bytes: fixed-point numbers with a step per 64 columns. Two planes of signed bytes, 256 high + low, give 15 bits; one
+ * plane gives 8 bits. The including file has packed_rows.h and what that file needs.
  *
- * A span of 64 columns has 16 words of the high plane, then 16 of the low one, or of the only one: of every eight columns those with even
- * numbers, then the others, as codes of four bits lie in the low and high halves of the bytes of a word.
+ * A span of 64 columns has 16 words of the high plane, then 16 of the low one; or 16 of the only plane. Of every eight columns, even ones
+ * come first, then odd ones, to match 4-bit codes in the low and high halves of the bytes of a word.
  */
 
 #pragma METAL fp contract(off)
 
-/** Words of a plane of a span. */
+/** Words per plane of a span. */
 constant constexpr uint kPlaneWords = 16;
 
-/** 1.5 × 2^23: what is added to it is rounded to an integer, which the last bits of the sum are. */
+/** 1.5 × 2^23: adding a number to it rounds the number to an integer in the low bits of the sum. */
 constant constexpr float kRoundingNumber = 12582912.0f;
 
-/** One row in threadgroup memory, of two planes: the words, then the step of every span, then the sum of its rounded numbers. */
+/** One row in threadgroup memory, with two planes: the words, then the step of every span, then the sum of its rounded numbers. */
 struct SharedBytes {
   static constexpr uint planes = 2;
   threadgroup uint* words;
@@ -48,7 +48,7 @@ struct DeviceBytes {
   float total_of(uint row, uint span) const { return totals()[span * rows + row]; }
 };
 
-/** A row of DeviceBytes, to write. */
+/** A row of DeviceBytes for writing. */
 template <uint plane_count>
 struct DeviceBytesRow {
   static constexpr uint planes = plane_count;
@@ -67,11 +67,11 @@ struct ByteWriter {
   Pack pack;
 
   static uint padded(uint quads) { return quads; }
-  /** Stores four neighbours of a row; behind its end nothing. All lanes of a simdgroup call it, with quads in their order. */
+  /** Stores four adjacent elements of a row, nothing beyond its end. All lanes of a simdgroup call it, with consecutive quads. */
   void put(uint quad, uint quads, float4 value) const {
     float largest = max(max(abs(value.x), abs(value.y)), max(abs(value.z), abs(value.w)));
     for (ushort distance = 1; distance < 16; distance *= 2) largest = max(largest, simd_shuffle_xor(largest, distance));
-    // Of two planes, the largest number becomes 2^13 to 2^14 steps, of one 127.
+    // With two planes, the largest number becomes 2^13 to 2^14 steps; with one, 127.
     constexpr bool is_fine = Pack::planes == 2;
     const uint exponent = max(as_type<uint>(largest) >> 23, 14u);
     const float inverse = is_fine ? as_type<float>((267u - exponent) << 23) : largest > 0.0f ? 127.0f / largest : 0.0f;
@@ -82,11 +82,11 @@ struct ByteWriter {
     for (uint k = 0; k < 4; ++k) {
       const float rounded = value[k] * inverse + kRoundingNumber;
       bits[k] = as_type<uint>(rounded) + (is_fine ? 128u : 0u);
-      // The sum of the rounded numbers: a bias takes off what codes are too large. What is not finite makes the sum so.
+      // The sum of the rounded numbers, for the bias that offsets unsigned codes. A non-finite element makes the sum non-finite.
       total += rounded - kRoundingNumber;
     }
     for (ushort distance = 1; distance < 16; distance *= 2) total += simd_shuffle_xor(total, distance);
-    // Low bytes of two, then high bytes: the low ones have no carry to the high ones.
+    // Low bytes of two columns, then high bytes: low bytes do not carry into high ones.
     const uint mask = is_fine ? 0x8080u : 0u;
     const uint even = nvidia::select_bytes(bits[0], bits[2], 0x5140) ^ mask, odd = nvidia::select_bytes(bits[1], bits[3], 0x5140) ^ mask;
     const bool is_second = quad % 2 != 0;
@@ -100,7 +100,7 @@ struct ByteWriter {
   }
 };
 
-/** Writes a row for linear_stream, or zeros behind the last one that fill up a kernel's rows. */
+/** Writes a row for linear_stream, or zeros for rows beyond the last one that pad a kernel's rows. */
 template <uint planes, uint threads>
 inline void pack_bytes(constant LinearParams& p,
                        constant Launch& launch,

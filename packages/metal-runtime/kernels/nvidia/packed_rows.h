@@ -1,11 +1,11 @@
 #pragma once
 
 /**
- * Rows as the tensor cores take them: pairs of bf16, and the sum of every 64 columns, of the rounded numbers. The including file has
+ * Rows in the layout of the tensor cores: bf16 pairs, and the sum of every 64 columns of rounded values. The including file has
  * metal_stdlib, launch.h, linear_params.h, scalar_type.h, metal_storage.h and metal_math.h.
  *
- * A row has in / 64 spans of four times eight words: lane l of a product takes the words of its quarter, l % 4. Where the weights are
- * codes of four bits, columns c and c + 4 of every eight make a pair, as their codes lie in a word; else neighbours do.
+ * A row has in / 64 spans of four times eight words: lane l of a product takes the words of its quarter, l % 4. For 4-bit weights, columns
+ * c and c + 4 of every eight form a pair, to match the codes in a word; otherwise adjacent columns do.
  */
 
 #pragma METAL fp contract(off)
@@ -13,26 +13,26 @@
 /** Columns of a span. */
 constant constexpr uint kSpan = 64;
 
-/** The first four codes of four bits of `word >> 8 m` as numbers of bf16, 128 + code: 0 and 4 of eight neighbours, then 1 and 5. */
+/** The first four 4-bit codes of `word >> 8 m` as bf16, 128 + code: columns 0 and 4 of eight, then 1 and 5. */
 inline void four_bit_pairs(uint word, thread uint& first, thread uint& second) {
   first = nvidia::masked_or(word, 0x000f000fu, 0x43004300u);
   second = nvidia::masked_or(word >> 4, 0x000f000fu, 0x43004300u);
 }
 
-/** Columns of a row with a norm, at most: all of it is in the registers of a threadgroup. */
+/** Maximum number of columns of a row with a norm, which is kept in the registers of a threadgroup. */
 constant constexpr uint kMaxNormedColumns = 6144;
-/** Fours of columns that a thread loads at once. */
+/** Quads of columns that a thread loads together. */
 template <uint threads>
 constexpr uint quads_ahead() {
   return kMaxNormedColumns / 4 / threads;
 }
 
-/** Four numbers of bf16. */
+/** Four bf16 values. */
 inline float4 bf16_quad(uint2 words) {
   return as_type<float4>(uint4(words.x << 16, words.x & 0xffff0000u, words.y << 16, words.y & 0xffff0000u));
 }
 
-/** A packed row in threadgroup memory: in / 2 words, and behind them the sums. */
+/** A packed row in threadgroup memory: in / 2 words, followed by the sums. */
 struct SharedPack {
   threadgroup uint* words;
   uint in;
@@ -40,7 +40,7 @@ struct SharedPack {
   void store(uint quad, uint2 pair) const { ((threadgroup uint2*)words)[quad] = pair; }
   void store_total(uint span, float total) const { ((threadgroup float*)words)[in / 2 + span] = total; }
 
-  /** Where a lane reads from a span on. */
+  /** A lane's read position from a span on. */
   struct Cursor {
     threadgroup const uint4* words;
     threadgroup const float* sums;
@@ -51,7 +51,7 @@ struct SharedPack {
       out[0] = low.x, out[1] = low.y, out[2] = low.z, out[3] = low.w;
       out[4] = high.x, out[5] = high.y, out[6] = high.z, out[7] = high.w;
     }
-    /** Of two rows: there is one, which stands for both. */
+    /** Sums of two rows: there is only one row, which is returned for both. */
     float2 totals(uint offset, uint) const { return float2(sums[offset], sums[offset]); }
   };
   Cursor cursor(uint span, uint, uint lane) const {
@@ -59,7 +59,7 @@ struct SharedPack {
   }
 };
 
-/** Packed rows in device memory: `rows` of them, a multiple of eight, and behind them the sums, [in / 64, rows]. */
+/** Packed rows in device memory: `rows` of them, a multiple of eight, followed by the sums, [in / 64, rows]. */
 struct DevicePack {
   device uint* words;
   uint in;
@@ -69,7 +69,7 @@ struct DevicePack {
   void store_total(uint row, uint span, float total) const { sums()[ulong(span) * rows + row] = total; }
   device float* sums() const { return (device float*)words + ulong(rows) * (in / 2); }
 
-  /** Where a lane reads from a span on: its row of every eight, and the sums of two rows. */
+  /** A lane's read position from a span on: its row of every eight, and the sums of two rows. */
   struct Cursor {
     device const uint4* words;
     device const float* sums;
@@ -91,7 +91,7 @@ struct DevicePack {
   }
 };
 
-/** A row of DevicePack, to write. */
+/** A row of DevicePack for writing. */
 struct DevicePackRow {
   DevicePack pack;
   uint row;
@@ -99,13 +99,13 @@ struct DevicePackRow {
   void store_total(uint span, float total) const { pack.store_total(row, span, total); }
 };
 
-/** Rows as pairs of bf16. `Pack`: SharedPack or DevicePackRow; `interleaves`: for codes of four bits. */
+/** Writes rows as bf16 pairs. `Pack`: SharedPack or DevicePackRow; `interleaves`: for 4-bit codes. */
 template <bool interleaves, typename Pack>
 struct PairWriter {
   Pack pack;
 
   static uint padded(uint quads) { return quads; }
-  /** Stores four neighbours of a row; behind its end nothing. All lanes of a simdgroup call it, with quads in their order. */
+  /** Stores four adjacent elements of a row, nothing beyond its end. All lanes of a simdgroup call it, with consecutive quads. */
   void put(uint quad, uint quads, float4 value) const {
     uint low = nvidia::bf16_pair(value.x, value.y), high = nvidia::bf16_pair(value.z, value.w);
     const float4 rounded = bf16_quad(uint2(low, high));
@@ -124,7 +124,7 @@ struct PairWriter {
   }
 };
 
-/** Sum of squares of a thread's fours. */
+/** Sum of squares of a thread's quads. */
 template <uint count>
 inline float squares_of(thread const float4* values) {
   float squares = 0.0f;
@@ -138,7 +138,7 @@ inline float squares_of(thread const float4* values) {
   return squares;
 }
 
-/** What the prologue of a linear reads and writes, of one row. */
+/** Inputs and outputs of the prologue of a linear for one row. */
 struct PackSource {
   device const float* x;
   device const float* residual;
@@ -149,9 +149,9 @@ struct PackSource {
 };
 
 /**
- * Writes a row as it is multiplied: h = (residual + rms_norm(x) residual_gain) residual_scale, which goes to `h` when `stores_h`;
- * then its norm. `out` has put(), and padded(), how many fours it is given of a row of so many. Gains are of bf16. All `threads` of the
- * threadgroup call it, with at most kAhead fours each of a row with a norm; a barrier must follow before the row is read.
+ * Writes a row as it is multiplied: h = (residual + rms_norm(x) residual_gain) residual_scale, which is stored in `h` if `stores_h`; then
+ * its norm. `out` has put(), and padded(quads), the number of quads that it expects for a row of `quads`. Gains are bf16. All `threads` of
+ * the threadgroup call it, with at most kAhead quads each of a row with a norm; a barrier must follow before the row is read.
  */
 template <uint threads = kRowThreads, uint kAhead = quads_ahead<threads>(), typename Out>
 inline void pack_row(constant LinearParams& p, PackSource source, Out out, threadgroup float* partial, uint thread_index) {

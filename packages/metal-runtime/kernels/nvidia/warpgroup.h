@@ -1,21 +1,21 @@
 #pragma once
 
 /**
- * Sums of a tile by the products of warpgroups, two of which make rows × 128 outputs: every warpgroup all rows of 64 outputs. `W` is a
+ * Sums of a tile by wgmma: two warpgroups compute rows × 128 outputs, each of them all rows of 64 outputs. `W` is a
  * WideTile of MARKBASE_WARPGROUP_THREADS. The including file has metal_stdlib, linear_wide_tiles.h and nvidia/wide_tile.h.
  */
 
 /** Products of 16 columns in a stage. */
 constant constexpr int kProducts = MARKBASE_WIDE_COLUMNS / 16;
 
-/** A lane's numbers of the two outputs that it brings to each product of a stage, as pairs: of output 8 j .. pairs j and 2 + j. */
+/** A lane's weights of the two outputs that it contributes to each product of a stage, as pairs: of output 8 j .. pairs j and 2 + j. */
 struct StageWeights {
   uint pairs[kProducts][4];
 };
 
 /**
- * Adds spans `begin` to `end`, of which there is one at least. `source.copy(stage, span, thread_index)` begins the copies of a stage,
- * `maker.make(stage, span, weights)` makes a lane's numbers from one.
+ * Adds spans `begin` to `end`, at least one. `source.copy(stage, span, thread_index)` starts the copies of a stage, `maker.make(stage,
+ * span, weights)` computes a lane's weights from a stage.
  */
 template <typename W, typename Source, typename Maker>
 inline void multiply_spans(
@@ -29,11 +29,11 @@ inline void multiply_spans(
   nvidia::wait_copies<int(W::stages) - 2>();
   nvidia::show_copies();
   threadgroup_barrier(mem_flags::mem_threadgroup);
-  // Weights of the next stage are made while one is multiplied, or where another threadgroup of the multiprocessor multiplies meanwhile.
+  // The weights of the next stage are computed while one is multiplied, or while another threadgroup of the multiprocessor multiplies.
   constexpr uint ahead = warpgroup_tiles(W::rows, W::bits) == 1 ? 1 : 0;
   StageWeights weights[ahead + 1];
   maker.make(memory, begin, weights[0]);
-  // The stage that is multiplied, the next one, and the one that is filled meanwhile: the one multiplied before.
+  // The stage that is multiplied, the next one, and the one that is filled meanwhile, which was multiplied before.
   uint stage = 0, next = W::stage_bytes, filled = (W::stages - 1) * W::stage_bytes;
   uint first = begin;
   do {
@@ -45,7 +45,7 @@ inline void multiply_spans(
       for (int m = 0; m < kProducts; ++m) nvidia::multiply_warpgroup<W::rows>(sums, weights[i].pairs[m], memory + stage, m);
       nvidia::end_products();
       if (span + 1 >= end) break;
-      // What is filled and made now has had its use.
+      // The buffers that are overwritten now are no longer in use.
       nvidia::wait_products<ahead>();
       nvidia::wait_copies<int(W::stages) - 3>();
       nvidia::show_copies();
@@ -62,7 +62,7 @@ inline void multiply_spans(
   nvidia::wait_products<0>();
 }
 
-/** Brings the sums to threadgroup memory, [rows][product_stride], in the place of the stages. */
+/** Stores the sums to threadgroup memory, [rows][product_stride], over the stages. */
 template <typename W>
 inline void place_sums(threadgroup uchar* memory, uint thread_index, thread const float (&sums)[W::rows / 2]) {
   const uint lane = thread_index % 32, simdgroup = thread_index / 32;

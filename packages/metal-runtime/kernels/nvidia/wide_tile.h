@@ -5,7 +5,7 @@
  * The including file has metal_stdlib, linear_wide_tiles.h and metal_math.h.
  */
 
-/** A tile of `tile_rows` × 32 `tile_output_blocks`, which `tile_threads` make, and its stages. */
+/** A tile of `tile_rows` × 32 `tile_output_blocks`, computed by `tile_threads`, and its stages. */
 template <int format, uint tile_rows, uint tile_output_blocks, uint tile_threads>
 struct WideTile {
   static constexpr uint bits = format <= 8 ? format : 16;
@@ -25,10 +25,10 @@ struct WideTile {
   static constexpr uint product_stride = wide_product_stride(threads, outputs);
 };
 
-/** Bytes of a span of a row, which is bf16. */
+/** Bytes of a span of a bf16 row. */
 constant constexpr uint kRowSpan = 2 * MARKBASE_WIDE_COLUMNS;
 
-/** `count` words of threadgroup memory, in loads as wide as they can be. */
+/** `count` words of threadgroup memory, in the widest possible loads. */
 template <int count>
 inline void read_words(threadgroup const uchar* at, thread uint* words) {
   if (count % 4 == 0) {
@@ -47,7 +47,7 @@ inline void read_words(threadgroup const uchar* at, thread uint* words) {
   }
 }
 
-/** gelu_tanh to about 1e-6 of it: a prompt has millions. */
+/** gelu_tanh with a relative error of about 1e-6, and cheap: a prompt evaluates millions. */
 inline float quick_gelu(float x) {
   const float bounded = clamp(x, -1.0e12f, 1.0e12f);
   // -2 sqrt(2 / pi) log2(e).
@@ -56,5 +56,5 @@ inline float quick_gelu(float x) {
   return (x < 0.0f ? bounded : x) * nvidia::reciprocal(power + 1.0f);
 }
 
-/** Products that a thread finishes side by side: one waits for its own results alone. */
+/** Products that a thread finishes together, so that their latencies overlap. */
 constant constexpr uint kFinished = 4;

@@ -55,7 +55,7 @@ Napi::Object init_addon(Napi::Env env, Napi::Object exports) {
   data->buffer_class = Napi::Persistent(BufferObject::define(env));
   data->program_class = Napi::Persistent(ProgramObject::define(env));
   env.SetInstanceData(data);
-  // Hooks run last first: steps end before the queue that brings their ends back.
+  // Hooks run in reverse order: steps end before the queue that delivers their completions.
   env.AddCleanupHook([data] { data->shut_down(); });
   exports.Set("abi", kAbi);
   exports.Set("listIsas", Napi::Function::New<list_isas>(env));

@@ -10,7 +10,7 @@
 
 namespace markbase {
 
-/** What belongs to one JavaScript environment; worker threads have their own. */
+/** State of one JavaScript environment; worker threads have their own. */
 struct AddonData {
   explicit AddonData(Napi::Env env) : step_ends(env) {}
 
@@ -22,7 +22,7 @@ struct AddonData {
 
   static AddonData& of(Napi::Env env) { return *env.GetInstanceData<AddonData>(); }
 
-  /** Stops what runs, so that the environment can end with steps in flight. */
+  /** Stops running steps, so that the environment can end with steps in flight. */
   void shut_down() {
     for (const auto& weak : devices) {
       if (auto device = weak.lock()) device->shut_down();

@@ -10,14 +10,14 @@
 
 namespace markbase {
 
-/** Runs native work away from the JavaScript thread and settles a promise with what it gives. */
+/** Runs native work off the JavaScript thread and settles a promise with the result. */
 class AsyncTask : public Napi::AsyncWorker {
  public:
   using Work = std::function<Status()>;
   using Result = std::function<Napi::Value(Napi::Env)>;
 
   /**
-   * `work` runs on a pool thread; `result` makes the promise's value on the JavaScript thread, after success.
+   * `work` runs on a pool thread; after success, `result` creates the promise's value on the JavaScript thread.
    *
    * @param where names the work in errors
    */
@@ -35,7 +35,7 @@ class AsyncTask : public Napi::AsyncWorker {
         work_(std::move(work)),
         result_(std::move(result)) {}
 
-  // An exception that left Execute would go to OnError, and the promise would never settle.
+  // An exception that escaped Execute would go to OnError, and the promise would never settle.
   void Execute() override { status_ = guarded(where_, work_); }
   void OnOK() override {
     if (status_.ok()) deferred_.Resolve(result_(Env()));

@@ -26,7 +26,7 @@ class DeviceObject : public Napi::ObjectWrap<DeviceObject> {
   void dispose(const Napi::CallbackInfo&) { device_.reset(); }
 
   std::shared_ptr<Device> device_;
-  std::string note_;  ///< why it is not another one
+  std::string note_;  ///< why "auto" did not choose another device
 };
 
 }  // namespace markbase

@@ -49,7 +49,7 @@ Status read_op_call(const Napi::Object& object, OpCall* out) {
   return Status::good();
 }
 
-/** Merges of some of `command_count` commands, in their order. */
+/** Reads merges among `command_count` commands, in their order. */
 Status read_merges(const Napi::Array& array, size_t command_count, std::vector<Merge>* out) {
   size_t next = 0;
   for (uint32_t i = 0; i < array.Length(); ++i) {

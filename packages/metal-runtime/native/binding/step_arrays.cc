@@ -11,7 +11,7 @@ std::vector<int32_t> copy_ints(const Napi::Object& object, const char* name) {
   return {array.Data(), array.Data() + array.ElementLength()};
 }
 
-/** Keeps a copy of an array: its first element. */
+/** Keeps a copy of an array; returns its first element. */
 template <typename Number>
 Number* copy(const Napi::TypedArrayOf<Number>& array, std::vector<std::unique_ptr<Number[]>>* copies) {
   copies->push_back(std::make_unique_for_overwrite<Number[]>(array.ElementLength()));

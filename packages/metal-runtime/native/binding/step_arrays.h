@@ -10,15 +10,14 @@
 namespace markbase {
 
 /**
- * A NativeStep of src/native.ts as kernels take it. What comes in is copied, so that the caller may change its arrays; what
- * goes out is written into the arrays of the step object, which is kept alive until this is destroyed, on the JavaScript
- * thread.
+ * A NativeStep of src/native.ts in the form that kernels take. Inputs are copied, so that the caller may change its arrays; outputs are
+ * written into the arrays of the step object, which is kept alive until this is destroyed, on the JavaScript thread.
  */
 class StepArrays {
  public:
   explicit StepArrays(Napi::Object step);
   const StepCall& call() const { return call_; }
-  /** Gives up the step object of an environment that has ended. */
+  /** Releases the step object after its environment has ended. */
   void abandon() { keep_alive_.SuppressDestruct(); }
 
  private:

@@ -6,7 +6,7 @@
 
 namespace markbase {
 
-/** Everything that a step needs until it has ended; made and destroyed on the JavaScript thread. */
+/** Everything that a step needs until it has ended; created and destroyed on the JavaScript thread. */
 struct StepEnds::RunningStep {
   RunningStep(Napi::Env env, std::shared_ptr<Program> owner, Napi::Object step)
       : deferred(Napi::Promise::Deferred::New(env)), program(std::move(owner)), arrays(step) {}
@@ -18,7 +18,7 @@ struct StepEnds::RunningStep {
 };
 
 StepEnds::StepEnds(Napi::Env env) : queue_(Queue::New(env, "markbase steps", 0, 1, this)) {
-  // Idle, it must not keep the process from ending.
+  // An idle queue must not keep the process alive.
   queue_.Unref(env);
 }
 
@@ -37,7 +37,7 @@ Napi::Promise StepEnds::start(Napi::Env env, std::shared_ptr<Program> program, N
 void StepEnds::settle(Napi::Env env, Napi::Function, StepEnds* ends, RunningStep* raw) {
   const std::unique_ptr<RunningStep> step(raw);
   if (env == nullptr) {
-    // The environment has ended: its references went with it.
+    // The environment has ended, and its references with it.
     step->arrays.abandon();
     return;
   }

@@ -9,7 +9,7 @@
 
 namespace markbase {
 
-/** Brings steps that have ended back to the JavaScript thread. The environment stays alive while one runs. */
+/** Delivers the completion of steps to the JavaScript thread. The environment stays alive while a step runs. */
 class StepEnds {
  public:
   explicit StepEnds(Napi::Env env);

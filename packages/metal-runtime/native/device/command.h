@@ -10,13 +10,13 @@
 
 namespace markbase {
 
-/** What one operand of a command is bound to. */
+/** The memory that one operand of a command is bound to. */
 struct Binding {
   enum class Kind { kNone, kBuffer, kArena };
   Kind kind = Kind::kNone;
-  BufferPtr buffer;         ///< when kBuffer
-  size_t arena_offset = 0;  ///< when kArena
-  size_t size_bytes = 0;    ///< bytes that the kernel may touch
+  BufferPtr buffer;         ///< if kBuffer
+  size_t arena_offset = 0;  ///< if kArena
+  size_t size_bytes = 0;    ///< bytes that the kernel may access
   bool is_output = false;   ///< the command writes it
 };
 
@@ -42,11 +42,11 @@ struct Command {
 };
 
 /**
- * Neighbouring commands of a program whose work may be done at once. What one of them makes for the next, no other command reads, so
- * that it need not be stored; and no value that one of them writes shares memory with one that another reads.
+ * Adjacent commands of a program that may run as one. No other command reads what one of them computes for the next, so that it need not be
+ * stored; and no value that one of them writes shares memory with a value that another reads.
  */
 struct Merge {
-  std::string name;  ///< of its rule in src/recorder/fusions; a backend that does not know it runs the commands one by one
+  std::string name;  ///< of its rule in src/recorder/fusions; a backend that does not support it runs the commands one by one
   size_t first;      ///< index of the first command
   size_t count;
 };
@@ -55,13 +55,13 @@ struct Merge {
 struct Port {
   std::string name;
   size_t arena_offset;
-  uint32_t row_set;  ///< a RowSet, or 2: rows of its own
+  uint32_t row_set;  ///< a RowSet, or 2: its own number of rows
   uint32_t max_rows;
   uint32_t width;
   uint32_t stride;  ///< elements between two rows
 };
 
-/** Arena offsets of what the sampler writes. */
+/** Arena offsets of the sampler's results. */
 struct SamplerPorts {
   size_t tokens;
   size_t logprobs;
@@ -69,7 +69,7 @@ struct SamplerPorts {
   size_t top_logprobs;
 };
 
-/** A planned program: commands in order, with every offset decided. */
+/** A planned program: commands in order, with all offsets assigned. */
 struct ProgramDescription {
   std::string label;
   uint32_t max_rows = 0;
@@ -78,7 +78,7 @@ struct ProgramDescription {
   bool check_finite = false;
   bool measures_time = false;
   std::vector<Command> commands;
-  std::vector<Merge> merges;  ///< in the order of their commands, of which they share none
+  std::vector<Merge> merges;  ///< in the order of their commands; no two merges share a command
   std::vector<Port> inputs;
   std::vector<Port> outputs;
   bool has_sampler = false;

@@ -9,7 +9,7 @@
 
 namespace markbase {
 
-/** Tells whether a path still names a file that is mapped already. */
+/** Tells whether a path still names the file that was mapped. */
 struct FileIdentity {
   uint64_t device = 0;
   uint64_t inode = 0;
@@ -17,10 +17,10 @@ struct FileIdentity {
   bool operator==(const FileIdentity&) const = default;
 };
 
-/** kFileAccess with what errno says of `path`. */
+/** kFileAccess with the message of errno for `path`. */
 Status file_error(const std::string& path);
 
-/** The identity of a file from what stat or fstat told; kFileAccess unless it is a regular file. */
+/** The identity of a file from the result of stat or fstat; kFileAccess unless it is a regular file. */
 Status identify_file(const std::string& path, const struct stat& info, FileIdentity* out);
 
 /** Looks a path up; kFileAccess unless it names a regular file. */

@@ -9,8 +9,8 @@
 namespace markbase {
 
 /**
- * Runs native work and turns what the C++ library throws (no memory for a vector, no thread to be had) into a status, so
- * that nothing but Napi::Error ever crosses the binding.
+ * Runs native work and converts exceptions of the C++ library (out of memory, no thread available) to a status, so that only Napi::Error
+ * ever crosses the binding.
  *
  * @param where names the work in the error
  */

@@ -8,13 +8,13 @@
 
 namespace markbase::cpu {
 
-/** Instruction sets that this build and this processor have, best last. */
+/** Instruction sets that both this build and this processor support, best last. */
 std::vector<std::string> supported_isas();
 
 /** Bytes per second that `threads` threads read from memory together. */
 Status measure_read_bandwidth(uint32_t threads, double* bytes_per_second);
 
-/** Multiplications and additions per second of the processor's units, two a product; 0 = it has no such units. */
+/** Multiplications and additions per second, two per product; 0 = the processor has no such units. */
 struct MatmulPeak {
   double float32;
   double bfloat16;
@@ -22,8 +22,8 @@ struct MatmulPeak {
 };
 
 /**
- * Multiplies registers on `threads` threads, with nothing to load: the roof of every matrix product. Seconds are those that
- * the threads ran, so that other programs do not lower it.
+ * Multiplies registers on `threads` threads, without memory accesses: the upper limit of every matrix product. Time is the processor time
+ * of the threads, so that other programs do not lower the result.
  */
 Status measure_matmul_peak(uint32_t threads, MatmulPeak* peak);
 

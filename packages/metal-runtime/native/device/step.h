@@ -4,7 +4,7 @@
 
 namespace markbase {
 
-/** Which rows an activation has: all rows of the step [T], or those whose logits are wanted [N]. */
+/** The rows of an activation: all rows of the step [T], or those whose logits are requested [N]. */
 enum RowSet : uint32_t { kAllRows = 0, kOutputRows = 1 };
 
 /** How the next token of one output row is chosen. Mirrors `SamplingParams` in src/step.ts. */
@@ -34,7 +34,7 @@ inline constexpr uint32_t kNoMask = 0xffffffffu;
 inline constexpr uint32_t kMaxTopLogprobs = 20;
 
 /**
- * Everything that changes from step to step, as kernels see it. Arrays of the row sets are indexed by RowSet and hold
+ * Everything that changes from step to step, as kernels read it. Arrays of the row sets are indexed by RowSet and hold
  * rows[set] entries.
  */
 struct StepView {

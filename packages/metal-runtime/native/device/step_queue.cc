@@ -57,7 +57,7 @@ void StepQueue::work(const std::shared_ptr<State>& state) {
     state->is_running = true;
     lock.unlock();
     job();
-    // What the job held may be the last owner of the queue's device: let it go before the lock is taken again.
+    // The job may hold the last reference to the queue's device: release it before the lock is taken again.
     job = nullptr;
     lock.lock();
     state->is_running = false;

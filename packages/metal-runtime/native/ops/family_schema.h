@@ -11,7 +11,7 @@
 
 namespace markbase {
 
-/** A field of a parameter struct, under the name of its attribute. All fields are words of 32 bits. */
+/** A field of a parameter struct, by the name of its attribute. All fields are 32-bit words. */
 struct Field {
   enum class Kind : uint8_t { kWord, kFloat };
   const char* attribute;
@@ -19,7 +19,7 @@ struct Field {
   Kind kind;
 };
 
-/** How attributes become the parameters of a family's commands. */
+/** How attributes map to the parameters of a family's commands. */
 struct FamilySchema {
   static constexpr uint32_t kFromField = ~0u;
   static constexpr uint32_t kByCheck = ~0u;
@@ -34,16 +34,16 @@ struct FamilySchema {
   uint32_t most_weights = 0;
   uint32_t operands = kByCheck;
   uint32_t row_set = kFromField;  ///< a RowSet
-  /** Refuses what the kernels of the family cannot work with, once all parameters are there. */
+  /** Rejects parameters that the kernels of the family do not support, after all of them have been read. */
   Status (*check)(const Command& command) = nullptr;
 };
 
-/** What a check says of a command that it refuses. */
+/** The error of a check that rejects a command. */
 inline Status refuse(const Command& command, const char* attribute, std::string expected) {
   return Status::error(StatusCode::kInvalidArgument, command.label + ": " + attribute, std::move(expected));
 }
 
-/** The schemas of all families; scripts/list-families.mjs makes them of the parameter headers. */
+/** The schemas of all families; scripts/list-families.mjs generates them from the parameter headers. */
 std::span<const FamilySchema> family_schemas();
 
 }  // namespace markbase

@@ -10,21 +10,21 @@ namespace markbase {
 
 namespace {
 
-/** Numbers that kernels and plans divide by. */
+/** Fields that kernels and plans divide by. */
 constexpr std::string_view kDivisors[] = {"axes", "capacity", "experts", "groups", "heads", "kvHeads", "topK"};
 
-/** What the name of a kernel says of the storage of an operand. */
+/** Part of a kernel name that describes the storage of an operand. */
 struct StorageFormat {
   uint32_t format = kWeightF32;
   uint32_t bits = 0;
   uint32_t group = 0;
 };
 
-/** Storage format as kernel names spell it: "q4g64", "bf16", "f16", "f32". */
+/** Storage format as spelled in kernel names: "q4g64", "bf16", "f16", "f32". */
 std::string format_name(const StorageFormat& storage) {
   switch (storage.format) {
     case kWeightAffine:
-      // One appended to another: gcc 12 warns of operator+ here.
+      // Appended one by one, because gcc 12 warns about operator+ here.
       return std::string("q").append(std::to_string(storage.bits)).append("g").append(std::to_string(storage.group));
     case kWeightBf16: return "bf16";
     case kWeightF16: return "f16";
@@ -32,7 +32,7 @@ std::string format_name(const StorageFormat& storage) {
   }
 }
 
-/** Turns attributes into a parameter struct; keeps what is left of them, and the first error. */
+/** Converts attributes to a parameter struct; keeps the unread ones and the first error. */
 class Lowering {
  public:
   Lowering(const OpCall& call, const FamilySchema& schema, Command* out)
@@ -54,7 +54,7 @@ class Lowering {
   }
 
  private:
-  /** Reads fields into the struct that begins at an offset. True when one of them names a storage format. */
+  /** Reads fields into the struct that begins at an offset. True if one of them names a storage format. */
   bool read(const std::string& prefix, std::span<const Field> fields, size_t begin, StorageFormat* storage, uint32_t* weights) {
     bool has_format = false;
     for (const Field& field : fields) {

@@ -9,7 +9,7 @@
 
 namespace markbase {
 
-/** An operation as the recorder hands it over: a family, numbers by name, operands in binding order. */
+/** An operation as passed by the recorder: a family, numbers by name, operands in binding order. */
 struct OpCall {
   std::string family;
   std::string label;
@@ -18,8 +18,8 @@ struct OpCall {
 };
 
 /**
- * Makes a command of an operation by the schema of its family. kInvalidArgument when an attribute is missing, unknown or out of
- * range, or when the number of operands is another one: kernels and plans rely on it.
+ * Creates the command of an operation by the schema of its family. kInvalidArgument if an attribute is missing, unknown or out of range, or
+ * if the number of operands differs: kernels and plans rely on it.
  */
 Status lower(const OpCall& call, Command* out);
 

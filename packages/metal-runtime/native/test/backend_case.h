@@ -11,7 +11,7 @@
 #include "device.h"
 #include "op_call.h"
 
-/** What the tests of GPU backends share: a small program, a step of it, and lines about what failed. */
+/** Shared by the tests of GPU backends: a small program, a step of it, and reports of failures. */
 namespace markbase::test {
 
 inline int failures = 0;
@@ -31,7 +31,7 @@ inline Status open_kind(const char* kind, std::shared_ptr<Device>* out) {
   return open_device({kind, 0, ""}, out, &note);
 }
 
-/** A program of one row with a command, whose input x is at 0 and whose output y is at 64. */
+/** A program with one command and one row, whose input x is at 0 and whose output y is at 64. */
 inline Status make_program_of(Device& device, const OpCall& call, bool measures_time, std::shared_ptr<Program>* out) {
   ProgramDescription description;
   description.label = "test";
@@ -69,7 +69,7 @@ struct Result {
   std::vector<float> y;
 };
 
-/** A step whose arrays live until it has ended. */
+/** A step with its arrays, which live until it has ended. */
 struct TestStep {
   explicit TestStep(const int32_t* cancel_flag = nullptr, bool has_ports = true) {
     call.view.rows[kAllRows] = 1;
@@ -104,7 +104,7 @@ inline Result run(Program& program, const int32_t* cancel_flag = nullptr, bool h
 
 inline bool is_right(const Result& result) { return result.status.ok() && result.y == std::vector<float>(kWidth, 6.0f); }
 
-/** Runs a test between two calls of `reset`, and prints a line about it. */
+/** Runs a test between two calls of `reset`, and prints a line with the result. */
 template <typename Test>
 void test(const char* name, void (*reset)(), Test&& body) {
   const int before = failures;

@@ -1,5 +1,5 @@
-// What the CUDA backend does when something goes wrong, over the stand-in for NVIDIA's driver, which fails to order. Prints one
-// line a test and returns how many failed. Built by test/cuda-faults.test.ts; MARKBASE_LIBCUDA and MARKBASE_PTX are set there.
+// Failures of the CUDA backend, over the stand-in for NVIDIA's driver, which fails on request. Prints one line per test and returns the
+// number of failures. Built by test/cuda-faults.test.ts; MARKBASE_LIBCUDA and MARKBASE_PTX are set there.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ using namespace markbase::test;
 
 namespace {
 
-/** The functions of the stand-in that are not the driver's. */
+/** Functions of the stand-in that the driver lacks. */
 struct Control {
   decltype(&cuda_sim_fail) fail;
   decltype(&cuda_sim_reset) reset;
@@ -41,7 +41,7 @@ CudaSimCounts counts() {
   return now;
 }
 
-/** A variable of the environment, while it lives. */
+/** Sets an environment variable for a scope. */
 class Setting {
  public:
   Setting(const char* name, const std::string& value) : name_(name) {
@@ -63,7 +63,7 @@ class Setting {
 
 Status open(std::shared_ptr<Device>* out) { return open_kind("cuda", out); }
 
-/** Why a device cannot be opened. */
+/** Reasons why a device cannot be opened. */
 std::string refusal() {
   std::shared_ptr<Device> device;
   const Status status = open(&device);
@@ -73,7 +73,7 @@ std::string refusal() {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/** Before any device was opened: what worked once is kept. */
+/** Runs before any device is opened, because a driver that loaded once stays loaded. */
 void there_is_no_usable_gpu() {
   {
     const Setting library("MARKBASE_LIBCUDA", "/nowhere/libcuda.so.1");
@@ -137,7 +137,7 @@ void memory_is_short() {
   EXPECT(contains(status.message, "100000000 bytes free of 100000000"));
   EXPECT(device->require_memory(1000, "weights").ok());
   BufferPtr first, second, third;
-  // A block, the rest of it, and what remains after it.
+  // A block, the rest of it, and the memory that remains after it.
   EXPECT(device->allocate(60000000, "cache", &first).ok());
   EXPECT(device->allocate(30000000, "cache", &second).ok());
   status = device->allocate(30000000, "cache", &third);
@@ -146,7 +146,7 @@ void memory_is_short() {
   EXPECT(device->allocate(30000000, "cache", &third).ok());
   second = third = nullptr;
   EXPECT(counts().allocated_bytes == 0);
-  // A larger region in place of one that was returned.
+  // A larger region than the one that was returned.
   std::shared_ptr<cuda::Region> scratch;
   cuda::MemoryPool& pool = static_cast<cuda::CudaDevice&>(*device).memory();
   for (const size_t size : {100, 1000}) EXPECT(pool.allocate(size, "scratch", &scratch).ok());
@@ -168,7 +168,7 @@ void fails_once(int kind, StatusCode code) {
   EXPECT(is_right(run(*program)));
 }
 
-/** Waits until a device that was let go is gone: the thread that ended its last step may be the last one to hold it. */
+/** Waits until a released device is destroyed: the thread that ended its last step may be its last owner. */
 void wait_until_gone() {
   for (int i = 0; i < 30000 && counts().live_objects != 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
@@ -213,7 +213,7 @@ void a_step_is_one_graph() {
   control.reset_counts();
   for (int i = 0; i < 3; ++i) EXPECT(is_right(run(*program)));
   const CudaSimCounts now = counts();
-  // Made once and replayed, with one copy each way; one copy in and one copy out in the graph.
+  // Created once and replayed, with one copy in each direction; the graph has one copy in and one copy out.
   EXPECT(now.graphs == 1 && now.graph_launches == 3 && now.copies_to_device == 3 && now.copies_to_host == 3);
   EXPECT(now.launches == 3 * (planned.size() + 2));
   // A step without outputs has a separate graph.
@@ -308,10 +308,10 @@ void weights_come_from_a_file(const std::string& folder) {
   std::shared_ptr<Program> program;
   EXPECT(make_program_of(*device, call, false, &program).ok());
   EXPECT(program && is_right(run(*program)));
-  // Loaded once: the range, and what the step sent.
+  // Loaded once: the range, and the memory of the step.
   EXPECT(counts().copied_bytes < 2 * kWidth * kBytes + 8192);
 
-  // A large range comes in pieces, and steps wait for it.
+  // A large range is loaded in pieces, and steps wait for it.
   EXPECT(device->map(path, 0, kOffset, &all).ok());
   call.operands[8] = {Binding::Kind::kBuffer, all, 0, kOffset, false};
   EXPECT(make_program_of(*device, call, false, &program).ok());
@@ -360,7 +360,7 @@ void a_file_shrinks(const std::string& folder) {
   EXPECT(make_program_of(*device, call, false, &program).ok());
   const Status status = run(*program).status;
   EXPECT(status.code == StatusCode::kCorruptFile && status.where == path);
-  // What cannot be read counts no longer.
+  // Bytes that cannot be read are no longer counted.
   const UploadCounts uploads = device->uploads();
   EXPECT(uploads.arrived_bytes == uploads.queued_bytes && uploads.queued_bytes < size_t{64} << 20);
 }

@@ -10,10 +10,10 @@
 
 namespace markbase::test {
 
-/** Memory that ends where an unreadable page begins: the first byte read or written too far stops the program. */
+/** Memory that ends where an unreadable page begins: the first access beyond it stops the program. */
 class GuardedBuffer {
  public:
-  /** `slack` bytes stay between the end of the data and the guard, to get addresses of every alignment. */
+  /** `slack`: bytes between the end of the data and the guard, which give addresses of every alignment. */
   explicit GuardedBuffer(size_t bytes, size_t slack = 0) {
     const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     const size_t readable = (bytes + slack + page - 1) / page * page;

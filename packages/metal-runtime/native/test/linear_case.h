@@ -29,7 +29,7 @@ inline float store_scalar(ScalarType type, float value, uint8_t* target) {
     memcpy(&value, &bits, 4);
     return value;
   }
-  // Half precision by truncation of a normal number within its range; everything smaller becomes a signed zero.
+  // Half precision by truncation of a normal number within its range; smaller values become a signed zero.
   const uint32_t sign = bits >> 31;
   const int exponent = static_cast<int>(bits >> 23 & 255) - 127 + 15;
   const uint32_t fraction = bits >> 13 & 0x3ff;

@@ -1,8 +1,8 @@
-// Speed of the matrix products beside the read bandwidth and the integer dot product peak of this machine.
+// Speed of the matrix products compared with the read bandwidth and the integer dot product peak of this machine.
 //   linear_core_bench [threads [isa [seconds per figure [d|b|p|h...]]]]
 // d: decode, b: a few rows, c: a few rows with the weights in the cache, p: prefill, h: `high`.
 // Decode figures count the bytes of weights, scales and biases once per call; the weights cycle through a pool that is
-// larger than the last-level cache. "of read" is the part of the bandwidth that was measured in turn with the product.
+// larger than the last-level cache. "of read" is the fraction of the bandwidth, which was measured alternately with the product.
 // Rates are work per second of processor time, added up over the threads, best of several short rounds: other programs
 // on the machine disturb them little as long as they leave the memory alone.
 
@@ -60,7 +60,7 @@ double rate_on_threads(uint32_t threads, Work work) {
 double read_bandwidth(const std::vector<uint64_t>& pool, const Options& options, size_t touched) {
   std::atomic<uint64_t> sink{0};
   const size_t slice = size_t{1} << 18;  // words per thread
-  // Half a pool away from what the product touched last.
+  // Half a pool away from the last reads of the product.
   const size_t first = (touched + pool.size() / 2) % (pool.size() - slice * options.threads);
   const double rate = rate_on_threads(options.threads, [&](uint32_t t) {
     const uint64_t* data = pool.data() + first / 32 * 32 + t * slice;
@@ -78,7 +78,7 @@ double read_bandwidth(const std::vector<uint64_t>& pool, const Options& options,
 struct Matrix {
   WeightView view;
   size_t bytes;     ///< weights, scales and biases
-  uint32_t copies;  ///< matrices that the pool holds, one after another
+  uint32_t copies;  ///< consecutive matrices in the pool
 };
 
 Matrix matrix(std::vector<uint64_t>& pool, WeightFormat format, uint32_t bits, uint32_t group, uint32_t out, uint32_t in) {
@@ -106,7 +106,7 @@ struct Rates {
   double bandwidth;  ///< bytes per second that a plain read reaches
 };
 
-/** Products per second, without the preparation of the rows. */
+/** Products per second, excluding the preparation of the rows. */
 Rates measure(
     const LinearCore& core, const std::vector<uint64_t>& pool, const Matrix& m, bool is_fast, uint32_t rows, const Options& options) {
   const RowForm form = core.row_form(m.view, is_fast, rows <= kFewRows);
@@ -130,7 +130,7 @@ Rates measure(
       }
     });
     first += count;
-    return rate * count / options.threads;  // every thread did its part of each product
+    return rate * count / options.threads;  // every thread computed its share of each product
   };
   const double once = 1 / calls(1);
   constexpr int kRounds = 60;
@@ -168,7 +168,7 @@ void report(const LinearCore& core, std::vector<uint64_t>& pool, const Options& 
 int run(const LinearCore& core, const Options& options, const char* only) {
   std::vector<uint64_t> pool(kPoolBytes / 8);
   uint64_t state = 88172645463325252u;
-  // Random bits whose 16-bit halves are small bf16 numbers as well: exponents near one.
+  // Random bits whose 16-bit halves are also small bf16 numbers: exponents near one.
   for (uint64_t& word : pool) {
     state ^= state << 13;
     state ^= state >> 7;

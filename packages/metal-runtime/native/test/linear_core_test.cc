@@ -35,10 +35,10 @@ const char* name_of(Mode mode) {
 
 constexpr uint32_t kRowCounts[] = {1, 2, 3, 5, 8, 17, 64};
 constexpr uint32_t kMaxRows = 64;
-constexpr uint32_t kPadding = 3;  // floats between the rows of y, which must stay untouched
+constexpr uint32_t kPadding = 3;  // floats between the rows of y, which must not be written
 constexpr float kUntouched = -12345.0f;
 
-/** Runs a product in the pieces that `splits` (ascending, from 0 to out) cuts the outputs into; y is [rows, out]. */
+/** Runs a product in parts: `splits` (ascending, from 0 to out) divides the outputs; y is [rows, out]. */
 std::vector<float> product(const LinearCore& core,
                            const LinearCase& c,
                            Mode mode,
@@ -67,7 +67,7 @@ std::vector<float> product(const LinearCore& core,
   return y;
 }
 
-/** What 8-bit activations stand for, by the definition in int8_row.h. */
+/** The values of 8-bit activations by the definition in int8_row.h. */
 std::vector<float> rounded_activations(const std::vector<float>& x, uint32_t in) {
   std::vector<float> result(x.size());
   for (size_t row = 0; row < x.size(); row += in) {
@@ -97,7 +97,7 @@ struct Oracle {
   std::vector<double> terms;  // [rows, out] root of the sum of squares of the terms' magnitudes
 };
 
-/** `in_bfloat`: of activations and weights that are rounded to bfloat16. */
+/** `in_bfloat`: for activations and weights that are rounded to bfloat16. */
 Oracle oracle(const LinearCase& c, const std::vector<float>& x, bool in_bfloat = false) {
   const uint32_t in = c.view.in;
   Oracle result;
@@ -138,8 +138,8 @@ std::vector<float> activations(uint32_t rows, uint32_t in, float size, std::mt19
 
 bool same_bits(const float* a, const float* b, size_t count) { return memcmp(a, b, count * sizeof(float)) == 0; }
 
-// Errors against sqrt(sum |x_k|^2 (|code * scale| + |bias|)_k^2). A sum of 1,536 terms in 4 lanes is 384 additions in a
-// row, each rounded by up to 6e-8 of a partial sum: 4e-7 on average, and the worst of thousands is ten times that.
+// Errors against sqrt(sum |x_k|^2 (|code * scale| + |bias|)_k^2). A sum of 1,536 terms in 4 lanes is 384 sequential additions, each rounded
+// by up to 6e-8 of a partial sum: 4e-7 on average, and the worst of thousands is ten times that.
 constexpr double kFloatTolerance = 4e-6;
 
 void check_products(const LinearCore& core, const LinearCase& c, std::mt19937& random) {
@@ -217,7 +217,7 @@ void check_rows(const LinearCore& core, const LinearCase& c) {
 /** Name of the one instruction set that this run checks; null = all. */
 const char* chosen = nullptr;
 
-/** Draws what the checks of an instruction set draw, so that each has the same numbers in whichever run. */
+/** Advances the random numbers as the checks of an instruction set would, so that each set gets the same numbers in any run. */
 void skip_case(const LinearCase& c, std::mt19937& random) {
   activations(kMaxRows, c.view.in, 1.0f, random);
   for (size_t mode = 0; mode < std::size(kModes); ++mode) {
@@ -239,7 +239,7 @@ void check_case(const LinearCase& c, std::mt19937& random) {
   }
 }
 
-/** Checks all cases; an instruction set that this processor lacks passes nothing and fails nothing. */
+/** Checks all cases; an instruction set that this processor lacks counts neither as passed nor as failed. */
 int run() {
   std::mt19937 random(20261129);
   for (const WeightFormat format : {kWeightF32, kWeightBf16, kWeightF16}) {
@@ -247,7 +247,7 @@ int run() {
       check_case(plain_case(format, in == 1536 ? 37 : 11, in, in % 4 == 0 ? 2 : 0, random), random);
     }
   }
-  // Odd numbers of groups, just over a tile of 1,024 columns, and a real width with more outputs than one portion.
+  // Odd numbers of groups, slightly more than a tile of 1,024 columns, and a realistic width with more outputs than one portion.
   const uint32_t multiples[] = {1, 2, 3, 5};
   const ScalarType types[] = {kScalarBf16, kScalarF16, kScalarF32};
   uint32_t turn = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of the Metal backend run: a program of one command, and its steps.
+// The program of one command that the tests of the Metal backend run, and its steps.
 #include <functional>
 #include <future>
 #include <memory>
@@ -68,7 +68,7 @@ struct Step {
     if (has_ports) call.inputs = {{0, x.data(), x.size()}};
     if (has_ports) call.outputs = {{0, y.data(), y.size()}};
   }
-  /** `before_end` runs on the thread that ends the step, which takes no other meanwhile. */
+  /** `before_end` runs on the thread that ends the step, and blocks the end of other steps. */
   void start(Program& program, std::function<void()> before_end = [] {}) {
     program.start(call, [this, before_end = std::move(before_end)](Status status) {
       before_end();
@@ -88,7 +88,7 @@ inline Status run(Program& program, Step step = Step()) {
   return step.end.get_future().get();
 }
 
-/** Runs a step, whose every output must be `value`. */
+/** Runs a step and expects `value` in every output. */
 inline bool gives(Program& program, float value, uint32_t rows = 1) {
   Step step(rows);
   step.start(program);
@@ -97,7 +97,7 @@ inline bool gives(Program& program, float value, uint32_t rows = 1) {
 
 inline bool is_right(Program& program) { return gives(program, 6.0f); }
 
-/** Holds up the thread that ends steps, in the end of one of them. */
+/** Blocks the thread that ends steps, in the end of one of them. */
 class Gate {
  public:
   std::function<void()> hold() {
@@ -115,7 +115,7 @@ class Gate {
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/** Opens a device and makes a program. */
+/** Opens a device and creates a program. */
 struct Opened {
   std::shared_ptr<Device> device;
   std::shared_ptr<Program> program;

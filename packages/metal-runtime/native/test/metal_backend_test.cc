@@ -1,5 +1,5 @@
-// What the Metal backend does when something goes wrong, over the stand-in for Metal, which fails to order. Prints one line a
-// test and returns how many failed. Built by test/metal-faults.test.ts.
+// Failures of the Metal backend, over the stand-in for Metal, which fails on request. Prints one line per test and returns the number of
+// failures. Built by test/metal-faults.test.ts.
 #include <sys/stat.h>
 
 #include <chrono>
@@ -15,7 +15,7 @@
 
 namespace {
 
-/** Orders a failure, and runs twice: the first step fails, the second works. */
+/** Requests a failure and runs twice: the first step fails, the second succeeds. */
 Status fails_once(Program& program, int kind) {
   EXPECT(is_right(program));
   metal_sim_fail(kind, 0, 1);
@@ -44,7 +44,7 @@ void opening_fails() {
   EXPECT(open(&device).ok());
 }
 
-/** The event of a kind after `skip` others fails while a program is made. */
+/** The event of a kind after `skip` others fails while a program is created. */
 void preparing_fails(int kind, uint32_t skip, StatusCode code, const std::string& message = "") {
   std::shared_ptr<Device> device;
   std::shared_ptr<Program> program;
@@ -115,7 +115,7 @@ void device_is_lost() {
 
 /** A fault of a kernel tells where it happened: the encoder and its kernels. */
 void kernel_faults() {
-  // Less than a page behind the end of the arena: every access meets the guard there.
+  // Less than a page beyond the end of the arena, where every access hits the guard.
   constexpr uint32_t kWide = 1024;
   const Opened opened({.width = kWide});
   const Status status = run(*opened.program);
@@ -135,7 +135,7 @@ void steps_are_stopped() {
   EXPECT(before.end.get_future().get().code == StatusCode::kCancelled);
   EXPECT(is_right(*opened.program));
 
-  // One that is on its way already.
+  // A step that is already running.
   cancelled = 0;
   Gate gate;
   Step first, second;
@@ -172,7 +172,7 @@ void steps_are_encoded_ahead() {
   }
 }
 
-/** More shapes than plans are kept. */
+/** More shapes than cached plans. */
 void steps_have_many_shapes() {
   Opened opened;
   for (const uint32_t last : {kMaxRows, 2u}) {
@@ -200,7 +200,7 @@ void a_step_is_one_command_buffer() {
   EXPECT(counts.validation_errors == 0);
 }
 
-/** A file with a row of ones, which begins where no page does. */
+/** A file with a row of ones that does not begin on a page. */
 constexpr size_t kRowOffset = 4;
 std::string row_file(const std::string& folder) {
   const std::string path = folder + "/row";
@@ -209,7 +209,7 @@ std::string row_file(const std::string& folder) {
   return path;
 }
 
-/** As one buffer, and as the pages of the range where the GPU takes no buffer of the whole file. */
+/** As one buffer, and as the pages of the range if the GPU cannot take a buffer of the whole file. */
 void files_are_mapped(const std::string& folder) {
   const std::string path = row_file(folder);
   for (const uint32_t refused : {0u, 1u}) {
@@ -264,7 +264,7 @@ void file_shrinks_while_it_is_read(const std::string& folder) {
   EXPECT(is_right(*Opened().program));
 }
 
-/** One row times a 4-bit matrix [out, in] of zeros in groups of 64; with `is_tiled`, by the kernels for many rows in `fast`. */
+/** One row times a 4-bit matrix [out, in] of zeros in groups of 64; with `is_tiled`, on the kernels for many rows in `fast`. */
 Status make_product(Device& device, uint32_t out, uint32_t in, bool is_tiled, std::shared_ptr<Program>* program) {
   const size_t code_bytes = size_t{out} * in / 2, scale_bytes = size_t{out} * in / 64 * 2;
   BufferPtr codes, scales, biases;
@@ -307,7 +307,7 @@ Status make_product(Device& device, uint32_t out, uint32_t in, bool is_tiled, st
   return device.create_program(std::move(description), program);
 }
 
-/** What a step of decoding mostly does. */
+/** The main work of a decoding step. */
 void weights_are_read_once() {
   constexpr uint32_t kOut = 512, kIn = 2048;
   std::shared_ptr<Device> device;
@@ -321,14 +321,14 @@ void weights_are_read_once() {
   const uint64_t bytes = counts.read_bytes;
   const uint64_t weight = size_t{kOut} * kIn / 2 + 2 * (size_t{kOut} * kIn / 64 * 2);
   std::printf("  read %llu bytes for a weight of %llu\n", static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(weight));
-  // Bytes are counted where every access is checked.
+  // Bytes are counted only if every access is checked.
   if (!std::getenv("METAL_SIM_CHECK")) return;
   EXPECT(bytes >= weight);
-  // The row and the parameters come on top.
+  // Plus the row and the parameters.
   EXPECT(bytes <= weight * 101 / 100 + kIn * sizeof(float) + 1024);
 }
 
-/** The kernel that multiplies tiles on the system that is played; `refused`: which library or pipeline made there fails. */
+/** The kernel that multiplies tiles on the simulated system; `refused`: index of the library or pipeline whose creation fails. */
 std::string tile_kernel(int refused = -1, uint32_t skipped = 0) {
   std::shared_ptr<Device> device;
   std::shared_ptr<Program> program;
@@ -348,7 +348,7 @@ void tensor_operations_are_chosen() {
   EXPECT(tile_kernel() == "linear_tile_q4");
   setenv("METAL_SIM_MACOS", "26", 1);
   EXPECT(tile_kernel() == "linear_tensor_q4");
-  // Behind those of the services of a program, a library and two pipelines, the first one is that of the tensor operations.
+  // After those of the services of a program, a library and two pipelines, the first one is that of the tensor operations.
   EXPECT(tile_kernel(kMetalSimNoLibrary, 1) == "linear_tile_q4");
   EXPECT(tile_kernel(kMetalSimNoPipeline, 2) == "linear_tile_q4");
   setenv("MARKBASE_METAL_TENSOR", "0", 1);
@@ -357,7 +357,7 @@ void tensor_operations_are_chosen() {
   setenv("METAL_SIM_MACOS", system.c_str(), 1);
 }
 
-/** The archive of pipelines in a folder; empty = there is none. Nothing else is there. */
+/** The archive of pipelines in a folder, empty if absent; the folder contains nothing else. */
 std::filesystem::path archive_in(const std::filesystem::path& folder) {
   std::filesystem::path found;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -367,7 +367,7 @@ std::filesystem::path archive_in(const std::filesystem::path& folder) {
   return found;
 }
 
-/** Tells one writing of a file from the next. */
+/** Distinguishes successive writes of a file. */
 ino_t inode_of(const std::filesystem::path& path) {
   struct stat info{};
   return stat(path.c_str(), &info) == 0 ? info.st_ino : 0;
@@ -377,7 +377,7 @@ void pipelines_stay_on_disk(const std::string& parent) {
   const std::string folder = parent + "/archives";
   std::filesystem::create_directory(folder);
   setenv("MARKBASE_METAL_CACHE", folder.c_str(), 1);
-  // An archive that cannot be written leaves nothing behind; then one that cannot be opened.
+  // An archive that cannot be written leaves no file; then one that cannot be opened.
   metal_sim_fail(kMetalSimNoArchive, 1, 1);
   EXPECT(is_right(*Opened().program));
   EXPECT(archive_in(folder).empty());
@@ -389,16 +389,16 @@ void pipelines_stay_on_disk(const std::string& parent) {
   const std::filesystem::path archive = archive_in(folder);
   const ino_t written = inode_of(archive);
   EXPECT(written != 0);
-  // What comes from it is not written again.
+  // Pipelines from the archive are not written again.
   EXPECT(is_right(*Opened().program));
   EXPECT(inode_of(archive_in(folder)) == written);
-  // A damaged one is made anew.
+  // A damaged archive is replaced.
   std::ofstream(archive) << "damaged";
   EXPECT(is_right(*Opened().program));
   EXPECT(inode_of(archive_in(folder)) != written);
   unsetenv("MARKBASE_METAL_CACHE");
 
-  // Without a folder of its own it lies among the caches of the user.
+  // Without a configured folder, it is in the user's cache folder.
   const std::string home = std::getenv("HOME") ? std::getenv("HOME") : "";
   std::filesystem::create_directories(parent + "/Library/Caches");
   setenv("HOME", parent.c_str(), 1);
@@ -431,7 +431,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const std::string folder = argv[1];
-  // What has passed is said even when a later test ends the process.
+  // Results are printed even if a later test ends the process.
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   // Compiled kernels come from one cache, whatever HOME is.
   const char* home = std::getenv("HOME");

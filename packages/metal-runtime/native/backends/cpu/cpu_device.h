@@ -14,7 +14,7 @@
 
 namespace markbase::cpu {
 
-/** The processor itself: weights are read where they are mapped, kernels run on a pool of threads. */
+/** The processor itself: weights are read where they are mapped, and kernels run on a thread pool. */
 class CpuDevice : public Device, public std::enable_shared_from_this<CpuDevice> {
  public:
   static Status open(const DeviceOptions& options, std::shared_ptr<Device>* out);
@@ -39,7 +39,7 @@ class CpuDevice : public Device, public std::enable_shared_from_this<CpuDevice> 
   std::atomic<bool> is_shut_down_{false};
   std::mutex files_mutex_;
   std::vector<std::weak_ptr<MappedFile>> files_;  ///< each file is mapped once
-  StepQueue queue_;                               ///< last, so that it ends first: its steps use all of the above
+  StepQueue queue_;                               ///< declared last, so that it is destroyed first: its steps use all of the above
 };
 
 }  // namespace markbase::cpu

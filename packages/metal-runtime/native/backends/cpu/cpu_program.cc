@@ -91,7 +91,7 @@ Status CpuProgram::run(const StepCall& step) {
 void CpuProgram::run_commands(uint32_t thread, Barrier* barrier) {
   size_t phase_index = 0;
   size_t stage = 0;
-  // Every barrier is a stage. Thread 0 decides before it and all obey after it, so that all leave at the same one.
+  // Thread 0 decides before a barrier whether to stop, and all threads obey after it, so that all leave at the same barrier.
   const auto continues = [&](bool stops) {
     if (stops) stop_stage_.store(stage, std::memory_order_relaxed);
     barrier->wait();
@@ -122,8 +122,8 @@ bool CpuProgram::run_phase(const BoundCommand& bound, uint32_t phase, std::atomi
   const uint32_t threads = device_->threads();
   const CpuCall call{bound.command->params.data(), bound.buffers.data(), &step_->view, scratch_->data(), threads};
   const uint32_t items = bound.kernel->items(call, phase);
-  // Guided scheduling: large pieces first, so that a thread streams through neighbouring rows of a weight, small ones
-  // last, so that a slow core does not keep the others waiting.
+  // Guided scheduling: large chunks first, so that a thread streams through adjacent rows of a weight; small ones last, so that a slow core
+  // does not keep the others waiting.
   bool has_entered = bound.kernel->enter == nullptr;
   uint32_t begin = next->load(std::memory_order_relaxed);
   while (begin < items) {
@@ -139,7 +139,7 @@ bool CpuProgram::run_phase(const BoundCommand& bound, uint32_t phase, std::atomi
 }
 
 bool CpuProgram::has_non_finite_output(const BoundCommand& bound) const {
-  // Only activations are looked at: the sampler's results are integers or checked by its caller.
+  // Only activations are checked: the sampler's results are integers or checked by its caller.
   if (bound.command->kernel.family == "sample") return false;
   const auto& bindings = bound.command->bindings;
   const uint32_t rows = step_->view.rows[bound.command->row_set];

@@ -14,7 +14,7 @@ namespace markbase::cpu {
 
 class CpuDevice;
 
-/** A command with its kernel found and its addresses resolved: nothing is looked up while a step runs. */
+/** A command with its kernel and addresses resolved: nothing is looked up while a step runs. */
 struct BoundCommand {
   const CpuKernel* kernel;
   const Command* command;
@@ -52,12 +52,12 @@ class CpuProgram : public Program {
   std::vector<std::shared_ptr<MappedFile>> files_;  ///< every file that the commands read
   std::shared_ptr<AnonymousBuffer> arena_;
   std::shared_ptr<AnonymousBuffer> scratch_;
-  std::vector<std::atomic<uint32_t>> next_item_;  ///< one counter a phase
+  std::vector<std::atomic<uint32_t>> next_item_;  ///< one counter per phase
   std::vector<double> seconds_;                   ///< per command, written by thread 0
 
   // Of the running step, set before the threads start and read by all of them.
   const StepCall* step_ = nullptr;
-  /** The barrier after which all threads leave. A number, not a flag: a thread at an earlier barrier must not obey it. */
+  /** The barrier after which all threads leave. A number rather than a flag, because a thread at an earlier barrier must not obey it. */
   std::atomic<size_t> stop_stage_{kNeverStop};
   const BoundCommand* non_finite_ = nullptr;
 };

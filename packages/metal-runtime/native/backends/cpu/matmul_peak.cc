@@ -33,14 +33,14 @@ struct Work {
   std::atomic<double> seconds{0};  ///< processor time of thread 0
 };
 
-/** Seconds that the calling thread has run: what other programs take does not count. */
+/** Processor time of the calling thread in seconds, which excludes other programs. */
 double processor_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/** Operations per second on all threads of the pool: the best of some passes, because neighbours only slow one down. */
+/** Operations per second on all threads of the pool: the best of several passes, because other programs can only slow one down. */
 double rate(ThreadPool& pool, PeakLoop loop) {
   if (loop == nullptr) return 0;
   double best = 0;
@@ -58,7 +58,7 @@ double rate(ThreadPool& pool, PeakLoop loop) {
           if (thread == 0) shared->seconds = seconds;
         },
         &work);
-    // The first pass only finds out how long one has to be.
+    // The first pass only determines how long a pass has to be.
     if (pass > 0) {
       best = std::max(best, work.rate.load());
     } else {

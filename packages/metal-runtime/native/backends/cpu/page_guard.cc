@@ -47,7 +47,7 @@ void on_bus_error(int signal_number, siginfo_t* info, void* context) {
   if (previous_action.sa_flags & SA_SIGINFO) {
     previous_action.sa_sigaction(signal_number, info, context);
   } else if (previous_action.sa_handler == SIG_DFL || previous_action.sa_handler == SIG_IGN) {
-    // Returning repeats the access, which then ends the process as it would have without us.
+    // Returning repeats the access, which then ends the process as it would without this handler.
     signal(signal_number, SIG_DFL);
   } else {
     previous_action.sa_handler(signal_number);

@@ -11,7 +11,7 @@ namespace markbase::cpu {
 
 namespace {
 
-/** Far larger than any last-level cache, so that every pass comes from memory. */
+/** Far larger than any last-level cache, so that every pass reads from memory. */
 constexpr size_t kProbeBytes = size_t{1} << 30;
 constexpr int kPasses = 4;
 
@@ -54,7 +54,7 @@ Status measure_read_bandwidth(uint32_t threads, double* bytes_per_second) {
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     best = std::max(best, kProbeBytes / seconds.count());
   }
-  // The sum is used, or the compiler would not read at all.
+  // The sum must be used, or the compiler would drop the reads.
   *bytes_per_second = probe.sum.load() == 0 ? 0 : best;
   return Status::good();
 }

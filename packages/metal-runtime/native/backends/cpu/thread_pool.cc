@@ -8,7 +8,7 @@ namespace markbase::cpu {
 
 namespace {
 
-/** Turns of a spin loop before a thread gives its core away: about 50 µs, longer than a phase should last. */
+/** Iterations of a spin loop before a thread sleeps: about 50 µs, longer than a phase should last. */
 constexpr uint32_t kSpinTurns = 4000;
 
 void pause_core() {
@@ -35,7 +35,7 @@ ThreadPool::ThreadPool(uint32_t threads) : threads_(threads) {
   try {
     for (uint32_t thread = 1; thread < threads; ++thread) workers_.emplace_back([this, thread] { work(thread); });
   } catch (...) {
-    // A thread that is destroyed while it runs would end the process.
+    // Destroying a running std::thread would end the process.
     stop();
     throw;
   }

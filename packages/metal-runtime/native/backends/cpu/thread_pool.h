@@ -15,7 +15,7 @@ class ThreadPool {
   /** A job is called once per thread; thread 0 is the caller of `run`. */
   using Job = void (*)(void* context, uint32_t thread);
 
-  /** Throws std::system_error, and leaves no thread running, when the system has no more threads. */
+  /** Throws std::system_error, and leaves no thread running, if a thread cannot be started. */
   explicit ThreadPool(uint32_t threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

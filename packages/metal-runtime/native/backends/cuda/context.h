@@ -7,7 +7,7 @@
 
 namespace markbase::cuda {
 
-/** The primary context of a GPU, held as long as something of it lives. */
+/** The primary context of a GPU, retained while any object of it exists. */
 class Context {
  public:
   static Status create(const Driver& driver, CUdevice device, std::shared_ptr<Context>* out);
@@ -28,7 +28,7 @@ class Context {
   CUcontext context_ = nullptr;
 };
 
-/** Makes a context the thread's own for a while: calls of the driver belong to the context of their thread. */
+/** Makes a context current on this thread for a scope: driver calls use the current context of their thread. */
 class ContextScope {
  public:
   explicit ContextScope(const Context& context) : driver_(context.driver_) { driver_.context_push(context.context_); }
@@ -43,7 +43,7 @@ class ContextScope {
   const Driver& driver_;
 };
 
-/** A stream with an order of its own, destroyed with its owner. */
+/** A stream, independent of the default stream, destroyed with its owner. */
 class Stream {
  public:
   explicit Stream(std::shared_ptr<Context> context) : context_(std::move(context)) {}
@@ -67,7 +67,7 @@ class Event {
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
-  /** `flags`: CU_EVENT_DISABLE_TIMING where no time is asked for. */
+  /** `flags`: CU_EVENT_DISABLE_TIMING if times are not needed. */
   Status create(unsigned flags);
   CUevent handle() const { return event_; }
 
@@ -76,7 +76,7 @@ class Event {
   CUevent event_ = nullptr;
 };
 
-/** Memory of the host that the GPU copies from and to by itself, freed with its owner. */
+/** Pinned host memory that the GPU copies from and to directly, freed with its owner. */
 class PinnedMemory {
  public:
   explicit PinnedMemory(std::shared_ptr<Context> context) : context_(std::move(context)) {}
@@ -84,7 +84,7 @@ class PinnedMemory {
   PinnedMemory(const PinnedMemory&) = delete;
   PinnedMemory& operator=(const PinnedMemory&) = delete;
 
-  /** At least `bytes`; what was there is lost when there were fewer. */
+  /** Grows to at least `bytes`; growing discards the contents. */
   Status reserve(size_t bytes, const std::string& label);
   std::byte* data() const { return data_; }
 

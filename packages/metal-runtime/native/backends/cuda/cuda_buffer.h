@@ -8,7 +8,7 @@
 
 namespace markbase::cuda {
 
-/** A region of the GPU's memory, which may be on its way there. */
+/** A region of the GPU's memory, whose contents may still be uploading. */
 class CudaBuffer : public gpu::RegionBuffer {
  public:
   CudaBuffer(std::shared_ptr<Region> region, size_t size) : RegionBuffer(0, size), region_(std::move(region)) {}
@@ -16,7 +16,7 @@ class CudaBuffer : public gpu::RegionBuffer {
 
   const void* identity() const override { return region_.get(); }
   CUdeviceptr address() const { return region_->address(); }
-  /** What brings the bytes there, or null when they are there. */
+  /** The upload of the bytes, or null if they have arrived. */
   const std::shared_ptr<Upload>& upload() const { return upload_; }
 
  private:

@@ -44,8 +44,8 @@ int64_t modified_ns(const struct stat& info) {
 constexpr int kWarpgroupVersion = 12000;
 
 /**
- * What plans know of the GPU. For tests, MARKBASE_MULTIPROCESSORS plans as for fewer than there are, so that small grids fill them, and
- * MARKBASE_WIDE_TILE names the kernel that multiplies many rows where it can.
+ * Traits of the GPU for plans. For tests, MARKBASE_MULTIPROCESSORS plans for fewer multiprocessors than the GPU has, so that small grids
+ * fill them, and MARKBASE_WIDE_TILE names the kernel that multiplies many rows where possible.
  */
 gpu::GpuTraits traits_of(const Context& context) {
   const auto attribute = [&](CUdevice_attribute name, int least) {
@@ -90,10 +90,10 @@ Status CudaDevice::open(const std::string& kind, const Driver& driver, std::shar
     }
     std::shared_ptr<Context> context;
     Status status = Context::create(driver, device, &context);
-    // Others may leave no memory for a context, and a broken GPU gives none: the device cannot be used either way.
+    // Other processes may leave no memory for a context, and a broken GPU cannot create one: in both cases the device cannot be used.
     if (!status.ok()) {
       const bool is_full = status.code == StatusCode::kOutOfMemory;
-      return unavailable(status.where + " cannot be had: " + (is_full ? "its memory is full" : status.message));
+      return unavailable(status.where + " cannot be created: " + (is_full ? "its memory is full" : status.message));
     }
     std::unique_ptr<KernelLibrary> kernels;
     if (status = KernelLibrary::open(kind, context, &kernels); !status.ok()) return status;
@@ -179,7 +179,7 @@ Status CudaDevice::allocate(size_t size, const std::string& label, BufferPtr* ou
 Status CudaDevice::clear(CUdeviceptr address, size_t size, const std::string& label) {
   const ContextScope scope(*context_);
   CUresult result = driver().fill_bytes(address, 0, size, setup_stream_.handle());
-  // The memory may be given back and loaded into right after this.
+  // The memory may be freed and reused for an upload right after this.
   if (result == CUDA_SUCCESS) result = driver().stream_synchronize(setup_stream_.handle());
   return result == CUDA_SUCCESS ? Status::good() : driver().error(result, label);
 }

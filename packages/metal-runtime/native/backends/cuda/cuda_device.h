@@ -18,14 +18,17 @@
 
 namespace markbase::cuda {
 
-/** A GPU that NVIDIA's driver runs: weights are copied into its memory once, steps run on one stream in the order of their starts. */
+/**
+ * A GPU that NVIDIA's driver runs: weights are copied into its memory once, and steps run on one stream in the order in which they were
+ * started.
+ */
 class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice> {
  public:
   static Status open(const std::string& kind, const Driver& driver, std::shared_ptr<Device>* out);
   CudaDevice(std::string kind, std::shared_ptr<Context> context, std::unique_ptr<KernelLibrary> kernels);
 
   DeviceInfo info() const override;
-  /** Allocates memory for the range at once; its bytes arrive while the caller goes on, and steps wait for them. */
+  /** Allocates memory for the range immediately; its bytes arrive in the background, and steps wait for them. */
   Status map(const std::string& path, uint64_t offset, uint64_t size, BufferPtr* out) override;
   UploadCounts uploads() const override { return uploader_.counts(); }
   Status upload(const void* data, size_t size, const std::string& label, BufferPtr* out) override;
@@ -43,9 +46,9 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   KernelLibrary& kernels() { return *kernels_; }
   const gpu::GpuTraits& traits() const { return traits_; }
   gpu::StepGate& gate() { return gate_; }
-  /** Ends steps, in the order of their starts. */
+  /** Ends steps in the order in which they were started. */
   StepQueue& queue() { return queue_; }
-  /** Steps are launched by one thread at a time, and those that wait for weights before those that were started later. */
+  /** Steps are launched by one thread at a time; those that wait for weights are launched before later ones. */
   std::mutex& launch_mutex() { return launch_mutex_; }
   size_t& waiting_launches() { return waiting_launches_; }
 
@@ -74,7 +77,7 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   std::mutex launch_mutex_;
   size_t waiting_launches_ = 0;  ///< guarded by launch_mutex_
   Uploader uploader_;
-  StepQueue queue_;  ///< last, so that it ends first: its steps use all of the above
+  StepQueue queue_;  ///< declared last, so that it is destroyed first: its steps use all of the above
 };
 
 }  // namespace markbase::cuda

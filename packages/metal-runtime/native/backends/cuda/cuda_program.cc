@@ -26,14 +26,14 @@ Status check_launch(const Dispatch& dispatch, const Kernel& kernel) {
   }
   if (dispatch.groups[1] <= kMostGroups && dispatch.groups[2] <= kMostGroups) return Status::good();
   const std::string reason = "a grid of " + std::to_string(dispatch.groups[1]) + " by " + std::to_string(dispatch.groups[2]) +
-                             " blocks in y and z, at most " + std::to_string(kMostGroups) + ": use fewer rows in a step";
+                             " blocks in y and z, but the maximum is " + std::to_string(kMostGroups) + ": use fewer rows in a step";
   return Status::error(StatusCode::kDevice, kernel.name, reason);
 }
 
 std::vector<size_t> ports_of(const StepCall& step) {
   std::vector<size_t> ports = {step.inputs.size()};
   for (const std::vector<PortData>& list : {step.inputs, step.outputs}) {
-    // Numbers of elements that are nearly the same lie in the same places.
+    // Counts belong to the key: similar counts of elements can have the same layout.
     for (const PortData& data : list) ports.insert(ports.end(), {data.port, data.count, data.bytes != nullptr});
   }
   return ports;
@@ -47,7 +47,7 @@ struct CudaProgram::RunningStep {
   const StepCall* step;
   StepEnd end;
   std::unique_ptr<StepMemory> memory;
-  std::shared_ptr<Region> scratch;  ///< that it was launched with: the program may take larger one meanwhile
+  std::shared_ptr<Region> scratch;  ///< scratch memory of this launch; the program may have replaced it by a larger one
   std::vector<CUevent> marks;       ///< of a measured step: before the first command and after each
   bool is_launched = false;
   Status status;
@@ -90,7 +90,7 @@ Status CudaProgram::prepare() {
   if (Status status = kernels.kernel(gpu::kBytesKernel, &copy_bytes_); !status.ok()) return status;
   if (Status status = kernels.kernel(gpu::kCheckKernel, &check_finite_); !status.ok()) return status;
   seconds_.assign(description_.commands.size(), 0);
-  // What the program cannot do is said now, and the kernels of its widest and its narrowest steps are loaded.
+  // Reports unsupported programs early, and loads the kernels of the widest and the narrowest step.
   std::shared_ptr<const BoundPlan> plan;
   std::shared_ptr<Region> scratch;
   if (Status status = plan_for(gpu::widest_shape(description_), &plan, &scratch); !status.ok()) return status;
@@ -125,7 +125,7 @@ Status CudaProgram::plan_for(const StepShape& shape, std::shared_ptr<const Bound
 
 Status CudaProgram::ensure_scratch(size_t bytes) {
   if (scratch_ && scratch_->size_bytes() >= bytes) return Status::good();
-  // Steps that run keep the memory that they were launched with.
+  // Running steps keep the memory that they were launched with.
   const std::string label = "program " + description_.label + ": scratch";
   std::shared_ptr<Region> scratch;
   if (Status status = device_->memory().allocate(bytes, label, &scratch); !status.ok()) return status;
@@ -179,7 +179,7 @@ Status CudaProgram::launch(RunningStep& running) {
   running.is_launched = status.ok();
   if (status.ok()) return status;
   const ContextScope scope(*device_->context());
-  // What was sent may still be read. A call may also tell what an earlier launch did.
+  // Memory of launched work may still be read. A call may also report the error of an earlier launch.
   const CUresult result = device_->driver().stream_synchronize(device_->stream());
   return is_fatal(result) ? lost(result) : status;
 }
@@ -253,7 +253,7 @@ Status CudaProgram::launch_measured(RunningStep& running, const BoundPlan& plan,
   const size_t commands = description_.commands.size();
   if (Status status = running.memory->marks(commands + 1, &running.marks); !status.ok()) return status;
   const Launches launches = list_launches(running, plan);
-  // Launches on a stream wait for one another. Copies in belong to no command; copies out come after the last one.
+  // Launches on a stream run one after the other. Input copies belong to no command; output copies follow the last one.
   const size_t inputs = running.step->inputs.size();
   size_t marked = 0;
   const auto mark_until = [&](size_t command) {

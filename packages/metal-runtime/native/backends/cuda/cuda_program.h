@@ -11,7 +11,7 @@
 
 namespace markbase::cuda {
 
-/** Replays commands as one CUDA graph a step. */
+/** Replays commands as one CUDA graph per step. */
 class CudaProgram : public Program, public std::enable_shared_from_this<CudaProgram> {
  public:
   static Status create(std::shared_ptr<CudaDevice> device, ProgramDescription description, std::shared_ptr<Program>* out);
@@ -30,16 +30,16 @@ class CudaProgram : public Program, public std::enable_shared_from_this<CudaProg
   CudaProgram(std::shared_ptr<CudaDevice> device, ProgramDescription description);
 
   Status prepare();
-  /** The plan for a shape, from the latest ones or made now, and the scratch memory for it. */
+  /** The plan for a shape, cached or new, and its scratch memory. */
   Status plan_for(const gpu::StepShape& shape, std::shared_ptr<const BoundPlan>* out, std::shared_ptr<Region>* scratch);
   Status ensure_scratch(size_t bytes);
   bool has_weights() const;
-  /** Waits until everything that was mapped has arrived; why not, if not. */
+  /** Waits until all mapped ranges have arrived; returns the error if one failed. */
   Status wait_for_weights();
-  /** Sends a step to the GPU; with the device's launch mutex held. */
+  /** Launches a step on the GPU; the caller holds the device's launch mutex. */
   Status launch(RunningStep& running);
   Status send(RunningStep& running);
-  /** The error of a step after which the GPU is of no use. */
+  /** The error of a step after which the GPU cannot be used. */
   Status lost(CUresult reason) const;
   Launches list_launches(const RunningStep& running, const BoundPlan& plan) const;
   Status launch_graph(RunningStep& running, const std::shared_ptr<const BoundPlan>& plan, const LaunchContext& context) const;
@@ -52,7 +52,7 @@ class CudaProgram : public Program, public std::enable_shared_from_this<CudaProg
 
   const std::shared_ptr<CudaDevice> device_;
   const ProgramDescription description_;
-  std::vector<std::shared_ptr<Upload>> uploads_;  ///< of every buffer that the commands read
+  std::vector<std::shared_ptr<Upload>> uploads_;  ///< of every buffer that a command reads
   std::shared_ptr<Region> arena_;
   const Kernel* copy_rows_ = nullptr;
   const Kernel* copy_bytes_ = nullptr;

@@ -18,7 +18,7 @@ Status unavailable(const std::string& kind, std::string reason) {
   return Status::error(StatusCode::kDeviceUnavailable, kind, std::move(reason));
 }
 
-/** Looks every function up; the first that is missing is in the error. */
+/** Looks up every function; the error names the first one that is missing. */
 Status resolve(const std::string& kind, const std::string& path, void* library, Driver* driver) {
   std::string missing;
 #define MARKBASE_CUDA_RESOLVE(member, symbol, parameters)                              \
@@ -36,7 +36,7 @@ Status resolve(const std::string& kind, const std::string& path, void* library, 
 }
 
 Status initialise(const std::string& kind, Driver* driver) {
-  // The version is known without a GPU, and the reason for much that fails later.
+  // The version is known without a GPU, and an old driver explains many later failures.
   if (driver->driver_version(&driver->version) != CUDA_SUCCESS) driver->version = 0;
   const CUresult result = driver->init(0);
   if (result == CUDA_ERROR_NO_DEVICE) return unavailable(kind, "the NVIDIA driver finds no GPU on this machine");
@@ -86,7 +86,7 @@ Status Driver::load(const std::string& kind, const Driver** out, bool* is_instal
   auto driver = std::make_unique<Driver>();
   Status status = resolve(kind, path, library, driver.get());
   if (status.ok()) status = initialise(kind, driver.get());
-  // The library stays loaded, for it may have threads already.
+  // The library stays loaded, because it may already have threads.
   if (!status.ok()) return status;
   *out = driver.get();
   loaded[path] = std::move(driver);

@@ -13,11 +13,11 @@ struct Driver {
   MARKBASE_CUDA_FUNCTIONS(MARKBASE_CUDA_MEMBER)
   MARKBASE_CUDA_OPTIONAL_FUNCTIONS(MARKBASE_CUDA_MEMBER)
 #undef MARKBASE_CUDA_MEMBER
-  int version = 0;  ///< of CUDA that the driver speaks, as 1000 · major + 10 · minor
+  int version = 0;  ///< CUDA version of the driver, as 1000 · major + 10 · minor
 
   /**
-   * Loads libcuda.so.1, or the library that MARKBASE_LIBCUDA names, and initialises it; the library stays loaded. kDeviceUnavailable
-   * when there is none, when it is too old, or when it finds no GPU.
+   * Loads libcuda.so.1, or the library that MARKBASE_LIBCUDA names, and initialises it; the library stays loaded. kDeviceUnavailable if it
+   * is missing, too old, or finds no GPU.
    *
    * @param is_installed becomes true when the library was found
    */
@@ -32,7 +32,7 @@ struct Driver {
 /** "12.4" of 12040. */
 std::string version_text(int version);
 
-/** True for results after which the context, and all memory of the device, is of no use. */
+/** True for results after which the context and all memory of the device are lost. */
 bool is_fatal(CUresult result);
 
 }  // namespace markbase::cuda

@@ -76,7 +76,10 @@ inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
 struct CUgraphEdgeData {
   unsigned char from_port, to_port, type, reserved[5];
 };
-/** A node starts when all threadgroups of the one before allowed it (griddepcontrol.launch_dependents), and waits by itself for its end. */
+/**
+ * A node may start when all threadgroups of its predecessor allow it (griddepcontrol.launch_dependents), and waits by itself for the
+ * predecessor's end.
+ */
 inline constexpr CUgraphEdgeData CU_GRAPH_PROGRAMMATIC_EDGE = {1, 0, 1, {}};
 
 /** CUDA_KERNEL_NODE_PARAMS of version 1, which cuGraphAddKernelNode without a suffix takes. */
@@ -90,7 +93,7 @@ struct CUDA_KERNEL_NODE_PARAMS {
 };
 static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS) == 56, "the driver's layout");
 
-/** Every function, by member and by its name in the library: MARKBASE_CUDA_FUNCTIONS(F) with F(member, symbol, parameters). */
+/** Every function, by member and library name: MARKBASE_CUDA_FUNCTIONS(F) with F(member, symbol, parameters). */
 #define MARKBASE_CUDA_FUNCTIONS(F)                                                                                                   \
   F(init, "cuInit", (unsigned flags))                                                                                                \
   F(driver_version, "cuDriverGetVersion", (int* version))                                                                            \
@@ -137,7 +140,7 @@ static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS) == 56, "the driver's layout");
   F(graph_exec_destroy, "cuGraphExecDestroy", (CUgraphExec exec))                                                                    \
   F(graph_launch, "cuGraphLaunch", (CUgraphExec exec, CUstream stream))
 
-/** Functions that a driver may lack. */
+/** Functions that older drivers lack. */
 #define MARKBASE_CUDA_OPTIONAL_FUNCTIONS(F)              \
   F(graph_add_dependencies, "cuGraphAddDependencies_v2", \
     (CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* edges, size_t count))

@@ -7,7 +7,7 @@ namespace markbase::cuda {
 
 namespace {
 
-/** Levels that a text may have; the table of kernels has five. */
+/** Maximum nesting depth; the table of kernels has five levels. */
 constexpr int kMostLevels = 32;
 
 class Parser {

@@ -7,7 +7,7 @@
 
 namespace markbase::cuda {
 
-/** A value of a JSON text; texts are without escapes but \" and \\. */
+/** A value of a JSON text; the only supported escapes are \" and \\. */
 struct Json {
   std::map<std::string, Json> members;  ///< of an object
   std::vector<Json> items;              ///< of an array

@@ -15,7 +15,7 @@ namespace markbase::cuda {
 
 namespace {
 
-/** Kernels that are compiled side by side at most. */
+/** Maximum number of kernels that are compiled concurrently. */
 constexpr size_t kMostThreads = 8;
 
 constexpr size_t kLogBytes = 8192;
@@ -30,7 +30,7 @@ std::string ptx_folder() {
   return (slash == std::string::npos ? std::string() : file.substr(0, slash + 1)) + "ptx";
 }
 
-/** What every text begins with; see docs/cuda.md. */
+/** First line of every text; see docs/cuda.md. */
 std::string header_of(const std::string& kernel, const std::string& arch) {
   return "// markbase: kernel=" + kernel + " arch=" + arch + " abi=" + std::to_string(KernelTable::kAbi) + " ";
 }
@@ -59,7 +59,7 @@ KernelLibrary::~KernelLibrary() {
 
 Status KernelLibrary::compile(const std::string& name, CUmodule* out) const {
   std::ifstream file(folder_ + name + ".ptx", std::ios::binary);
-  if (!file) return Status::error(StatusCode::kDevice, name, "this build has no such CUDA kernel for " + arch_);
+  if (!file) return Status::error(StatusCode::kDevice, name, "this build lacks the CUDA kernel for " + arch_);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   const std::string header = header_of(name, arch_);
   if (text.compare(0, header.size(), header) != 0) {
@@ -67,7 +67,7 @@ Status KernelLibrary::compile(const std::string& name, CUmodule* out) const {
   }
   std::vector<char> log(kLogBytes, '\0');
   CUjit_option names[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  // The driver takes numbers in place of pointers.
+  // The driver takes numbers through these pointers.
   void* values[] = {log.data(), reinterpret_cast<void*>(static_cast<uintptr_t>(log.size() - 1))};
   const ContextScope scope(*context_);
   const Driver& driver = context_->driver();
@@ -101,7 +101,7 @@ Status KernelLibrary::load(const std::vector<std::string>& kernels) {
   try {
     for (size_t i = 1; i < most; ++i) threads.emplace_back(work);
   } catch (const std::system_error&) {
-    // Those that there are do it.
+    // The existing threads do the work.
   }
   work();
   for (std::thread& thread : threads) thread.join();
@@ -153,7 +153,7 @@ Status KernelLibrary::allow_dynamic_shared(const Kernel& kernel, size_t bytes) {
   if (bytes + known.static_shared_bytes <= known.max_dynamic_bytes) return Status::good();
   const int most = context_->attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   if (bytes + known.static_shared_bytes > static_cast<size_t>(std::max(most, 0))) {
-    const std::string reason = "this GPU has " + std::to_string(most) + " bytes of shared memory for a block, not " +
+    const std::string reason = "this GPU has " + std::to_string(most) + " bytes of shared memory per block, not " +
                                std::to_string(bytes + known.static_shared_bytes);
     return Status::error(StatusCode::kDevice, kernel.name, reason);
   }

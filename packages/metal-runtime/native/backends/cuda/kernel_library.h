@@ -18,26 +18,26 @@ struct Kernel {
   const std::vector<KernelParameter>* parameters = nullptr;
   uint32_t max_threads = 0;  ///< a block
   size_t static_shared_bytes = 0;
-  size_t max_dynamic_bytes = 48 * 1024;  ///< shared memory that launches may ask for so far
+  size_t max_dynamic_bytes = 48 * 1024;  ///< shared memory that launches may currently request
 };
 
 /**
- * Kernels of a GPU. Each has a PTX text of its own, which is loaded when a plan first names the kernel; the driver compiles it,
- * and keeps the result from one process to the next.
+ * Kernels of a GPU. Each has its own PTX text, which is loaded when a plan first names the kernel; the driver compiles it and caches the
+ * result across processes.
  */
 class KernelLibrary {
  public:
-  /** kDeviceUnavailable of `kind` when there is no PTX for the GPU. */
+  /** kDeviceUnavailable of `kind` if this build has no PTX for the GPU. */
   static Status open(const std::string& kind, std::shared_ptr<Context> context, std::unique_ptr<KernelLibrary>* out);
   ~KernelLibrary();
   KernelLibrary(const KernelLibrary&) = delete;
   KernelLibrary& operator=(const KernelLibrary&) = delete;
 
-  /** Loads kernels that are not loaded yet, side by side. kDevice with the driver's words when one does not compile. */
+  /** Loads missing kernels concurrently. kDevice with the driver's message if one does not compile. */
   Status load(const std::vector<std::string>& kernels);
-  /** A kernel, loaded if it is not yet; lives as long as the library. */
+  /** A kernel, loaded on first use; lives as long as the library. */
   Status kernel(const std::string& name, const Kernel** out);
-  /** Lets launches of a kernel ask for so much dynamic shared memory. kDevice when the GPU has not as much. */
+  /** Allows launches of a kernel to request `bytes` of dynamic shared memory. kDevice if the GPU has less. */
   Status allow_dynamic_shared(const Kernel& kernel, size_t bytes);
 
  private:

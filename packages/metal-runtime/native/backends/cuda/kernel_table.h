@@ -12,17 +12,17 @@ namespace markbase::cuda {
 /** A parameter of a compiled kernel. */
 struct KernelParameter {
   uint32_t index;  ///< [[buffer(index)]] of its source
-  bool is_value;   ///< a struct, rather than an address
+  bool is_value;   ///< a struct rather than an address
   size_t bytes;
 };
 
-/** What scripts/build-ptx.mjs writes down about the kernels that it compiles: parameters in the order of the entry. */
+/** The parameters of each compiled kernel, in entry order, as recorded by scripts/build-ptx.mjs. */
 class KernelTable {
  public:
-  /** Version of the texts and of what their parameters mean; scripts/build-ptx.mjs writes it into each. */
+  /** Version of the texts and of the meaning of their parameters; scripts/build-ptx.mjs writes it into each. */
   static constexpr int kAbi = 2;
 
-  /** Reads kernels.json. kDeviceUnavailable of `kind` when it is not there or not as expected. */
+  /** Reads kernels.json. kDeviceUnavailable of `kind` if it is missing or not as expected. */
   static Status load(const std::string& kind, const std::string& path, KernelTable* out);
 
   /** The parameters of a kernel, or null. */

@@ -37,7 +37,7 @@ Status MemoryPool::allocate(size_t bytes, const std::string& label, std::shared_
     const ContextScope scope(*context_);
     size_t block_bytes = std::max(size, kBlockBytes);
     CUresult result = context_->driver().memory_alloc(&address, block_bytes);
-    // The last free memory may be enough for the request, though not for a block.
+    // The remaining memory may suffice for the request, though not for a block.
     if (result == CUDA_ERROR_OUT_OF_MEMORY && block_bytes > size) {
       block_bytes = size;
       result = context_->driver().memory_alloc(&address, block_bytes);
@@ -48,7 +48,7 @@ Status MemoryPool::allocate(size_t bytes, const std::string& label, std::shared_
     if (block_bytes > size) block.free[size] = block_bytes - size;
     blocks_.push_back(std::move(block));
   }
-  // What `out` held before may be given back here, which takes the lock.
+  // Assigning may release the previous region of `out`, which takes the lock.
   lock.unlock();
   *out = std::make_shared<Region>(shared_from_this(), address, size);
   return Status::good();
@@ -60,7 +60,7 @@ void MemoryPool::release(CUdeviceptr address, size_t bytes) {
     return address >= candidate.address && address - candidate.address < candidate.size_bytes;
   });
   size_t offset = address - block->address, size = bytes;
-  // Gaps that touch become one.
+  // Adjacent gaps are merged.
   if (const auto next = block->free.find(offset + size); next != block->free.end()) {
     size += next->second;
     block->free.erase(next);

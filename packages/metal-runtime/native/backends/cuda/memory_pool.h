@@ -13,7 +13,7 @@ namespace markbase::cuda {
 
 class MemoryPool;
 
-/** A piece of the GPU's memory, given back with its owner. */
+/** A region of the GPU's memory, freed with its owner. */
 class Region {
  public:
   Region(std::shared_ptr<MemoryPool> pool, CUdeviceptr address, size_t size_bytes)
@@ -32,27 +32,27 @@ class Region {
 };
 
 /**
- * Memory of a GPU in large blocks, of which regions are parts: asking the driver for every tensor of a checkpoint would take
- * long and waste the rest of its pages. A block goes back to the driver with its last region.
+ * Memory of a GPU in large blocks that are divided into regions: a driver allocation per tensor of a checkpoint would be slow and waste the
+ * rest of its pages. A block is returned to the driver with its last region.
  */
 class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
  public:
-  /** Where every region begins: what copies and vectors like. */
+  /** Alignment of regions, for fast copies and vector loads. */
   static constexpr size_t kAlignment = 256;
   static constexpr size_t kBlockBytes = size_t{64} << 20;
 
   explicit MemoryPool(std::shared_ptr<Context> context) : context_(std::move(context)) {}
   ~MemoryPool();
 
-  /** kOutOfMemory with both figures when the GPU has not as much. */
+  /** kOutOfMemory with both figures if the GPU has less. */
   Status allocate(size_t bytes, const std::string& label, std::shared_ptr<Region>* out);
-  /** kOutOfMemory when the GPU has less than `bytes` free now. */
+  /** kOutOfMemory if the GPU has less than `bytes` free now. */
   Status require(size_t bytes, const std::string& label) const;
 
  private:
   friend class Region;
 
-  /** Memory of the driver, and what of it is free: sizes by offset, no two of them side by side. */
+  /** A block of the driver's memory and its gaps: sizes by offset, no two of them adjacent. */
   struct Block {
     CUdeviceptr address;
     size_t size_bytes;

@@ -99,8 +99,8 @@ Status StepGraph::add_nodes(CUgraph graph,
                             const std::vector<const Kernel*>& kernels,
                             const LaunchContext& launch) const {
   const Driver& driver = context_->driver();
-  // Kernels for these wait by themselves, each for the one before it: what they do not wait for begins ahead of time. With many rows
-  // that costs more than it gains: threadgroups that wait keep others from multiprocessors.
+  // Kernels for these capabilities wait for the previous kernel by themselves, so that their independent work begins early. With many rows
+  // that costs more than it gains: waiting threadgroups occupy multiprocessors.
   const bool has_few_rows =
       std::all_of(dispatches.begin(), dispatches.end(), [](const Dispatch& dispatch) { return dispatch.launch.rows <= kMostChainedRows; });
   const bool is_chain = has_few_rows && driver.graph_add_dependencies &&

@@ -9,13 +9,13 @@
 
 namespace markbase::cuda {
 
-/** A step plan with its kernels: nothing is looked up while a step is launched. */
+/** A step plan with its kernels, so that nothing is looked up while a step is launched. */
 struct BoundPlan {
   gpu::StepPlan plan;
   std::vector<const Kernel*> kernels;  ///< of its dispatches
 };
 
-/** Where the memory lies that dispatches name. */
+/** Addresses of the memory that dispatches refer to. */
 struct LaunchContext {
   CUdeviceptr arena = 0;
   CUdeviceptr scratch = 0;
@@ -23,10 +23,10 @@ struct LaunchContext {
   const gpu::StepLayout* layout = nullptr;
 };
 
-/** The arguments of a launch, as the driver takes them: addresses of values. Lives as long as the call. */
+/** The arguments of a launch in the driver's form: addresses of values. Lives as long as the call. */
 class LaunchArguments {
  public:
-  /** kDevice when the kernel wants what the dispatch does not give. */
+  /** kDevice if the dispatch lacks an argument of the kernel. */
   static Status bind(const gpu::Dispatch& dispatch, const Kernel& kernel, const LaunchContext& context, LaunchArguments* out);
   void** pointers() { return pointers_.data(); }
 
@@ -50,7 +50,7 @@ struct GraphKey {
   bool operator==(const GraphKey&) const = default;
 };
 
-/** The launches of a step with what each waits for, ready to be started by one call. */
+/** The launches of a step with their dependencies, ready to be started by one call. */
 class StepGraph {
  public:
   StepGraph(std::shared_ptr<Context> context, GraphKey key) : context_(std::move(context)), key_(std::move(key)) {}
@@ -58,7 +58,7 @@ class StepGraph {
   StepGraph(const StepGraph&) = delete;
   StepGraph& operator=(const StepGraph&) = delete;
 
-  /** Makes the graph of dispatches in their order. `kernels`: of the dispatches. */
+  /** Creates the graph of dispatches in order. `kernels`: of the dispatches. */
   Status create(const std::vector<gpu::Dispatch>& dispatches, const std::vector<const Kernel*>& kernels, const LaunchContext& launch);
   const GraphKey& key() const { return key_; }
   CUgraphExec handle() const { return exec_; }

@@ -17,7 +17,7 @@ Status StepMemory::fill(MemoryPool& pool, const ProgramDescription& program, con
   const std::string name = "step of " + program.label;
   layout_ = StepLayout(program, step);
   if (!device_ || device_->size_bytes() < layout_.size_bytes()) {
-    // Graphs hold addresses of the old memory.
+    // Graphs contain addresses of the old memory.
     graphs_.clear();
     device_ = nullptr;
     if (Status status = pool.allocate(layout_.size_bytes(), name, &device_); !status.ok()) return status;
@@ -44,7 +44,7 @@ CUresult StepMemory::receive(CUstream stream) const {
 CUresult StepMemory::wait() const { return context_->driver().event_synchronize(done_.handle()); }
 
 const StepGraph* StepMemory::find_graph(const GraphKey& key) {
-  // A graph on scratch memory that was exchanged would keep it.
+  // A graph on replaced scratch memory would keep it alive.
   graphs_.remove_if([&](const auto& graph) { return graph->key().scratch != key.scratch; });
   const auto known = std::find_if(graphs_.begin(), graphs_.end(), [&](const auto& graph) { return graph->key() == key; });
   if (known == graphs_.end()) return nullptr;

@@ -11,8 +11,8 @@
 namespace markbase::cuda {
 
 /**
- * What one running step shares with the host: the same layout in memory of both, and one copy each way. Reused by later steps,
- * with the graphs that were made for it.
+ * Memory that one running step shares with the host: the same layout on both sides, and one copy in each direction. Reused by later steps,
+ * with the graphs that were created for it.
  */
 class StepMemory {
  public:
@@ -27,9 +27,9 @@ class StepMemory {
   /** Waits for the copy back. */
   CUresult wait() const;
 
-  /** The graph that was made for such a step, or null. */
+  /** The graph for such a step, or null. */
   const StepGraph* find_graph(const GraphKey& key);
-  /** Keeps a graph, the latest few of them. */
+  /** Adds a graph; only the most recent ones are kept. */
   const StepGraph* keep_graph(std::unique_ptr<StepGraph> graph);
   /** Events around every command of a step: one more than there are commands. */
   Status marks(size_t count, std::vector<CUevent>* out);
@@ -44,7 +44,7 @@ class StepMemory {
   std::shared_ptr<Region> device_;
   Event done_;
   gpu::StepLayout layout_;
-  std::list<std::unique_ptr<StepGraph>> graphs_;  ///< latest first
+  std::list<std::unique_ptr<StepGraph>> graphs_;  ///< most recent first
   std::list<Event> marks_;
 };
 

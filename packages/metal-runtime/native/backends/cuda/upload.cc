@@ -19,7 +19,7 @@ namespace {
 /** Large enough for the full rate of the bus, small enough for several threads. */
 constexpr size_t kPieceBytes = size_t{4} << 20;
 constexpr size_t kMostThreads = 8;
-/** How long a thread waits for more before it gives its pinned memory back. */
+/** How long a thread waits for more work before it frees its pinned memory. */
 constexpr std::chrono::milliseconds kIdleTime{200};
 
 }  // namespace
@@ -70,7 +70,7 @@ struct Uploader::Piece {
 struct Uploader::State {
   explicit State(std::shared_ptr<Context> owner) : context(std::move(owner)) {}
 
-  /** A piece has arrived, or will not: counted before those that wait for it go on. */
+  /** A piece has arrived or failed: counted before waiting threads continue. */
   void finish_piece(Upload& upload, size_t size, Status status) {
     if (status.ok()) arrived_bytes.fetch_add(size, std::memory_order_release);
     else queued_bytes.fetch_sub(size, std::memory_order_relaxed);
@@ -81,9 +81,9 @@ struct Uploader::State {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Piece> pieces;
-  size_t threads = 0;  ///< that exist
-  size_t workers = 0;  ///< of those: will look for pieces again
-  size_t idle = 0;     ///< of those: wait for one
+  size_t threads = 0;  ///< number of existing threads
+  size_t workers = 0;  ///< of these, how many will look for pieces again
+  size_t idle = 0;     ///< of these, how many wait for a piece
   bool is_stopping = false;
   std::atomic<uint64_t> queued_bytes = 0;
   std::atomic<uint64_t> arrived_bytes = 0;
@@ -95,7 +95,7 @@ class Uploader::Worker {
   explicit Worker(std::shared_ptr<State> state)
       : state_(std::move(state)), stream_(state_->context), slots_{Slot(state_->context), Slot(state_->context)} {}
 
-  /** Works until there was nothing to do for a while. */
+  /** Works until there has been nothing to do for a while. */
   void work() {
     const Status ready = prepare();
     std::unique_lock<std::mutex> lock(state_->mutex);
@@ -119,7 +119,7 @@ class Uploader::Worker {
   }
 
  private:
-  /** A buffer, and the piece that is copied from it. */
+  /** A buffer and the piece that is being copied from it. */
   struct Slot {
     explicit Slot(const std::shared_ptr<Context>& context) : memory(context), copied(context) {}
     PinnedMemory memory;
@@ -199,13 +199,13 @@ void Uploader::stop() {
   }
   state_->pieces.clear();
   state_->changed.notify_all();
-  // What was read is on its way and arrives.
+  // Pieces that were read are already being copied and will arrive.
   state_->changed.wait(lock, [&] { return state_->threads == 0; });
   state_->is_stopping = false;
 }
 
 UploadCounts Uploader::counts() const {
-  // Read before the other, this is never more.
+  // Read first, so that it never exceeds the queued bytes.
   const uint64_t arrived_bytes = state_->arrived_bytes.load(std::memory_order_acquire);
   return {state_->queued_bytes.load(std::memory_order_relaxed), arrived_bytes};
 }
@@ -226,7 +226,7 @@ std::shared_ptr<Upload> Uploader::start(std::shared_ptr<SourceFile> file, uint64
       ++state_->threads;
     }
   } catch (const std::system_error&) {
-    // Fewer threads do the same work; without one, nothing of it is begun.
+    // Fewer threads can do the same work; with none, nothing is started.
     if (state_->workers == 0) {
       state_->pieces.clear();
       state_->queued_bytes.fetch_sub(size, std::memory_order_relaxed);

@@ -10,19 +10,19 @@
 
 namespace markbase::cuda {
 
-/** A range of a file on its way into the GPU's memory. */
+/** A range of a file that is being copied to the GPU's memory. */
 class Upload {
  public:
   Upload(std::shared_ptr<Region> region, size_t pieces) : region_(std::move(region)), pieces_left_(pieces) {}
 
   const std::shared_ptr<Region>& region() const { return region_; }
   bool is_done() const { return pieces_left_.load(std::memory_order_acquire) == 0; }
-  /** Waits until the range is there; why it is not, if it is not. */
+  /** Waits until the range has arrived; returns the error if it failed. */
   Status wait() const;
 
  private:
   friend class Uploader;
-  /** A piece has arrived, or will not. */
+  /** A piece has arrived or failed. */
   void finish_piece(Status status);
 
   const std::shared_ptr<Region> region_;
@@ -31,7 +31,7 @@ class Upload {
   Status status_;  ///< guarded by the mutex until the upload is done
 };
 
-/** A file that ranges are read from, open as long as one is on its way. */
+/** A file that ranges are read from, open while an upload is pending. */
 class SourceFile {
  public:
   SourceFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
@@ -51,22 +51,22 @@ class SourceFile {
 };
 
 /**
- * Brings file ranges into the GPU's memory on threads of its own, which live while there is something to do. Each reads pieces
- * straight from the page cache into one of two pinned buffers while the GPU copies from the other.
+ * Copies file ranges to the GPU's memory on its own threads, which live while there is work. Each reads pieces directly from the page cache
+ * into one of two pinned buffers while the GPU copies from the other.
  */
 class Uploader {
  public:
   explicit Uploader(std::shared_ptr<Context> context);
-  /** Gives up what has not been read yet. */
+  /** Cancels what has not been read yet. */
   ~Uploader();
   Uploader(const Uploader&) = delete;
   Uploader& operator=(const Uploader&) = delete;
 
-  /** Queues bytes [offset, offset + size) of a file. Throws std::system_error when the system has no more threads. */
+  /** Queues bytes [offset, offset + size) of a file. Throws std::system_error if no thread can be started. */
   std::shared_ptr<Upload> start(std::shared_ptr<SourceFile> file, uint64_t offset, size_t size, std::shared_ptr<Region> region);
-  /** Bytes of all uploads so far, less those that failed, and how many of them have arrived. */
+  /** Bytes of all uploads so far, without those that failed, and how many of them have arrived. */
   UploadCounts counts() const;
-  /** Gives up what has not been read yet; those uploads end with kCancelled. */
+  /** Cancels what has not been read yet; those uploads end with kCancelled. */
   void stop();
 
  private:

@@ -8,7 +8,7 @@ namespace markbase::gpu {
 
 namespace {
 
-/** Bytes of one piece of memory that a dispatch touches. */
+/** A range of bytes that a dispatch reads or writes. */
 struct Access {
   const void* memory;
   size_t begin;
@@ -20,7 +20,7 @@ struct Access {
   }
 };
 
-/** Stand for the arena, the scratch and the results, of which a program has one each. */
+/** Identify the arena, the scratch memory and the results, of which a program has one each. */
 constexpr char kArenaMemory = 0, kScratchMemory = 0, kStagedMemory = 0, kResultMemory = 0;
 
 const void* memory_of(const Argument& argument) {
@@ -67,7 +67,7 @@ void place_barriers(std::vector<Dispatch>* dispatches) {
 std::vector<std::vector<size_t>> find_dependencies(const std::vector<Dispatch>& dispatches) {
   const size_t count = dispatches.size();
   std::vector<std::vector<Access>> accesses;
-  // Those that must be done before a dispatch, through others too.
+  // All direct and indirect predecessors of a dispatch.
   std::vector<std::vector<bool>> before;
   std::vector<std::vector<size_t>> dependencies(count);
   for (size_t i = 0; i < count; ++i) {

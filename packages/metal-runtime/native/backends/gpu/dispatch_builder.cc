@@ -29,7 +29,7 @@ DispatchBuilder& DispatchBuilder::operand_of(const Command& command, uint32_t op
   bound.offset = operand_offset(command, operand);
   bound.size_bytes = binding.size_bytes;
   bound.is_written = binding.is_output;
-  // A cache that a command writes is read by it too; other outputs are not.
+  // A command also reads the caches that it writes, but no other outputs.
   bound.is_read = !binding.is_output || binding.kind == Binding::Kind::kBuffer;
   if (binding.kind == Binding::Kind::kBuffer) {
     bound.kind = Argument::Kind::kBuffer;

@@ -8,18 +8,18 @@
 
 namespace markbase::gpu {
 
-/** How a GPU does the work of merged commands at once. */
+/** How a GPU runs merged commands in one dispatch. */
 struct MergePlanner {
   std::string_view name;  ///< as in Merge
-  /** True when it does, for a step of this shape; `context`: of the first command. */
+  /** True if it can for a step of this shape; `context`: of the first command. */
   bool (*takes)(const CommandContext& context, std::span<const Command> commands);
   Status (*plan)(CommandContext& context, std::span<const Command> commands);
 };
 
-/** True when the commands are of these families, in this order. */
+/** True if the commands are of these families, in this order. */
 bool are_of(std::span<const Command> commands, std::initializer_list<std::string_view> families);
 
-/** Null for a merge that GPUs run one command after the other. */
+/** Null for a merge whose commands GPUs run separately. */
 const MergePlanner* find_merge_planner(std::string_view name);
 
 extern const MergePlanner kBeginStep;

@@ -11,8 +11,8 @@
 namespace markbase::gpu {
 
 /**
- * The latest plans of a program, as a backend bound them: chunks of a prompt, a last shorter one, and single tokens as the
- * context grows. `Bound` has a StepPlan named `plan`.
+ * The most recent plans of a program, as bound by a backend: for chunks of a prompt, a shorter last chunk, and single tokens as the context
+ * grows. `Bound` has a StepPlan named `plan`.
  */
 template <typename Bound>
 class PlanCache {
@@ -32,7 +32,7 @@ class PlanCache {
 
  private:
   static constexpr size_t kMostPlans = 16;
-  std::deque<std::shared_ptr<const Bound>> plans_;  ///< latest first
+  std::deque<std::shared_ptr<const Bound>> plans_;  ///< most recent first
 };
 
 }  // namespace markbase::gpu

@@ -9,19 +9,19 @@ namespace markbase::gpu {
 
 namespace {
 
-/** A region of nothing. */
+/** A region without memory. */
 class PlanBuffer : public RegionBuffer {
  public:
   PlanBuffer(size_t offset, size_t size) : RegionBuffer(offset, size) {}
 };
 
-/** A program that can be looked at. */
+/** A program that can be inspected but not run. */
 class PlanProgram : public Program {
  public:
   PlanProgram(ProgramDescription description, const GpuTraits& traits) : description_(std::move(description)), traits_(traits) {}
 
   void start(const StepCall&, StepEnd end) override {
-    const char* reason = "this device plans programs and runs none: open a device of another kind";
+    const char* reason = "this device plans programs but does not run them: open a device of another kind";
     end(Status::error(StatusCode::kDevice, description_.label, reason));
   }
 
@@ -72,7 +72,7 @@ class PlanDevice : public Device {
   const GpuTraits traits_;
 };
 
-/** An H200: what differs between NVIDIA GPUs changes grids, and which tiles are taken. */
+/** An H200; the traits of NVIDIA GPUs affect grids and the choice of tiles. */
 constexpr GpuTraits kNvidia = {.multiprocessors = 132, .shared_bytes = 227 * 1024, .has_warpgroups = true};
 
 }  // namespace

@@ -7,8 +7,8 @@
 namespace markbase::gpu {
 
 /**
- * A device that plans programs and runs none: buffers have sizes but no memory, so that what a model would cost can be
- * counted on any machine.
+ * A device that plans programs but does not run them: buffers have sizes but no memory, so that the cost of a model can be determined on
+ * any machine.
  *
  * @param kind "metal-plan", or "cuda-plan" for an H200; null for others
  */

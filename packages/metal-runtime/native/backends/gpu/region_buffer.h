@@ -4,12 +4,12 @@
 
 namespace markbase::gpu {
 
-/** Memory as a plan sees it: a region of a device buffer, which begins on a page. */
+/** Memory as seen by a plan: a region of a device buffer that begins on a page. */
 class RegionBuffer : public Buffer {
  public:
   /** Bytes from the beginning of the device buffer. */
   size_t offset_bytes() const { return offset_bytes_; }
-  /** The same for all regions of one device buffer. */
+  /** An identity shared by all regions of one device buffer. */
   virtual const void* identity() const { return this; }
 
  protected:

@@ -16,7 +16,7 @@ Dispatch service(const char* kernel, const Params& params, uint32_t elements, ui
   dispatch.kernel = kernel;
   const auto* bytes = reinterpret_cast<const std::byte*>(&params);
   dispatch.params.assign(bytes, bytes + sizeof params);
-  // One thread an element.
+  // One thread per element.
   dispatch.groups[0] = divide_up(elements, kRowThreads);
   dispatch.groups[1] = rows;
   dispatch.threads = kRowThreads;
@@ -34,10 +34,10 @@ Argument argument(Argument::Kind kind, uint32_t index, size_t offset, size_t byt
   return bound;
 }
 
-/** Rows of a port that a step gives or takes. */
+/** Number of rows of a port in a step. */
 uint32_t rows_of(const Port& port, const PortData& data) { return static_cast<uint32_t>(data.count / std::max(port.width, 1u)); }
 
-/** Bytes of the arena from a port's first element to its last one. */
+/** Bytes of the arena from a port's first element through its last one. */
 size_t span_of(const Port& port, uint32_t rows) { return (size_t{rows - 1} * port.stride + port.width) * sizeof(float); }
 
 }  // namespace
@@ -89,7 +89,7 @@ std::vector<Dispatch> finite_checks(const ProgramDescription& program, size_t in
     if (count == 0) continue;
     Dispatch check = service(kCheckKernel, FiniteCheckParams{count, static_cast<uint32_t>(index)}, count, 1);
     check.command = index;
-    // Checks lower one number atomically: they need not wait for one another.
+    // Checks lower one number atomically, so they need not wait for each other.
     Argument first_bad = argument(Argument::Kind::kStaged, kFirstOperand + 1, layout.first_bad(), sizeof(uint32_t), true);
     first_bad.is_written = false;
     check.arguments = {argument(Argument::Kind::kArena, kFirstOperand, binding.arena_offset, count * sizeof(float), false), first_bad};

@@ -10,7 +10,7 @@
 
 namespace markbase::gpu {
 
-/** Whether a device takes steps, and how many have begun and not ended. */
+/** Whether a device accepts steps, and how many are running. */
 class StepGate {
  public:
   /** `kind`: of the device, for errors. */
@@ -20,10 +20,10 @@ class StepGate {
   Status begin();
   /** A step has ended. */
   void end();
-  /** Takes no more steps, and waits until those that have begun have ended. */
+  /** Rejects further steps, and waits until the running ones have ended. */
   void shut_down();
   bool is_shut_down() const { return is_shut_down_.load(std::memory_order_relaxed); }
-  /** The GPU is gone; no step works from now on. */
+  /** The GPU was lost: all further steps fail. */
   void lose() { is_lost_.store(true); }
   bool is_lost() const { return is_lost_.load(); }
 

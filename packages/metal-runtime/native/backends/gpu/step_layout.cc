@@ -13,21 +13,21 @@ namespace {
 
 static_assert(sizeof(SampleParams) == sizeof(SampleRow), "step.h and step_samples.h disagree");
 
-/** Every part begins where constant and device memory may both begin. */
+/** Alignment of every part, valid for constant and device memory. */
 constexpr size_t kAlignment = 256;
 
-/** Assigns places one after the other. */
+/** Assigns consecutive offsets. */
 struct Places {
   size_t next = 0;
   size_t take(size_t bytes) {
     const size_t offset = next;
-    // At least something, so that a binding is never at the end of the memory.
+    // Never empty, so that a binding is never at the end of the memory.
     next += (std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
     return offset;
   }
 };
 
-/** An array of the step: what it is and how long. */
+/** An array of the step and its length. */
 struct Source {
   StepArray array;
   const void* data;
@@ -35,7 +35,7 @@ struct Source {
   bool is_list = false;  ///< grows from step to step
 };
 
-/** Entries of the lists that the rows' sampling refers to. */
+/** Lengths of the lists that the sampling parameters of rows refer to. */
 struct ListSizes {
   size_t history = 0;
   size_t bias = 0;

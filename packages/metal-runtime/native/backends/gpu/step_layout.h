@@ -9,9 +9,9 @@
 namespace markbase::gpu {
 
 /**
- * Where everything lies that one running step shares with the host: the arrays that kernels read, inputs and outputs on their
- * way, the sampler's results, and the first command that wrote a number that is not finite. Lists that grow from step to step
- * have places of rounded sizes, so that the layout stays.
+ * Layout of the memory that one running step shares with the host: the arrays that kernels read, copied inputs and outputs, the sampler's
+ * results, and the first command that wrote a non-finite number. Lists that grow from step to step have rounded capacities, so that the
+ * layout stays the same.
  */
 class StepLayout {
  public:
@@ -19,20 +19,20 @@ class StepLayout {
   StepLayout(const ProgramDescription& program, const StepCall& step);
 
   size_t offset_of(StepArray array) const { return arrays_[static_cast<size_t>(array)]; }
-  /** Of an input of bytes: of what they stand for, with the bytes behind it. */
+  /** For an input of bytes: offset of the values that they encode, followed by the bytes. */
   size_t input(size_t index) const { return inputs_[index]; }
   size_t output(size_t index) const { return outputs_[index]; }
   size_t results() const { return results_; }
   size_t first_bad() const { return first_bad_; }
   size_t size_bytes() const { return size_bytes_; }
-  /** What `fill` writes lies in [0, filled_bytes), what `deliver` reads in [first_bad, size_bytes). */
+  /** `fill` writes [0, filled_bytes), `deliver` reads [first_bad, size_bytes). */
   size_t filled_bytes() const { return results_; }
 
-  /** Copies in what kernels read. `memory`: size_bytes of them. */
+  /** Copies in what kernels read. `memory`: size_bytes bytes. */
   void fill(const ProgramDescription& program, const StepCall& step, std::byte* memory) const;
   /** Copies outputs and results to where the caller wants them. */
   void deliver(const ProgramDescription& program, const StepCall& step, const std::byte* memory) const;
-  /** The command that wrote a number that is not finite first; UINT32_MAX = none. */
+  /** The first command that wrote a non-finite number; UINT32_MAX = none. */
   uint32_t first_bad_command(const std::byte* memory) const;
 
   bool operator==(const StepLayout&) const = default;

@@ -22,7 +22,7 @@ constexpr size_t kResultAlignment = 256;
 
 size_t align_result(size_t bytes) { return (bytes + kResultAlignment - 1) / kResultAlignment * kResultAlignment; }
 
-/** Lets the sampler write where the host reads, in the place of the arena. */
+/** Redirects the sampler's results from the arena to memory that the host reads. */
 void redirect_results(const ProgramDescription& program, Dispatch* dispatch) {
   const ResultLayout layout(program.max_outputs);
   const SamplerPorts& ports = program.sampler;
@@ -39,14 +39,14 @@ void redirect_results(const ProgramDescription& program, Dispatch* dispatch) {
   }
 }
 
-/** The merge that begins with a command; null: none does. */
+/** The merge that begins with a command, or null. */
 const Merge* merge_from(const ProgramDescription& program, size_t command) {
   const auto found = std::lower_bound(program.merges.begin(), program.merges.end(), command,
                                       [](const Merge& merge, size_t first) { return merge.first < first; });
   return found != program.merges.end() && found->first == command ? &*found : nullptr;
 }
 
-/** Bytes of all activations that a dispatch is bound to, for the rows of the step. */
+/** Bytes of all activations bound to a dispatch, for the rows of the step. */
 uint64_t activation_bytes(const ProgramDescription& program, const StepShape& shape, const Dispatch& dispatch) {
   const RowSet set = program.commands[dispatch.command].row_set;
   const uint32_t most_rows = set == kOutputRows ? program.max_outputs : program.max_rows;

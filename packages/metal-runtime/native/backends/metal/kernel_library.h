@@ -11,25 +11,25 @@
 namespace markbase::metal {
 
 /**
- * Kernels of a device, compiled from source when they are first wanted, one library a file. Where a folder for them is known
- * (MARKBASE_METAL_CACHE, or the user's caches), compiled pipelines are kept on disk from one process to the next.
+ * Kernels of a device, compiled from source on first use, one library per file. If there is a folder for them (MARKBASE_METAL_CACHE, or the
+ * user's caches), compiled pipelines are kept on disk for later processes.
  */
 class KernelLibrary {
  public:
   explicit KernelLibrary(id<MTLDevice> device);
 
   /**
-   * The pipeline of a kernel, compiled once; that of linear_tensor for one of linear_tile where the system and the GPU have
-   * tensor operations. kDevice with the compiler's words when it does not compile.
+   * The pipeline of a kernel, compiled once; for kernels of linear_tile, that of linear_tensor if the system and the GPU have tensor
+   * operations. kDevice with the compiler's message if it does not compile.
    */
   Status pipeline(const std::string& source, const std::string& kernel, id<MTLComputePipelineState> __strong* out);
-  /** Writes pipelines that are new since the last call to disk; errors are ignored, for the next process compiles again. */
+  /** Writes pipelines that are new since the last call to disk; errors are ignored, because the next process can compile again. */
   void save();
 
  private:
   Status library(const std::string& source, id<MTLLibrary> __strong* out);
   Status compile(const std::string& source, const std::string& kernel, id<MTLComputePipelineState> __strong* out);
-  /** From the archive, or compiled and put into it; nil with an error when the kernel does not compile. */
+  /** From the archive, or compiled and added to it; nil with an error if the kernel does not compile. */
   id<MTLComputePipelineState> make_pipeline(MTLComputePipelineDescriptor* descriptor, NSError** error);
   void open_archive();
 

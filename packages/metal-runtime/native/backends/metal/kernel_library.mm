@@ -14,7 +14,7 @@ namespace markbase::metal {
 
 namespace {
 
-/** Changes with every change of a kernel: pipelines of other kernels must not be used. */
+/** Changes with every change of a kernel, so that pipelines of other versions are not used. */
 uint64_t hash_of_sources() {
   uint64_t hash = 0xcbf29ce484222325u;
   for (size_t i = 0; i < kKernelSourceCount; ++i) {
@@ -25,7 +25,7 @@ uint64_t hash_of_sources() {
   return hash;
 }
 
-/** MARKBASE_METAL_CACHE, or the user's cache folder where there is one; empty otherwise. */
+/** MARKBASE_METAL_CACHE, or the user's cache folder if it exists; empty otherwise. */
 std::string cache_folder() {
   if (const char* own = std::getenv("MARKBASE_METAL_CACHE")) return own;
   const char* home = std::getenv("HOME");
@@ -37,7 +37,7 @@ std::string cache_folder() {
   return folder;
 }
 
-/** By number: SDKs before that of macOS 26 have no names for them. */
+/** As numbers, because SDKs before that of macOS 26 lack the names. */
 constexpr auto kFamilyApple10 = static_cast<MTLGPUFamily>(1010);
 constexpr auto kFamilyMetal4 = static_cast<MTLGPUFamily>(5002);
 constexpr auto kLanguage4 = static_cast<MTLLanguageVersion>(4 << 16);
@@ -46,7 +46,7 @@ constexpr auto kLanguage4 = static_cast<MTLLanguageVersion>(4 << 16);
 constexpr const char* kTileSource = "linear_tile";
 constexpr const char* kTensorSource = "linear_tensor";
 
-/** True where tensor operations exist and the GPU has matrix units for them; others are not faster with them. */
+/** True if tensor operations exist and the GPU has matrix units for them; other GPUs are not faster with them. */
 bool has_tensor_operations(id<MTLDevice> device) {
   const char* wanted = std::getenv("MARKBASE_METAL_TENSOR");
   if (wanted && std::strcmp(wanted, "0") == 0) return false;
@@ -74,7 +74,7 @@ void KernelLibrary::open_archive() {
   NSError* error = nil;
   archive_ = [device_ newBinaryArchiveWithDescriptor:descriptor error:&error];
   if (archive_ || !descriptor.url) return;
-  // A file of another system, or a damaged one: begin anew.
+  // A file of another system, or a damaged one: start over.
   descriptor.url = nil;
   archive_ = [device_ newBinaryArchiveWithDescriptor:descriptor error:&error];
 }
@@ -89,9 +89,9 @@ Status KernelLibrary::library(const std::string& source, id<MTLLibrary> __strong
   for (size_t i = 0; i < kKernelSourceCount; ++i) {
     if (source == kKernelSources[i].name) text = kKernelSources[i].text;
   }
-  if (!text) return Status::error(StatusCode::kDevice, source, "this build has no such kernel file");
+  if (!text) return Status::error(StatusCode::kDevice, source, "this build lacks the kernel file");
   MTLCompileOptions* options = [MTLCompileOptions new];
-  // Sums keep their order, so that a fused kernel gives the bits of the plain ones; memory, not arithmetic, sets the speed.
+  // Sums keep their order, so that a fused kernel gives the bits of the plain ones; speed is limited by memory, not arithmetic.
   if (@available(macOS 15.0, *)) {
     options.mathMode = MTLMathModeSafe;
     options.mathFloatingPointFunctions = MTLMathFloatingPointFunctionsPrecise;
@@ -117,7 +117,7 @@ Status KernelLibrary::pipeline(const std::string& source, const std::string& ker
   }
   if (has_tensor_ && source == kTileSource) {
     const std::string name = kTensorSource + kernel.substr(std::strlen(kTileSource));
-    // Early versions of Apple's headers lack bfloat: then the other file does the same.
+    // Early versions of Apple's headers lack bfloat; then the other file is used.
     has_tensor_ = compile(kTensorSource, name, out).ok();
     if (has_tensor_) {
       pipelines_[kernel] = *out;
@@ -166,7 +166,7 @@ void KernelLibrary::save() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!has_new_) return;
   has_new_ = false;
-  // Renaming is atomic: another process reads the old archive or the new one.
+  // Renaming is atomic: another process reads either the old archive or the new one.
   const std::string partial = archive_path_ + "." + std::to_string(getpid());
   NSError* error = nil;
   const bool is_written = [archive_ serializeToURL:[NSURL fileURLWithPath:to_ns_string(partial)] error:&error];

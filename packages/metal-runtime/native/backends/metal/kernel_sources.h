@@ -4,7 +4,7 @@
 
 namespace markbase::metal {
 
-/** One kernel file, with its headers in place. */
+/** One kernel file, with its headers inlined. */
 struct KernelSource {
   const char* name;  ///< without extension
   const char* text;

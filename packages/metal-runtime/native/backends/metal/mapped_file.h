@@ -10,7 +10,7 @@
 
 namespace markbase::metal {
 
-/** A whole file, mapped read-only for the processor and, where one buffer may be that large, for the GPU too. */
+/** A whole file, mapped read-only for the processor and, if a buffer can be that large, also for the GPU. */
 class MappedFile {
  public:
   static Status open(id<MTLDevice> device, const std::string& path, std::shared_ptr<MappedFile>* out);
@@ -21,9 +21,9 @@ class MappedFile {
   const std::string& path() const { return path_; }
   uint64_t size() const { return identity_.size; }
   bool is_same_as(const FileIdentity& identity) const { return identity_ == identity && !is_shorter(); }
-  /** True once the file has lost bytes: reading them would fault. */
+  /** True once the file was truncated: reading the lost bytes would fault. */
   bool is_shorter() const;
-  /** A buffer over the pages that hold [offset, offset + size), and where the range begins in it. */
+  /** A buffer over the pages of [offset, offset + size), and the offset of the range in it. */
   Status buffer(id<MTLDevice> device, uint64_t offset, uint64_t size, id<MTLBuffer> __strong* out, size_t* begin) const;
 
  private:

@@ -6,7 +6,7 @@
 
 namespace markbase::metal {
 
-/** Opens the default GPU; kDeviceUnavailable when there is none. `kind`: "metal", or "metal-sim" over a stand-in. */
+/** Opens the default GPU; kDeviceUnavailable if the machine has none. `kind`: "metal", or "metal-sim" over a stand-in. */
 Status open_metal_device(const DeviceOptions& options, std::shared_ptr<Device>* out);
 
 }  // namespace markbase::metal

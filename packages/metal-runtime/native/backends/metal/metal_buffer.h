@@ -12,7 +12,7 @@ namespace markbase::metal {
 
 class Residency;
 
-/** A region of a buffer of the GPU; the buffer, or the heap that it lies in, is resident as long as the region lives. */
+/** A region of a buffer of the GPU; the buffer, or its heap, is resident as long as the region lives. */
 class MetalBuffer : public gpu::RegionBuffer {
  public:
   MetalBuffer(
@@ -25,7 +25,7 @@ class MetalBuffer : public gpu::RegionBuffer {
   const std::shared_ptr<MappedFile>& file() const { return file_; }
 
  private:
-  /** What residency counts. */
+  /** The allocation whose residency is counted. */
   id allocation() const;
 
   std::shared_ptr<Residency> residency_;

@@ -17,7 +17,7 @@ namespace markbase::metal {
 
 class MetalBuffer;
 
-/** A GPU that Metal drives: weights are read where they are mapped, steps run on one queue in the order of their starts. */
+/** A GPU that Metal drives: weights are read where they are mapped, and steps run on one queue in the order in which they were started. */
 class MetalDevice : public Device, public std::enable_shared_from_this<MetalDevice> {
  public:
   MetalDevice(std::string kind, id<MTLDevice> device, id<MTLCommandQueue> queue);
@@ -31,11 +31,11 @@ class MetalDevice : public Device, public std::enable_shared_from_this<MetalDevi
 
   id<MTLCommandQueue> queue() const { return queue_; }
   KernelLibrary& kernels() { return kernels_; }
-  /** A shared buffer of at least `size` bytes, zeroed; nil when there is no memory. */
+  /** A shared buffer of at least `size` bytes, zeroed; nil if memory is exhausted. */
   id<MTLBuffer> new_buffer(size_t size, const std::string& label) const;
-  /** Memory that only the GPU reaches, alone in a heap, with anything in it. kOutOfMemory. */
+  /** Uninitialised memory that only the GPU can access, in its own heap. kOutOfMemory. */
   Status allocate_private(size_t size, const std::string& label, std::shared_ptr<MetalBuffer>* out) const;
-  /** What a command buffer ended with as a status; when the GPU is gone, no step works from now on. `bytes`: for kOutOfMemory. */
+  /** The result of a command buffer as a status; if the GPU was lost, all further steps fail. `bytes`: for kOutOfMemory. */
   Status status_of(NSError* error, const std::string& where, size_t bytes);
   gpu::StepGate& gate() { return gate_; }
 

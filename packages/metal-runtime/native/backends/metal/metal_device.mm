@@ -13,10 +13,10 @@ namespace markbase::metal {
 
 namespace {
 
-/** Steps that may be queued; more would only wait. */
+/** Maximum number of queued steps; more would only wait. */
 constexpr NSUInteger kMostCommandBuffers = 256;
 
-/** A buffer of no bytes does not exist, and kernels may read whole vectors. */
+/** Metal has no empty buffers, and kernels may read whole vectors. */
 size_t whole_vectors(size_t size) { return (std::max<size_t>(size, 1) + 15) / 16 * 16; }
 
 }  // namespace
@@ -64,7 +64,7 @@ Status MetalDevice::allocate_private(size_t size, const std::string& label, std:
   const size_t length = whole_vectors(size);
   id<MTLBuffer> buffer = nil;
   if (length <= device_.maxBufferLength) {
-    // Metal keeps apart what successive steps do with a heap that is tracked.
+    // With a tracked heap, Metal orders the accesses of successive steps.
     const MTLResourceOptions options = MTLResourceStorageModePrivate | MTLResourceHazardTrackingModeTracked;
     const MTLSizeAndAlign needed = [device_ heapBufferSizeAndAlignWithLength:length options:options];
     MTLHeapDescriptor* descriptor = [MTLHeapDescriptor new];

@@ -19,20 +19,20 @@ using namespace gpu;
 class MappedFile;
 class MetalDevice;
 
-/** A step plan with its pipelines: nothing is looked up while a step is encoded. */
+/** A step plan with its pipelines, so that nothing is looked up while a step is encoded. */
 struct BoundPlan {
   StepPlan plan;
   std::vector<BoundDispatch> dispatches;
 };
 
-/** Pipelines of what the host does around the commands. */
+/** Pipelines of the services around the commands. */
 struct ServicePipelines {
   id<MTLComputePipelineState> copy_rows = nil;
   id<MTLComputePipelineState> copy_bytes = nil;
   id<MTLComputePipelineState> check_finite = nil;
 };
 
-/** Replays commands as dispatches of one command buffer a step. */
+/** Replays commands as dispatches of one command buffer per step. */
 class MetalProgram : public Program, public std::enable_shared_from_this<MetalProgram> {
  public:
   static Status create(std::shared_ptr<MetalDevice> device, ProgramDescription description, std::shared_ptr<Program>* out);
@@ -50,16 +50,16 @@ class MetalProgram : public Program, public std::enable_shared_from_this<MetalPr
   MetalProgram(std::shared_ptr<MetalDevice> device, ProgramDescription description);
 
   Status prepare();
-  /** The plan for a shape, from the latest ones or made now. */
+  /** The plan for a shape, cached or new. */
   Status plan_for(const StepShape& shape, std::shared_ptr<const BoundPlan>* out);
   Status ensure_scratch(size_t bytes);
   Status damaged_file() const;
   Status encode(const std::shared_ptr<RunningStep>& running);
   void encode_command(StepEncoder& encoder, const BoundPlan& plan, size_t command, size_t* next, const RunningStep& running) const;
-  /** On a thread of Metal: a command buffer of the step has ended. */
+  /** Called on a thread of Metal when a command buffer of the step has ended. */
   void finish(const std::shared_ptr<RunningStep>& running, id<MTLCommandBuffer> buffer, size_t command);
   void end(const std::shared_ptr<RunningStep>& running);
-  /** What a command buffer of a step failed with, and which kernels were in it. */
+  /** The failure of a command buffer of a step, and the kernels that it contained. */
   Status failure_of(const RunningStep& running, id<MTLCommandBuffer> buffer, size_t command) const;
 
   const std::shared_ptr<MetalDevice> device_;

@@ -66,7 +66,7 @@ Status MetalProgram::prepare() {
     if (!status.ok()) return status;
   }
   seconds_.assign(description_.commands.size(), 0);
-  // What the program cannot do is said now, and the kernels of its widest and its narrowest steps are compiled.
+  // Reports unsupported programs early, and compiles the kernels of the widest and the narrowest step.
   std::shared_ptr<const BoundPlan> plan;
   if (Status status = plan_for(widest_shape(description_), &plan); !status.ok()) return status;
   return plan_for(narrowest_shape(description_), &plan);
@@ -100,7 +100,7 @@ Status MetalProgram::plan_for(const StepShape& shape, std::shared_ptr<const Boun
 
 Status MetalProgram::ensure_scratch(size_t bytes) {
   if (memory_.scratch && memory_.scratch->size_bytes() >= bytes) return Status::good();
-  // Steps that run keep the memory that they were encoded with.
+  // Running steps keep the memory that they were encoded with.
   return device_->allocate_private(bytes, "program " + description_.label + ": scratch", &memory_.scratch);
 }
 
@@ -142,7 +142,7 @@ Status MetalProgram::encode(const std::shared_ptr<RunningStep>& running) {
   if (Status status = running->memory->fill(*device_, description_, step); !status.ok()) return status;
 
   const size_t commands = description_.commands.size();
-  // Times of commands need command buffers of their own.
+  // Measuring commands takes one command buffer per command.
   const size_t buffer_count = description_.measures_time ? std::max<size_t>(commands, 1) : 1;
   running->buffers_left = buffer_count;
   MTLCommandBufferDescriptor* descriptor = [MTLCommandBufferDescriptor new];
@@ -175,7 +175,7 @@ Status MetalProgram::encode(const std::shared_ptr<RunningStep>& running) {
       }
     }
     [encoder endEncoding];
-    // A block keeps copies of variables, but of a reference only the reference.
+    // A block copies captured variables, but of a reference only the reference itself.
     const std::shared_ptr<MetalProgram> self = shared_from_this();
     const std::shared_ptr<RunningStep> held = running;
     const size_t command = i;

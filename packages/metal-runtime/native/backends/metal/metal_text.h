@@ -17,7 +17,7 @@ inline std::string to_string(NSString* text) {
   return bytes ? bytes : "";
 }
 
-/** What an error says, in one line. */
+/** The message of an error on one line. */
 inline std::string describe(NSError* error) { return error ? to_string(error.localizedDescription) : std::string("no reason given"); }
 
 }  // namespace markbase::metal

@@ -8,15 +8,15 @@
 namespace markbase::metal {
 
 /**
- * Keeps memory resident on the GPU, where the system has residency sets (macOS 15): weights are then not made resident again
- * for every command buffer. Elsewhere it does nothing, because command buffers make resident what they use.
+ * Keeps memory resident on the GPU if the system has residency sets (macOS 15), so that weights are not made resident again for every
+ * command buffer. Elsewhere it does nothing, because command buffers make resident what they use.
  */
 class Residency {
  public:
   Residency(id<MTLDevice> device, id<MTLCommandQueue> queue);
   ~Residency();
 
-  /** Counts the owners of an allocation, a buffer or a heap; the last `remove` takes it out. */
+  /** Counts the owners of an allocation, a buffer or a heap; the last `remove` removes it from the set. */
   void add(id allocation);
   void remove(id allocation);
 

@@ -2,7 +2,7 @@
 
 namespace markbase::metal {
 
-// Whoever owns memory may let it go on a thread without an autorelease pool: every method has its own.
+// Owners may release memory on a thread without an autorelease pool, so every method has its own.
 
 Residency::Residency(id<MTLDevice> device, id<MTLCommandQueue> queue) : queue_(queue) {
   @autoreleasepool {

@@ -18,13 +18,13 @@ struct BoundDispatch {
   id<MTLComputePipelineState> pipeline;
 };
 
-/** Memory of a program that its steps share. */
+/** Memory that the steps of a program share. */
 struct ProgramMemory {
   std::shared_ptr<MetalBuffer> arena;
   std::shared_ptr<MetalBuffer> scratch;
 };
 
-/** Encodes the dispatches of one step into a concurrent compute encoder, with barriers where the plan has them. */
+/** Encodes the dispatches of one step into a concurrent compute encoder, with the barriers of the plan. */
 class StepEncoder {
  public:
   StepEncoder(id<MTLComputeCommandEncoder> encoder, const ProgramMemory& memory, const StepMemory& step)

@@ -17,7 +17,7 @@ void StepEncoder::bind(const Argument& argument) {
       [encoder_ setBuffer:step_.buffer() offset:step_.layout().results() + argument.offset atIndex:argument.index];
       break;
     case Argument::Kind::kNothing:
-      // The kernel does not read it, but a binding that a kernel names must exist.
+      // The kernel does not read it, but every binding that a kernel declares must exist.
       [encoder_ setBuffer:step_.buffer() offset:0 atIndex:argument.index];
       break;
   }

@@ -12,7 +12,7 @@ using namespace gpu;
 
 class MetalDevice;
 
-/** What one running step shares with the host, in memory that both sides see. Reused by later steps. */
+/** Memory that one running step shares with the host. Reused by later steps. */
 class StepMemory {
  public:
   /** Lays the memory out for a step and copies in what kernels read. kOutOfMemory. */
@@ -22,7 +22,7 @@ class StepMemory {
   const StepLayout& layout() const { return layout_; }
   /** Copies outputs and results to where the caller wants them. */
   void deliver(const ProgramDescription& program, const StepCall& step) const { layout_.deliver(program, step, bytes()); }
-  /** The command that wrote a number that is not finite first; UINT32_MAX = none. */
+  /** The first command that wrote a non-finite number; UINT32_MAX = none. */
   uint32_t first_bad_command() const { return layout_.first_bad_command(bytes()); }
 
  private:

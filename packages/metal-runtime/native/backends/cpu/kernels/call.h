@@ -6,7 +6,7 @@
 #include "cpu_kernel.h"
 #include "linear_core.h"
 
-/** Typed access to what a kernel is called with. */
+/** Typed access to the arguments of a kernel. */
 namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
 
 /** The instruction set that this namespace is compiled for. */

@@ -7,7 +7,7 @@
 
 namespace markbase::cpu {
 
-/** The kernel of a family for an instruction set; null when there is no such family or this build has no code for the set. */
+/** The kernel of a family for an instruction set; null if the family is unknown or this build has no code for the set. */
 const CpuKernel* find_kernel(Isa isa, std::string_view family);
 
 }  // namespace markbase::cpu

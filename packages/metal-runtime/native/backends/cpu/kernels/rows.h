@@ -3,7 +3,7 @@
 #include "vector_math.h"
 
 /**
- * What kernels do with one row. Plain and fused kernels call the same functions, so that a fused command gives the bits
+ * Operations of kernels on one row. Plain and fused kernels call the same functions, so that a fused command gives the bits
  * of the plain ones.
  */
 namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
@@ -92,7 +92,7 @@ inline void clamp_row(const float* x, uint32_t width, float low, float high, flo
   });
 }
 
-/** Rotates the pairs (i, i + width/2) of one head; `table` holds width/2 cosines, then as many sines. y may be x. */
+/** Rotates the pairs (i, i + width/2) of one head; `table` holds width/2 cosines, then width/2 sines. y may be x. */
 inline void rope_head(const float* x, const float* table, uint32_t width, float* y) {
   const uint32_t pairs = width / 2;
   for_each_vector(pairs, [&](uint32_t i, uint32_t n) {

@@ -4,7 +4,7 @@
 
 namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
 
-/** Rows of the same slot that lie directly before `row` in the step: as many as its position says, and no more than there are. */
+/** Number of rows of the same slot directly before `row` in the step: as many as its position, and at most those that exist. */
 inline uint32_t rows_before(const StepView& step, uint32_t row) {
   return smaller(static_cast<uint32_t>(step.position[kAllRows][row]), row);
 }

@@ -10,7 +10,7 @@ set(markbase_kernel_includes
     ${MARKBASE_KERNELS_DIR} ${MARKBASE_KERNELS_DIR}/.. ${MARKBASE_KERNELS_DIR}/../linear
     ${MARKBASE_KERNELS_DIR}/../../../device ${MARKBASE_KERNELS_DIR}/../../../../kernels ${MARKBASE_FAMILIES_DIR}
     ${MARKBASE_FAMILIES_DIR}/../build/lists)
-# Of each family, cpu.cc is compiled once per instruction set, cpu_*.cc once.
+# For each family, cpu.cc is compiled once per instruction set, cpu_*.cc only once.
 file(GLOB markbase_family_kernels CONFIGURE_DEPENDS ${MARKBASE_FAMILIES_DIR}/*/cpu.cc)
 file(GLOB markbase_family_parts CONFIGURE_DEPENDS ${MARKBASE_FAMILIES_DIR}/*/cpu_*.cc)
 
@@ -43,7 +43,7 @@ markbase_add_kernel_objects(markbase_cpu_kernels_common)
 
 markbase_add_isa_kernels(generic kGeneric)
 
-# An Apple build may target another processor than the one that builds.
+# An Apple build may target a processor other than the host's.
 set(markbase_kernel_processor ${CMAKE_SYSTEM_PROCESSOR})
 if(APPLE AND CMAKE_OSX_ARCHITECTURES)
   set(markbase_kernel_processor ${CMAKE_OSX_ARCHITECTURES})
@@ -58,7 +58,7 @@ if(markbase_kernel_processor MATCHES "^(x86_64|AMD64|amd64)$")
   markbase_add_isa_kernels(avx512 kAvx512 ${markbase_avx512_flags})
   markbase_add_isa_kernels(avx512_bf16 kAvx512Bf16 ${markbase_avx512_flags} -mavx512bf16)
 elseif(markbase_kernel_processor MATCHES "^(aarch64|arm64)$")
-  # The sources use base NEON alone; the sets differ in the matrix core that linear and embed call.
+  # The sources use only base NEON; the sets differ in the matrix core that linear and embed call.
   markbase_add_isa_kernels(neon_dotprod kNeonDotprod)
   markbase_add_isa_kernels(neon_i8mm kNeonI8mm)
 endif()

@@ -7,7 +7,7 @@
 namespace markbase::cpu {
 namespace {
 
-/** For instruction sets whose product for few rows serves many rows as well. */
+/** For instruction sets that use the product for few rows also for many rows. */
 struct NoBatch {
   static constexpr bool kExists = false;
   static size_t scratch_bytes(const WeightView&, uint32_t) { return 0; }

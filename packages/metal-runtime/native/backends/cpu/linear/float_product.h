@@ -11,7 +11,7 @@ namespace {
  * The sum of one (r, n) always runs the same way: lane l of one accumulator takes the columns k = l (mod lanes) in
  * ascending order with one fused multiply-add each, and the lanes are added at the end in a fixed tree. Blocking only
  * decides which (r, n) are computed side by side, so results do not depend on the number of rows or the split of the
- * outputs. Blocks that stick out repeat their last row or output and drop the copy.
+ * outputs. Blocks that extend beyond the end repeat their last row or output and drop the copy.
  */
 template <class Simd>
 struct FloatProduct {
@@ -81,8 +81,8 @@ struct FloatProduct {
   };
 
   /**
-   * Outputs run side by side, each a stream of its own. What is fetched is the same place of a later set of outputs, at
-   * least 8 KiB on to cover the latency of memory; where that is too far to still be cached when used, 8 KiB on in the row.
+   * Outputs are processed together, each as a separate stream. The prefetch is for the same column of a later set of outputs, at least 8
+   * KiB ahead to cover the latency of memory; if that is too far to still be cached when used, 8 KiB ahead in the row.
    */
   static size_t fetch_distance(size_t row_bytes, uint32_t outputs) {
     const size_t set = row_bytes * outputs;
@@ -132,7 +132,7 @@ struct FloatProduct {
     }
   };
 
-  /** Weights stored as numbers. */
+  /** Weights that are not quantised. */
   template <ScalarType Type>
   struct Plain {
     template <uint32_t Outputs>

@@ -6,7 +6,7 @@
 namespace markbase::cpu {
 namespace {
 
-/** Columns of the smallest piece that shares one weight scale and one activation scale. */
+/** Columns of the smallest unit that shares one weight scale and one activation scale. */
 constexpr int int8_unit(uint32_t group) { return group == 32 ? 32 : 64; }
 
 /**
@@ -26,12 +26,10 @@ inline typename Simd::Float load_units(ScalarType type, const uint8_t* source, b
  *   y[r][n] = sum_u  scale_w[n][u] * scale_x[r][u] * (sum_{k in u} q[n][k] * code[r][k])  +  bias[n][u] * sum_x[r][u]
  *
  * with u running over units of 32 or 64 columns. The inner sum is exact in integers. Each weight is read and unpacked
- * once for `Rows` activation rows, in the order of the file. This is the form for one or a few rows, which wait for
- * memory.
+ * once for `Rows` activation rows, in the order of the file. This form is for one or a few rows, which are limited by memory bandwidth.
  *
  * `Simd::DotStep<Bits, Unit>` does one register of weights: kColumns columns, which are kUnits units whose sums come out
- * in equal runs of lanes. Where an instruction set wants signed codes, kOffset is subtracted from them and comes back
- * through the bias.
+ * in equal runs of lanes. If an instruction set takes signed codes, kOffset is subtracted from them and added back through the bias.
  */
 template <class Simd>
 struct Int8Product {
@@ -39,9 +37,9 @@ struct Int8Product {
   static constexpr uint32_t kLanes = Simd::kLanes;
   static constexpr uint32_t kMaxRows = 4;
 
-  // Bytes from what is used to what is fetched: the rate of one core, 30 GB/s, times a latency of 200 ns, and over the
-  // end of a page, where hardware prefetchers stop. Measured on Zen 4 as a part of the read bandwidth with 1 and 2
-  // threads: 0.65 to 0.75 without, or with up to 4 KiB into any cache; 0.86 to 0.98 with 8 KiB into the second level.
+  // Bytes from the current read to the prefetch: the rate of one core, 30 GB/s, times a latency of 200 ns, and beyond the end of a page,
+  // where hardware prefetchers stop. Measured on Zen 4 as a part of the read bandwidth with 1 and 2 threads: 0.65 to 0.75 without, or with
+  // up to 4 KiB into any cache; 0.86 to 0.98 with 8 KiB into the second level.
   static constexpr size_t kCodesAhead = 8192;
   static constexpr size_t kScalesAhead = 1024;
   static constexpr size_t kPortionBytes = 128 * 1024;
@@ -107,7 +105,7 @@ struct Int8Product {
       Float sum[Rows];
       for (uint32_t r = 0; r < Rows; ++r) sum[r] = Simd::zero();
       for (uint32_t u = 0; u < units; u += kLanes) {
-        // The scales of the next kLanes units, one a lane.
+        // The scales of the next kLanes units, one per lane.
         const size_t offset = size_t{is_shared ? u / 2 : u} * scalar_size;
         Simd::prefetch(scales + offset, kScalesAhead);
         Simd::prefetch(biases + offset, kScalesAhead);
@@ -134,8 +132,8 @@ struct Int8Product {
         }
         const uint32_t tail_units = (units - u) % Step::kUnits;
         if (tail_units == 0) continue;
-        // The activations behind the row's end are zero, so the codes there may be those of the next row. A copy would
-        // wait for its own store: with a tail in every row that costs half the rate.
+        // The activations beyond the row's end are zero, so the codes there may be those of the next row. A copy would wait for its own
+        // store: with a tail in every row, that halves the rate.
         Simd::prefetch(codes, kCodesAhead);
         if (static_cast<size_t>(codes_end - codes) >= kStepBytes) {
           add_step<Step>(codes, column, steps, x, product, sum);

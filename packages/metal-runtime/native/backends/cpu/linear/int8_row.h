@@ -8,12 +8,12 @@ namespace {
 /**
  * An activation row in 8 bits: x_k ~ code_k * scale[k / 64], codes in -127..127, scale = max|x| / 127 over 64 columns.
  *
- * 64 columns a scale: a weight group of 64 or 128 then needs one conversion and one multiplication by a scale per 64
+ * 64 columns per scale: a weight group of 64 or 128 then needs one conversion and one multiplication by a scale per 64
  * products; 32 columns would lower the rounding noise of normal data from 0.57 % to 0.48 % and double that cost.
  *
- * Beside the codes lie, per unit of 32 and again per unit of 64 columns, the scale and scale * (sum of the codes). The
- * sum goes with the weight's bias. Because it is the sum of the rounded codes, a bias of -8 scales cancels against codes
- * around 8 as it does in exact arithmetic, and the rounding noise stays that of the small difference.
+ * The scale and scale * (sum of the codes) are stored with the codes, per unit of 32 and again per unit of 64 columns. The sum is
+ * multiplied by the weight's bias. Because it is the sum of the rounded codes, a bias of -8 scales cancels against codes around 8 as it
+ * does in exact arithmetic, and the rounding noise stays that of the small difference.
  *
  * Memory: codes [columns padded to 128], scale32, scale64, sum32, sum64, each padded with zeros to 64 bytes.
  */

@@ -8,7 +8,7 @@
 namespace markbase::cpu {
 
 /**
- * A weight matrix [out, in] exactly as it lies in the mapped checkpoint file: nothing is repacked or copied.
+ * A weight matrix [out, in] exactly as stored in the mapped checkpoint file: nothing is repacked or copied.
  * Affine: `weight` holds one little-endian bit stream per row (element j in bits j*bits .. j*bits+bits-1, row length
  * a multiple of 4 bytes); `scales` and `biases` are [out, in/group]. Pointers are aligned to 2 bytes at least.
  */
@@ -24,12 +24,12 @@ struct WeightView {
   const void* biases;
 };
 
-/** Forms of an activation row that `multiply` takes. The values are opaque to everybody but the core. */
+/** Forms of an activation row that `multiply` takes. The values are opaque outside the core. */
 enum class RowForm : uint32_t {
   kFloat32,     ///< the row as it is: `high`, and few rows with weights that are not quantised
   kInt8,        ///< 8-bit codes in natural order, with scales and sums per group of columns: `fast`, for few rows
   kInt8Nibble,  ///< the same, permuted to match 4-bit unpacking
-  kInt8Tile,    ///< as kInt8, for many rows: other kernels, whose sums run in another order
+  kInt8Tile,    ///< as kInt8, for many rows: different kernels, whose sums run in another order
   kInt8NibbleTile,
   kBfloat16Tile,  ///< rounded to bfloat16, for many rows and weights that are not quantised: `fast`
 };

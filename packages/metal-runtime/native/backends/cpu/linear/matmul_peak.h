@@ -4,10 +4,10 @@
 
 namespace markbase::cpu {
 
-/** Multiplies registers with registers `rounds` times, with nothing to load; returns the operations, two a product. */
+/** Multiplies registers with registers `rounds` times, without memory accesses; returns the operations, two per product. */
 using PeakLoop = uint64_t (*)(uint64_t rounds);
 
-/** The fastest multiplications of an instruction set; null where it has none of a kind. */
+/** The fastest multiplications of an instruction set; null if it has none of a kind. */
 struct PeakLoops {
   PeakLoop float32;
   PeakLoop bfloat16;

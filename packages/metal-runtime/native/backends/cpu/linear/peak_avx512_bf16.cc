@@ -15,7 +15,7 @@ uint64_t bfloat16(uint64_t rounds) {
 
 }  // namespace
 
-/** What AVX-512 without it lacks. */
+/** Peaks that AVX-512 without bf16 instructions lacks. */
 const PeakLoops kAvx512Bf16Peak = {nullptr, bfloat16, nullptr};
 
 }  // namespace markbase::cpu

@@ -6,7 +6,7 @@ namespace {
 
 typedef float F32 __attribute__((vector_size(16)));
 
-/** One multiplication and one addition a lane: what the generic kernels and those of NEON do. */
+/** One multiplication and one addition per lane, as in the generic and NEON kernels. */
 uint64_t float32(uint64_t rounds) {
   constexpr int kSums = 12;
   F32 sums[kSums] = {};

@@ -5,7 +5,7 @@
 namespace markbase::cpu {
 namespace {
 
-/** Enough sums that none waits for itself, and few enough for 16 registers. */
+/** Number of sums: enough to hide the latency of one, and few enough for 16 registers. */
 constexpr int kSums = 12;
 
 /** Runs step(sum) on every sum for `rounds` rounds; `products`: multiplications of one step, which the compiler must not drop. */

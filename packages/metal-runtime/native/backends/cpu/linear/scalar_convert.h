@@ -5,7 +5,7 @@
 
 #include "linear_core.h"
 
-// Everything in this folder but linear_core.h lives in an unnamed namespace: each instruction set compiles its own copy
+// Everything in this folder except linear_core.h is in an unnamed namespace: each instruction set compiles its own copy
 // with its own flags, and no linker may exchange one for another.
 namespace markbase::cpu {
 namespace {

@@ -90,9 +90,9 @@ struct Avx2Simd {
   static Int add_pairs(__m256i sums) { return _mm256_madd_epi16(sums, _mm256_set1_epi16(1)); }
 
   /**
-   * Natural order, 32 codes a register. Pairs of products are added in 16 bits: 2 * 63 * 127 fits up to 6 bits, and two
-   * such sums as well. 8-bit codes have 128 taken off first; then |q| <= 128 times the activation with q's sign gives at
-   * most 2 * 128 * 127 = 32512, which fits just once.
+   * Natural order, 32 codes per register. Pairs of products are added in 16 bits: 2 * 63 * 127 fits for codes of up to 6 bits, and so do
+   * two such sums. From 8-bit codes, 128 is subtracted first; then |q| <= 128 times the activation with q's sign gives at most 2 * 128 *
+   * 127 = 32512, which fits only once.
    */
   template <int Bits, int Unit>
   struct DotStep {

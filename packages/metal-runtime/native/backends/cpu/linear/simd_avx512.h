@@ -7,7 +7,7 @@
 namespace markbase::cpu {
 namespace {
 
-/** Where the 2 * Bits bytes of 16 codes go: lane l gets the 4 bytes that start at bit l * Bits, shifted by `shift`. */
+/** Permutation of the 2 * Bits bytes of 16 codes: lane l gets the 4 bytes that start at bit l * Bits, shifted by `shift`. */
 template <int Bits>
 struct Avx512LaneLayout {
   alignas(64) uint8_t byte[2][64];
@@ -23,7 +23,7 @@ struct Avx512LaneLayout {
   }
 };
 
-/** The 8 codes in Bits consecutive bytes become 8 bytes: `byte` moves them into one quadword, `shift` cuts it up. */
+/** The 8 codes in Bits consecutive bytes become 8 bytes: `byte` moves them into one quadword, `shift` separates the codes. */
 template <int Bits>
 struct Avx512ByteLayout {
   alignas(64) uint8_t byte[64];

@@ -110,8 +110,8 @@ struct NeonSimd {
   };
 
   /**
-   * One unit of columns as signed codes, 16 a register. 4 bits: a register holds the low or the high nibbles of 16 bytes,
-   * so the even or odd columns of 32. 8-bit codes have 128 taken off to become signed.
+   * One unit of columns as signed codes, 16 per register. 4 bits: a register holds the low or the high nibbles of 16 bytes,
+   * so the even or odd columns of 32. 128 is subtracted from 8-bit codes to make them signed.
    */
   template <int Bits, int Unit>
   struct DotStep {

@@ -1,8 +1,8 @@
 # Sources of the CPU matrix products. The including list gets MARKBASE_LINEAR_SOURCES (absolute paths) and
 # MARKBASE_LINEAR_INCLUDES; every instruction set is one source file with its own flags, chosen at run time.
 #
-# -ffp-contract=off everywhere: fused operations are written out, so that dequantize_row rounds alike everywhere and the
-# order and rounding of every sum is the one in the source.
+# -ffp-contract=off everywhere: fused operations are written out, so that dequantize_row rounds the same everywhere, and the order and
+# rounding of every sum are those in the source.
 
 set(MARKBASE_LINEAR_DIR ${CMAKE_CURRENT_LIST_DIR})
 set(MARKBASE_LINEAR_INCLUDES ${MARKBASE_LINEAR_DIR} ${MARKBASE_LINEAR_DIR}/../../../../kernels)
@@ -13,7 +13,7 @@ set(markbase_linear_flags -O3 -ffp-contract=off)
 set_source_files_properties(
   ${MARKBASE_LINEAR_DIR}/core_generic.cc ${MARKBASE_LINEAR_DIR}/peak_generic.cc PROPERTIES COMPILE_OPTIONS "${markbase_linear_flags}")
 
-# An Apple build may target another processor than the one that builds.
+# An Apple build may target a processor other than the host's.
 set(markbase_linear_processor ${CMAKE_SYSTEM_PROCESSOR})
 if(APPLE AND CMAKE_OSX_ARCHITECTURES)
   set(markbase_linear_processor ${CMAKE_OSX_ARCHITECTURES})

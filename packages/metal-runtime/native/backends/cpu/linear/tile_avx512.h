@@ -37,8 +37,8 @@ inline void transpose16(__m512i (&row)[16]) {
 }
 
 /**
- * Cache lines of the tile to come, fetched a few at a time while the present one is multiplied: its rows are 32 short
- * runs of memory, which no hardware prefetcher follows.
+ * Cache lines of the next tile, prefetched a few at a time while the current one is multiplied: its rows are 32 short runs of memory, which
+ * no hardware prefetcher follows.
  */
 class LinesAhead {
  public:

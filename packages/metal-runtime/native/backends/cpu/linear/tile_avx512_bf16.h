@@ -11,8 +11,8 @@ namespace {
  * A tile of 32 weight rows x 512 columns is rounded to bfloat16 and transposed into scratch: one register of scratch holds
  * 2 columns of 16 weight rows. Against it each activation row needs one vdpbf16ps per 2 columns and 16 outputs, with 2 of
  * its elements broadcast. Six activation rows x 32 outputs keep 12 sums in registers; the 32 KiB of the tile stream from
- * the second-level cache in order, and the sums pass through memory only every 512 columns. Rows go over two tiles at once:
- * with thousands of rows they come from memory, each time for 64 outputs instead of 32.
+ * the second-level cache in order, and the sums pass through memory only every 512 columns. Rows are multiplied with two tiles at a time:
+ * thousands of rows come from memory, and are then read once for 64 outputs instead of 32.
  */
 struct Avx512Bf16Tile {
   static constexpr bool kExists = true;
@@ -78,7 +78,7 @@ struct Avx512Bf16Tile {
   }
 
  private:
-  /** `count` (1 .. 32) numbers of a type as bfloat16 in their order, then zeros; nothing behind them is read. */
+  /** `count` (1 .. 32) numbers of a type as bfloat16 in order, then zeros; nothing beyond them is read. */
   static __m512i round_pairs(ScalarType type, const uint8_t* source, uint32_t count) {
     const auto mask = static_cast<__mmask32>(~uint32_t{0} >> (32 - count));
     if (type == kScalarBf16) return _mm512_maskz_loadu_epi16(mask, source);
@@ -95,7 +95,7 @@ struct Avx512Bf16Tile {
     return (__m512i)_mm512_cvtne2ps_pbh(high, low);
   }
 
-  /** Fills a half of the tile, from place `half` (0 or 16) on; of 16 outputs those that do not exist repeat the last one. */
+  /** Fills a half of the tile, from index `half` (0 or 16) on; outputs that do not exist repeat the last one. */
   static void unpack(
       const WeightView& weight, uint32_t first, uint32_t count, uint32_t column, uint32_t columns, uint32_t half, Tile& tile) {
     const auto type = static_cast<ScalarType>(weight.format);

@@ -48,7 +48,7 @@ struct NeonI8mmTile {
   }
 
  private:
-  /** Everything that a block of rows shares, in scratch. */
+  /** Scratch data that a block of rows shares. */
   struct Packed {
     int8_t* codes;   ///< [in / 16][pairs][16 columns: 8 of each row, then the other 8]
     float* scale_x;  ///< [units][pairs][4] = {row 0, row 0, row 1, row 1}
