@@ -2,7 +2,8 @@
 
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 
-// Metal's standard library for a compiler that only checks, in C++ for OpenCL: declarations with real address spaces.
+// Long because Metal has one standard library: its declarations with real address spaces, in C++ for OpenCL, for a compiler that
+// only checks.
 
 // The language has types of these names.
 #define atomic_int msl_atomic_int
