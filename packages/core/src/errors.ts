@@ -27,6 +27,11 @@ export class InvalidArgumentError extends MarkBaseError {
     this.#fields = fields;
   }
 
+  /** What the error was made of, to make it again, for example in another thread. */
+  get fields(): ConstructorParameters<typeof InvalidArgumentError>[0] {
+    return this.#fields;
+  }
+
   /** The same error about an argument of another name, for code that passes its own arguments on. */
   renamed(argument: string): InvalidArgumentError {
     return new InvalidArgumentError({ ...this.#fields, argument });

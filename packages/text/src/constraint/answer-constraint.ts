@@ -1,13 +1,20 @@
 import { InvalidArgumentError } from '@markbase/core';
 import type { TokenConstraint } from '../generation/token-constraint.js';
 import type { Tokenizer } from '../tokenizer/index.js';
-import { type AnswerFormat, answerGrammar } from './answer-grammar.js';
+import { type AnswerFormat, answerGrammar, GRAMMAR_TOKENS, isConstrained } from './answer-grammar.js';
+import { Automaton } from './automaton.js';
+import { inBuildingTurn } from './build-beside.js';
 import { GrammarBudget } from './grammar-budget.js';
 import { type ConstraintVocabulary, TokenGrammar } from './grammar-constraint.js';
 import { TokenTrie } from './token-trie.js';
 
 /** Number of grammars remembered per tokenizer, each with the masks that answers have needed so far. */
 const MAX_GRAMMARS = 16;
+
+/** Larger grammars are built in a thread, which takes 50 ms to start; these take at most 8 ms. */
+const SMALL = { maxStates: 5000, maxSteps: 200_000, maxMs: 8 };
+/** Length of the largest format as JSON that is tried as a small one. */
+const SMALL_UNITS = 32_768;
 
 interface KnownVocabulary extends ConstraintVocabulary {
   readonly grammars: Map<string, TokenGrammar>;
@@ -49,22 +56,40 @@ export async function answerConstraint(
 }
 
 async function grammarOf(context: ConstraintContext, format: AnswerFormat): Promise<TokenGrammar | null> {
-  const { tokenizer, stopIds } = context;
-  const { responseFormat, toolChoice, tools, mayThink, isReasoningOpen } = format;
-  const key = JSON.stringify([responseFormat, toolChoice, tools, mayThink, isReasoningOpen, stopIds]);
-  let grammar = (await vocabularies.get(tokenizer))?.grammars.get(key);
-  if (!grammar) {
-    // The vocabulary is not needed if the format is refused or there is none.
-    const budget = new GrammarBudget();
-    const expression = answerGrammar(tokenizer, format, budget);
-    if (!expression) return null;
-    const { signal } = context;
-    grammar = await TokenGrammar.create(await vocabularyOf(context), expression, stopIds, {
-      budget,
-      ...(signal && { signal }),
-    });
+  if (!isConstrained(format)) return null;
+  const key = JSON.stringify([format, context.stopIds]);
+  const known = (await vocabularies.get(context.tokenizer))?.grammars.get(key);
+  if (known) return kept(context, key, known);
+  if (key.length <= SMALL_UNITS) {
+    const budget = new GrammarBudget(SMALL);
+    try {
+      const expression = answerGrammar(context.tokenizer, format, budget);
+      return await kept(context, key, expression && Automaton.build(expression, budget));
+    } catch (error) {
+      if (!budget.isExceeded) throw error;
+    }
   }
-  remember((await vocabularyOf(context)).grammars, key, grammar);
+  const ids = Object.fromEntries(GRAMMAR_TOKENS.map((token) => [token, context.tokenizer.idOf(token)]));
+  return inBuildingTurn(context.signal, async (build) => {
+    // An earlier turn may have built the same.
+    const earlier = (await vocabularies.get(context.tokenizer))?.grammars.get(key);
+    return kept(context, key, earlier ?? (await build({ format, ids })));
+  });
+}
+
+/** Remembers a grammar. The vocabulary is only needed here, not for a format that is refused. */
+async function kept(
+  context: ConstraintContext,
+  key: string,
+  built: TokenGrammar | Automaton | null,
+): Promise<TokenGrammar | null> {
+  if (built === null) return null;
+  const vocabulary = await vocabularyOf(context);
+  const { grammars } = vocabulary;
+  const grammar = built instanceof Automaton ? new TokenGrammar(vocabulary, built, context.stopIds) : built;
+  grammars.delete(key);
+  grammars.set(key, grammar);
+  if (grammars.size > MAX_GRAMMARS) grammars.delete(grammars.keys().next().value!);
   return grammar;
 }
 
@@ -76,10 +101,4 @@ function vocabularyOf({ tokenizer, vocabularySize }: ConstraintContext): Promise
   });
   vocabularies.set(tokenizer, made);
   return made;
-}
-
-function remember(grammars: Map<string, TokenGrammar>, key: string, grammar: TokenGrammar): void {
-  grammars.delete(key);
-  grammars.set(key, grammar);
-  if (grammars.size > MAX_GRAMMARS) grammars.delete(grammars.keys().next().value!);
 }

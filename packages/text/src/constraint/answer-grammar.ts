@@ -34,6 +34,24 @@ export interface AnswerFormat {
   readonly isReasoningOpen: boolean;
 }
 
+/** The part of a tokenizer that grammars need. */
+export type TokenIds = Pick<Tokenizer, 'idOf'>;
+
+/** The control tokens that grammars may contain. */
+export const GRAMMAR_TOKENS = ['<|"|>', '<|tool_call>', '<tool_call|>', '<|channel>', '<channel|>'] as const;
+
+/** False if answers may be any text and any calls. */
+export function isConstrained({
+  responseFormat = 'text',
+  toolChoice = 'auto',
+  tools,
+}: AnswerFormat): boolean {
+  if (responseFormat !== 'text') return true;
+  if (typeof toolChoice === 'object' || toolChoice === 'required') return true;
+  if (!tools?.length) return false;
+  return toolChoice === 'none' || tools.some((tool) => tool.function.strict);
+}
+
 /**
  * The grammar of an answer: a thought, if allowed; then tool calls, or text in the requested format. Null if the answer
  * is not constrained: without a format, calls must match their schemas only if they are required or `strict`.
@@ -42,7 +60,7 @@ export interface AnswerFormat {
  *   calls
  */
 export function answerGrammar(
-  tokenizer: Tokenizer,
+  tokenizer: TokenIds,
   format: AnswerFormat,
   budget = new GrammarBudget(),
 ): Expression | null {
@@ -55,8 +73,7 @@ export function answerGrammar(
       received: toolChoice,
     });
   }
-  const isFree = toolChoice === 'auto' && !tools?.some((tool) => tool.function.strict);
-  if (responseFormat === 'text' && (!hasTools || isFree)) return null;
+  if (!isConstrained(format)) return null;
   const text = textGrammar(responseFormat, budget);
   const calls =
     hasTools && toolChoice !== 'none' ? callsGrammar(tokenizer, tools!, toolChoice, budget) : null;
@@ -94,7 +111,7 @@ function bodyGrammar(text: Expression, calls: Expression | null, choiceOfTool: T
 
 /** One or more tool calls. */
 function callsGrammar(
-  tokenizer: Tokenizer,
+  tokenizer: TokenIds,
   tools: readonly ToolDefinition[],
   toolChoice: ToolChoice,
   budget: GrammarBudget,
@@ -144,13 +161,13 @@ function withoutNulls(value: unknown): unknown {
   );
 }
 
-function thought(tokenizer: Tokenizer, isOpened: boolean): Expression {
+function thought(tokenizer: TokenIds, isOpened: boolean): Expression {
   const close = control(idOf(tokenizer, '<channel|>'));
   const open = isOpened ? [control(idOf(tokenizer, '<|channel>')), literal('thought\n')] : [];
   return sequence(...open, ANY_TEXT, close);
 }
 
-function idOf(tokenizer: Tokenizer, token: string): number {
+function idOf(tokenizer: TokenIds, token: (typeof GRAMMAR_TOKENS)[number]): number {
   const id = tokenizer.idOf(token);
   if (id !== null) return id;
   throw new InvalidArgumentError({

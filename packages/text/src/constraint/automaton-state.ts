@@ -15,8 +15,3 @@ export interface State {
   readonly jumps: number[];
   isEnd: boolean;
 }
-
-/** A part of a grammar that can be called from several places. */
-export interface Rule {
-  readonly start: number;
-}

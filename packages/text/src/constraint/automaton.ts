@@ -1,30 +1,50 @@
-// Long because it is one structure: its construction and the cost of ending.
 import { InvalidArgumentError } from '@markbase/core';
-import type { Rule, State } from './automaton-state.js';
+import { AutomatonBuilder } from './automaton-builder.js';
+import type { State } from './automaton-state.js';
 import type { Expression } from './grammar.js';
 import { GrammarBudget } from './grammar-budget.js';
+import { ListMachine } from './language/list-machine.js';
+import { TextMachine } from './language/text-machine.js';
 import { leastCosts } from './least-costs.js';
+import type { Machine } from './machine.js';
+import type { MachineData } from './machine-data.js';
+
+/** A list of numbers for each state. */
+interface Lists {
+  /** [states + 1] index of each state's first value. */
+  readonly first: Int32Array;
+  readonly values: Int32Array;
+}
+
+/** An automaton as typed arrays and plain values, which may move to another thread. */
+export interface AutomatonData {
+  /** The first state of the grammar. */
+  readonly start: number;
+  /** [states] 1 where a rule may end. */
+  readonly isEnd: Uint8Array;
+  /** Low, high and target of edges: reading a symbol in [low, high] leads to the target. */
+  readonly edges: Lists;
+  /** Calls of rules: the first state of the rule, and the state after it. */
+  readonly calls: Lists;
+  /** Calls of machines: the index of the machine, and the state after it. */
+  readonly machineCalls: Lists;
+  /** States that are reached without a symbol. */
+  readonly jumps: Lists;
+  /** [states] least number of symbols to the end of the state's rule. */
+  readonly costs: Float64Array;
+  readonly machines: readonly MachineData[];
+  /** The control tokens that occur, as symbols. */
+  readonly controls: readonly number[];
+}
 
 /** A grammar as a pushdown automaton without its stack: states with edges, and calls of rules and machines. */
 export class Automaton {
-  readonly states: readonly State[];
-  readonly rules: readonly Rule[];
-  /** The control tokens that occur, as symbols. */
-  readonly controls: readonly number[];
-  readonly #costs: Float64Array;
+  readonly data: AutomatonData;
+  readonly machines: readonly Machine[];
 
-  private constructor({ states, rules, controls }: Builder) {
-    this.states = states;
-    this.rules = rules;
-    this.controls = [...controls].sort((a, b) => a - b);
-    this.#costs = leastCosts(states, rules);
-    if (this.costOf(this.rules[0]!.start) === Number.POSITIVE_INFINITY) {
-      throw new InvalidArgumentError({
-        argument: 'schema',
-        expected: 'a schema that some value satisfies',
-        received: 'a schema that no finite value satisfies',
-      });
-    }
+  constructor(data: AutomatonData, machines: readonly Machine[] = data.machines.map(machineOf)) {
+    this.data = data;
+    this.machines = machines;
   }
 
   /** Builds at once. @throws InvalidArgumentError for a grammar that is too large or has no finite text */
@@ -38,115 +58,61 @@ export class Automaton {
 
   /** Builds in slices, between which the caller may do other work. @throws as `build` does */
   static *steps(root: Expression, budget: GrammarBudget): Generator<void, Automaton> {
-    const builder = new Builder(budget);
+    const builder = new AutomatonBuilder(budget);
     builder.rule(root);
     while (builder.buildRule()) yield;
-    return new Automaton(builder);
+    return packed(builder);
+  }
+
+  /** Number of states. */
+  get stateCount(): number {
+    return this.data.isEnd.length;
   }
 
   /** Least number of symbols from a state to the end of its rule. */
   costOf(state: number): number {
-    return this.#costs[state]!;
+    return this.data.costs[state]!;
   }
 }
 
-class Builder {
-  readonly states: State[] = [];
-  readonly rules: Rule[] = [];
-  readonly controls = new Set<number>();
-  readonly #budget: GrammarBudget;
-  readonly #ruleOf = new Map<Expression, number>();
-  readonly #pending: Expression[] = [];
-  #built = 0;
-
-  constructor(budget: GrammarBudget) {
-    this.#budget = budget;
+function packed({ states, starts, controls }: AutomatonBuilder): Automaton {
+  const costs = leastCosts(states, starts);
+  const start = starts[0]!;
+  if (costs[start] === Number.POSITIVE_INFINITY) {
+    throw new InvalidArgumentError({
+      argument: 'schema',
+      expected: 'a schema that some value satisfies',
+      received: 'a schema that no finite value satisfies',
+    });
   }
+  const machines = [...new Set(states.flatMap((state) => state.machines.map(({ machine }) => machine)))];
+  const indexOf = new Map(machines.map((machine, index) => [machine, index]));
+  const data = {
+    start,
+    isEnd: Uint8Array.from(states, ({ isEnd }) => Number(isEnd)),
+    edges: listsOf(states, ({ edges }) => edges.flatMap(({ low, high, target }) => [low, high, target])),
+    calls: listsOf(states, ({ calls }) => calls.flatMap(({ rule, target }) => [starts[rule]!, target])),
+    machineCalls: listsOf(states, (state) =>
+      state.machines.flatMap(({ machine, target }) => [indexOf.get(machine)!, target]),
+    ),
+    jumps: listsOf(states, ({ jumps }) => jumps),
+    costs,
+    machines: machines.map((machine) => machine.data),
+    controls: [...controls].sort((a, b) => a - b),
+  };
+  return new Automaton(data, machines);
+}
 
-  rule(body: Expression): number {
-    const known = this.#ruleOf.get(body);
-    if (known !== undefined) return known;
-    const rule = this.rules.length;
-    this.rules.push({ start: this.#state() });
-    this.#ruleOf.set(body, rule);
-    this.#pending.push(body);
-    return rule;
+function listsOf(states: readonly State[], valuesOf: (state: State) => readonly number[]): Lists {
+  const first = new Int32Array(states.length + 1);
+  const values: number[] = [];
+  for (const [index, state] of states.entries()) {
+    for (const value of valuesOf(state)) values.push(value);
+    first[index + 1] = values.length;
   }
+  return { first, values: Int32Array.from(values) };
+}
 
-  /** Builds one of the requested rules; false when none is left. */
-  buildRule(): boolean {
-    const body = this.#pending[this.#built];
-    if (!body) return false;
-    const end = this.#build(body, this.rules[this.#built++]!.start);
-    this.states[end]!.isEnd = true;
-    return true;
-  }
-
-  #state(): number {
-    this.#budget.addStates();
-    this.states.push({ edges: [], calls: [], machines: [], jumps: [], isEnd: false });
-    return this.states.length - 1;
-  }
-
-  /** Adds an expression after state `from`; returns the state in which it ends. */
-  #build(expression: Expression, from: number): number {
-    switch (expression.kind) {
-      case 'bytes': {
-        let at = from;
-        for (const byte of expression.bytes) at = this.#edge(at, byte, byte);
-        return at;
-      }
-      case 'range':
-        if (expression.low >= 256) this.controls.add(expression.low);
-        return this.#edge(from, expression.low, expression.high);
-      case 'machine': {
-        const target = this.#state();
-        this.states[from]!.machines.push({ machine: expression.machine, target });
-        for (const symbol of expression.machine.controls ?? []) this.controls.add(symbol);
-        return target;
-      }
-      case 'sequence':
-        return expression.parts.reduce((at, part) => this.#build(part, at), from);
-      case 'choice': {
-        const end = this.#state();
-        for (const option of expression.options) {
-          const begin = this.#state();
-          this.states[from]!.jumps.push(begin);
-          this.states[this.#build(option, begin)]!.jumps.push(end);
-        }
-        return end;
-      }
-      case 'repeat':
-        return this.#repeat(expression, from);
-      case 'reference': {
-        const target = this.#state();
-        this.states[from]!.calls.push({ rule: this.rule(expression.resolve()), target });
-        return target;
-      }
-    }
-  }
-
-  #repeat({ item, least, most }: Extract<Expression, { kind: 'repeat' }>, from: number): number {
-    let at = from;
-    for (let count = 0; count < least; count++) at = this.#build(item, at);
-    if (most === Number.POSITIVE_INFINITY) {
-      const loop = this.#state();
-      this.states[at]!.jumps.push(loop);
-      this.states[this.#build(item, loop)]!.jumps.push(loop);
-      return loop;
-    }
-    const end = this.#state();
-    for (let count = least; count < most; count++) {
-      this.states[at]!.jumps.push(end);
-      at = this.#build(item, at);
-    }
-    this.states[at]!.jumps.push(end);
-    return end;
-  }
-
-  #edge(from: number, low: number, high: number): number {
-    const target = this.#state();
-    this.states[from]!.edges.push({ low, high, target });
-    return target;
-  }
+function machineOf(data: MachineData): Machine {
+  return data.kind === 'list' ? new ListMachine(data) : new TextMachine(data);
 }

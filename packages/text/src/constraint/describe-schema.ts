@@ -46,11 +46,8 @@ export async function describeSchema(
         reasons.push(`schema ${path}/${keyword}: expected ${expected}`);
       },
     });
-    const building = Automaton.steps(grammar, budget);
-    let step = building.next();
-    for (; !step.done; step = building.next()) if (slice.isOver) await slice.pause();
+    const automaton = await slice.run(Automaton.steps(grammar, budget));
     if (unsupported.size === 0) {
-      const automaton = step.value;
       states = budget.states;
       accepted = answers.map((answer) => hasText(new Matcher(automaton), answer));
     }

@@ -6,7 +6,7 @@ import { ALL_TEXTS, combine } from './language/algebra.js';
 import type { Dfa } from './language/dfa.js';
 import { ListMachine } from './language/list-machine.js';
 import { patternLanguage } from './language/pattern.js';
-import type { Spelling } from './language/text-machine.js';
+import { type Spelling, spellingOf } from './machine-data.js';
 
 /** How values are spelled: as JSON, or as arguments of a tool call. */
 export interface Dialect {
@@ -16,7 +16,7 @@ export interface Dialect {
   /** The strings that can be spelled. */
   readonly texts: Dfa;
   /** The symbols of a string with its quotes; null if it cannot be spelled. */
-  symbolsOf(text: string): readonly number[] | null;
+  symbolsOf(text: string): Uint32Array | null;
   /** A property name and the separator to its value; null if the name cannot be spelled. */
   key(name: string): Expression | null;
   /** Names that a schema does not list. */
@@ -31,7 +31,7 @@ export interface Dialect {
 
 /** Nothing, a space, or a line end with indentation: with more freedom, a model could write white space forever. */
 const SPACE = machine(
-  new ListMachine(
+  ListMachine.of(
     ['', ' ', ...Array.from({ length: 33 }, (_, indent) => `\n${' '.repeat(indent)}`)].map((text) =>
       Uint32Array.from(Buffer.from(text)),
     ),
@@ -41,9 +41,9 @@ const SPACE = machine(
 /** RFC 8259, with limited white space. */
 export const JSON_DIALECT: Dialect = {
   quoted: (body) => sequence(literal('"'), body, literal('"')),
-  spelling: { hasEscapes: true, isPlain: (code) => code >= 0x20 && code !== 0x22 && code !== 0x5c },
+  spelling: spellingOf(true, (code) => code >= 0x20 && code !== 0x22 && code !== 0x5c),
   texts: ALL_TEXTS,
-  symbolsOf: (text) => [...Buffer.from(JSON.stringify(text))],
+  symbolsOf: (text) => Uint32Array.from(Buffer.from(JSON.stringify(text))),
   key: (name) => sequence(literal(`${JSON.stringify(name)}:`), SPACE),
   keyTexts: ALL_TEXTS,
   keyed: (name) => sequence(literal('"'), name, literal('":'), SPACE),
@@ -62,14 +62,16 @@ const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 export function toolCallDialect(quoteId: number): Dialect {
   const quote = control(quoteId);
   const budget = new GrammarBudget();
-  const isPlain = (code: number) => code >= 0x20 || code === 9 || code === 10;
   return {
     quoted: (body) => sequence(quote, body, quote),
-    spelling: { hasEscapes: false, isPlain },
+    spelling: spellingOf(false, (code) => code >= 0x20 || code === 9 || code === 10),
     texts: combine('without', ALL_TEXTS, patternLanguage('<\\|"\\|>', budget), budget),
     symbolsOf: (text) => {
       if (text.includes(QUOTE) || /\p{Surrogate}/u.test(text)) return null;
-      return [FIRST_CONTROL + quoteId, ...Buffer.from(text), FIRST_CONTROL + quoteId];
+      const bytes = Buffer.from(text);
+      const symbols = new Uint32Array(bytes.length + 2).fill(FIRST_CONTROL + quoteId);
+      symbols.set(bytes, 1);
+      return symbols;
     },
     key: (name) => {
       if (isBareKey(name)) return literal(`${name}:`);

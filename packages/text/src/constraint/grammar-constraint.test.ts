@@ -1,7 +1,8 @@
 import { InvalidArgumentError } from '@markbase/core';
 import { describe, expect, it } from 'vitest';
 import type { Tokenizer } from '../tokenizer/index.js';
-import { ANY_TEXT, choice, control, literal, repeat, sequence } from './grammar.js';
+import { Automaton } from './automaton.js';
+import { ANY_TEXT, choice, control, type Expression, literal, repeat, sequence } from './grammar.js';
 import { TokenGrammar } from './grammar-constraint.js';
 import { bytesOfToken, TokenTrie } from './token-trie.js';
 
@@ -24,11 +25,11 @@ function allowedIds(mask: Int32Array | null): number[] {
 const byte = (text: string) => text.charCodeAt(0);
 const token = (text: string) => 256 + TEXTS.indexOf(text);
 
+const grammarOf = (root: Expression) => new TokenGrammar(vocabulary, Automaton.build(root), [STOP]);
+
 describe('TokenGrammar', () => {
   it('allows every token that begins what may follow, and the end where it may be', async () => {
-    const constraint = (
-      await TokenGrammar.create(vocabulary, choice(literal('abcd'), literal('ab'), literal('x')), [STOP])
-    ).constrain();
+    const constraint = grammarOf(choice(literal('abcd'), literal('ab'), literal('x'))).constrain();
     expect(allowedIds(constraint.allowed(100))).toEqual([byte('a'), byte('x'), token('ab'), token('abc')]);
     constraint.accept(token('ab'));
     expect(allowedIds(constraint.allowed(100))).toEqual([byte('c'), STOP]);
@@ -41,11 +42,7 @@ describe('TokenGrammar', () => {
   });
 
   it('reads characters across tokens, and never allows half of one before text', async () => {
-    const constraint = (
-      await TokenGrammar.create(vocabulary, sequence(literal('"'), repeat(ANY_TEXT, 1, 1), literal('"')), [
-        STOP,
-      ])
-    ).constrain();
+    const constraint = grammarOf(sequence(literal('"'), repeat(ANY_TEXT, 1, 1), literal('"'))).constrain();
     constraint.accept(byte('"'));
     const inside = allowedIds(constraint.allowed(100));
     expect(inside).toEqual(expect.arrayContaining([token('ä'), token(' "ä'), 0xc3]));
@@ -55,9 +52,7 @@ describe('TokenGrammar', () => {
   });
 
   it('knows control tokens by their ids only', async () => {
-    const constraint = (
-      await TokenGrammar.create(vocabulary, sequence(control(QUOTE), literal('ab'), control(QUOTE)), [STOP])
-    ).constrain();
+    const constraint = grammarOf(sequence(control(QUOTE), literal('ab'), control(QUOTE))).constrain();
     expect(allowedIds(constraint.allowed(100))).toEqual([QUOTE]);
     constraint.accept(QUOTE);
     constraint.accept(token('ab'));
@@ -66,11 +61,7 @@ describe('TokenGrammar', () => {
   });
 
   it('ends in time: with little room only what can still be finished is allowed', async () => {
-    const grammar = await TokenGrammar.create(
-      vocabulary,
-      sequence(repeat(literal('a'), 0), choice(literal('z'), literal('yyyy'))),
-      [STOP],
-    );
+    const grammar = grammarOf(sequence(repeat(literal('a'), 0), choice(literal('z'), literal('yyyy'))));
     expect(grammar.leastTokens).toBe(2);
     for (const most of [2, 3, 5, 9]) {
       const constraint = grammar.constrain();

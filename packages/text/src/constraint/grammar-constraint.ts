@@ -2,9 +2,8 @@ import { InvalidArgumentError } from '@markbase/core';
 import type { TokenConstraint } from '../generation/token-constraint.js';
 import { EventLoopSlice } from '../tokenizer/event-loop-slice.js';
 import type { Tokenizer } from '../tokenizer/index.js';
-import { Automaton } from './automaton.js';
-import { type Expression, FIRST_CONTROL } from './grammar.js';
-import { GrammarBudget, type GrammarLimits } from './grammar-budget.js';
+import type { Automaton } from './automaton.js';
+import { FIRST_CONTROL } from './grammar.js';
 import { Matcher, type Place } from './matcher.js';
 import { bytesOfToken, type TokenTrie } from './token-trie.js';
 
@@ -23,6 +22,9 @@ export interface ConstraintVocabulary {
 
 /** Places whose masks are remembered; 262,144 tokens make 32 KiB each. */
 const MAX_MASKS = 512;
+/** Nodes of the vocabulary, and states of the grammar, between two places where the work may pause. */
+const NODES_PER_STEP = 2048;
+const WORK_PER_STEP = 128;
 
 /**
  * A grammar for one vocabulary: makes constraints that let an answer be any text of the grammar and nothing else. Work
@@ -37,7 +39,8 @@ export class TokenGrammar {
   readonly #matcher: Matcher;
   readonly #masks = new Map<Place, Mask>();
 
-  private constructor(vocabulary: ConstraintVocabulary, automaton: Automaton, stopIds: Iterable<number>) {
+  /** @param stopIds tokens that end an answer */
+  constructor(vocabulary: ConstraintVocabulary, automaton: Automaton, stopIds: Iterable<number>) {
     this.#vocabulary = vocabulary;
     this.#stopIds = new Set(stopIds);
     this.#automaton = automaton;
@@ -45,38 +48,40 @@ export class TokenGrammar {
     this.leastTokens = this.#matcher.costOf(this.#matcher.start) + 1;
   }
 
-  /**
-   * Builds the grammar in slices, between which the event loop turns.
-   *
-   * @param stopIds tokens that end an answer
-   * @throws InvalidArgumentError for a grammar that is too large or that nothing satisfies; the reason of an aborted
-   *   signal
-   */
-  static async create(
-    vocabulary: ConstraintVocabulary,
-    root: Expression,
-    stopIds: Iterable<number>,
-    limits: GrammarLimits & { readonly budget?: GrammarBudget } = {},
-  ): Promise<TokenGrammar> {
-    const slice = new EventLoopSlice(limits.signal);
-    const building = Automaton.steps(root, limits.budget ?? new GrammarBudget(limits));
-    for (;;) {
-      const { done, value } = building.next();
-      if (done) return new TokenGrammar(vocabulary, value, stopIds);
-      if (slice.isOver) await slice.pause();
-    }
-  }
-
   /** A constraint for one answer. */
   constrain(): TokenConstraint {
     let place = this.#matcher.start;
     let hasEnded = false;
+    let found: { readonly remainingTokens: number; readonly words: Int32Array } | null = null;
+    /** Continues the work until it is done or `isOver`; returns whether it is done. */
+    const advance = (work: Iterator<void, Int32Array>, remainingTokens: number, isOver: () => boolean) => {
+      for (;;) {
+        const { done, value } = work.next();
+        if (done) found = { remainingTokens, words: value };
+        if (done || isOver()) return done === true;
+      }
+    };
     return {
+      prepare: (remainingTokens, signal) => {
+        if (hasEnded || found?.remainingTokens === remainingTokens) return null;
+        const work = this.#allowed(place, remainingTokens);
+        const slice = new EventLoopSlice(signal);
+        const proceed = () => advance(work, remainingTokens, () => slice.isOver);
+        if (proceed()) return null;
+        const finish = async () => {
+          do await slice.pause();
+          while (!proceed());
+        };
+        return finish();
+      },
       allowed: (remainingTokens) => {
-        if (!hasEnded) return this.#allowed(place, remainingTokens);
-        return null;
+        if (hasEnded) return null;
+        if (found?.remainingTokens !== remainingTokens)
+          advance(this.#allowed(place, remainingTokens), remainingTokens, () => false);
+        return found!.words;
       },
       accept: (token) => {
+        found = null;
         if (hasEnded) return;
         if (this.#matcher.isEnd(place) && this.#stopIds.has(token)) {
           hasEnded = true;
@@ -107,19 +112,20 @@ export class TokenGrammar {
   }
 
   /** Every token that the grammar allows, if there is room to end after it; otherwise those that end in time. */
-  #allowed(place: Place, remainingTokens: number): Int32Array {
-    this.#matcher.trim();
+  *#allowed(place: Place, remainingTokens: number): Generator<void, Int32Array> {
     // One token for this one, and one to end the answer.
     const room = remainingTokens - 2;
-    const known = this.#masks.get(place) ?? this.#mask(place, Number.POSITIVE_INFINITY);
+    const known = this.#masks.get(place) ?? (yield* this.#mask(place, Number.POSITIVE_INFINITY));
     this.#masks.delete(place);
     this.#masks.set(place, known);
     if (this.#masks.size > MAX_MASKS) this.#masks.delete(this.#masks.keys().next().value!);
-    return known.largestCost <= room ? known.words : this.#mask(place, room).words;
+    return known.largestCost <= room ? known.words : (yield* this.#mask(place, room)).words;
   }
 
-  #mask(place: Place, room: number): Mask {
+  /** Walks through the vocabulary, in steps of much less than a millisecond. */
+  *#mask(place: Place, room: number): Generator<void, Mask> {
     const { trie } = this.#vocabulary;
+    const matcher = this.#matcher;
     const words = new Int32Array(Math.ceil(trie.vocabularySize / 32));
     let largestCost = 0;
     const allow = (id: number, cost: number): void => {
@@ -128,26 +134,34 @@ export class TokenGrammar {
     };
     const places: Place[] = [place];
     const nodes = trie.bytes.length;
+    let pauseNode = NODES_PER_STEP;
+    let pauseWork = matcher.work + WORK_PER_STEP;
     for (let node = 0; node < nodes; ) {
+      if (node >= pauseNode || matcher.work >= pauseWork) {
+        matcher.trim();
+        yield;
+        pauseNode = node + NODES_PER_STEP;
+        pauseWork = matcher.work + WORK_PER_STEP;
+      }
       const depth = trie.depths[node]!;
-      const next = this.#matcher.advance(places[depth - 1]!, trie.bytes[node]!);
+      const next = matcher.advance(places[depth - 1]!, trie.bytes[node]!);
       if (!next) {
         node = trie.ends[node]!;
         continue;
       }
       places[depth] = next;
-      const cost = this.#matcher.costOf(next);
+      const cost = matcher.costOf(next);
       if (cost <= room) {
         for (let at = trie.firstId[node]!; at < trie.firstId[node + 1]!; at++) allow(trie.ids[at]!, cost);
       }
       node++;
     }
-    for (const symbol of this.#automaton.controls) {
-      const next = this.#matcher.advance(place, symbol);
-      if (next && this.#matcher.costOf(next) <= room)
-        allow(symbol - FIRST_CONTROL, this.#matcher.costOf(next));
+    for (const symbol of this.#automaton.data.controls) {
+      const next = matcher.advance(place, symbol);
+      if (next && matcher.costOf(next) <= room) allow(symbol - FIRST_CONTROL, matcher.costOf(next));
     }
-    if (this.#matcher.isEnd(place)) for (const id of this.#stopIds) allow(id, 0);
+    if (matcher.isEnd(place)) for (const id of this.#stopIds) allow(id, 0);
+    matcher.trim();
     return { words, largestCost };
   }
 }

@@ -1,12 +1,14 @@
-import type { Rule, State } from './automaton-state.js';
+import type { State } from './automaton-state.js';
 
 /**
  * Least number of symbols from each state to the end of its rule: the cheapest states are settled first, then those
  * that lead to them (Knuth 1977, the generalization of Dijkstra's algorithm to grammars).
+ *
+ * @param starts [rules] their first states
  */
-export function leastCosts(states: readonly State[], rules: readonly Rule[]): Float64Array {
+export function leastCosts(states: readonly State[], starts: readonly number[]): Float64Array {
   const costs = new Float64Array(states.length).fill(Number.POSITIVE_INFINITY);
-  const leadTo = sourcesOf(states, rules);
+  const leadTo = sourcesOf(states, starts);
   const byCost: (number[] | undefined)[] = [];
   const further = new Map<number, number[]>();
   const lower = (state: number, cost: number): void => {
@@ -25,7 +27,7 @@ export function leastCosts(states: readonly State[], rules: readonly Rule[]): Fl
     for (let next = 0; next < list.length; next++) {
       const state = list[next]!;
       if (costs[state] !== cost) continue;
-      for (const from of leadTo[state] ?? []) lower(from, costFrom(states[from]!, rules, costs));
+      for (const from of leadTo[state] ?? []) lower(from, costFrom(states[from]!, starts, costs));
     }
   };
   for (const [state, { isEnd }] of states.entries()) if (isEnd) lower(state, 0);
@@ -46,7 +48,7 @@ export function leastCosts(states: readonly State[], rules: readonly Rule[]): Fl
 const MAX_LISTS = 1_000_000;
 
 /** For each state, the states with a cost that depends on it. */
-function sourcesOf(states: readonly State[], rules: readonly Rule[]): (number[] | undefined)[] {
+function sourcesOf(states: readonly State[], starts: readonly number[]): (number[] | undefined)[] {
   const sources: (number[] | undefined)[] = new Array(states.length);
   const add = (state: number, from: number): void => {
     const known = sources[state];
@@ -59,7 +61,7 @@ function sourcesOf(states: readonly State[], rules: readonly Rule[]): (number[] 
     for (const target of jumps) add(target, from);
     for (const { rule, target } of calls) {
       add(target, from);
-      add(rules[rule]!.start, from);
+      add(starts[rule]!, from);
     }
   }
   return sources;
@@ -67,7 +69,7 @@ function sourcesOf(states: readonly State[], rules: readonly Rule[]): (number[] 
 
 function costFrom(
   { edges, calls, jumps, machines, isEnd }: State,
-  rules: readonly Rule[],
+  starts: readonly number[],
   costs: Float64Array,
 ): number {
   let cost = isEnd ? 0 : Number.POSITIVE_INFINITY;
@@ -76,6 +78,6 @@ function costFrom(
     if (machine.start >= 0) cost = Math.min(cost, machine.costOf(machine.start) + costs[target]!);
   }
   for (const target of jumps) cost = Math.min(cost, costs[target]!);
-  for (const { rule, target } of calls) cost = Math.min(cost, costs[rules[rule]!.start]! + costs[target]!);
+  for (const { rule, target } of calls) cost = Math.min(cost, costs[starts[rule]!]! + costs[target]!);
   return cost;
 }

@@ -47,6 +47,8 @@ export class Matcher {
   readonly #unions = new Map<string, Stacks>();
   readonly #places = new Map<Stacks, Place>();
   #stacksMade = 0;
+  /** Number of states visited to find steps that were not remembered. */
+  work = 0;
   readonly #empty: Stacks;
   /** The place before the first symbol. */
   readonly start: Place;
@@ -54,7 +56,7 @@ export class Matcher {
   constructor(automaton: Automaton) {
     this.#automaton = automaton;
     this.#empty = this.#intern([], true);
-    this.start = this.#enter([{ state: automaton.rules[0]!.start, below: this.#empty }])!;
+    this.start = this.#enter([{ state: automaton.data.start, below: this.#empty }])!;
   }
 
   /** True if the text may end here. */
@@ -98,16 +100,18 @@ export class Matcher {
 
   #compute({ stacks }: Place, symbol: number): Place | null {
     const first: Entry[] = [];
-    const { states } = this.#automaton;
+    const { stateCount, data } = this.#automaton;
+    const { edges } = data;
     for (const { state, below } of stacks.entries) {
-      if (state >= states.length) {
-        const { machine, state: inside } = this.#inMachines[state - states.length]!;
+      if (state >= stateCount) {
+        const { machine, state: inside } = this.#inMachines[state - stateCount]!;
         const next = machine.advance(inside, symbol);
         if (next >= 0) first.push({ state: this.#stateIn(machine, next), below });
         continue;
       }
-      for (const { low, high, target } of states[state]!.edges) {
-        if (symbol >= low && symbol <= high) first.push({ state: target, below });
+      for (let at = edges.first[state]!; at < edges.first[state + 1]!; at += 3) {
+        if (symbol < edges.values[at]! || symbol > edges.values[at + 1]!) continue;
+        first.push({ state: edges.values[at + 2]!, below });
       }
     }
     return first.length === 0 ? null : this.#enter(first);
@@ -115,7 +119,8 @@ export class Matcher {
 
   /** The place of everything that some states lead to without a symbol. */
   #enter(first: readonly Entry[]): Place | null {
-    const { states, rules } = this.#automaton;
+    const { stateCount, data, machines } = this.#automaton;
+    const { calls, machineCalls, jumps } = data;
     const reached = new Map<number, Stacks>();
     // Everything that leads to a state is collected before the state is visited, so that most are visited once.
     const waiting = new Map<number, Stacks[]>();
@@ -131,6 +136,7 @@ export class Matcher {
     for (const { state, below } of first) add(state, below);
     let mayEnd = false;
     for (let index = 0; index < queue.length; index++) {
+      this.work++;
       const state = queue[index]!;
       const added = waiting.get(state)!;
       waiting.delete(state);
@@ -138,12 +144,14 @@ export class Matcher {
       const below = this.#union(known ? [known, ...added] : added);
       if (below === known) continue;
       reached.set(state, below);
-      if (state < states.length) {
-        const { calls, machines, jumps } = states[state]!;
-        for (const target of jumps) add(target, below);
-        for (const { rule, target } of calls) add(rules[rule]!.start, this.#under(target, below));
-        for (const { machine, target } of machines) {
-          if (machine.start >= 0) add(this.#stateIn(machine, machine.start), this.#under(target, below));
+      if (state < stateCount) {
+        for (let at = jumps.first[state]!; at < jumps.first[state + 1]!; at++) add(jumps.values[at]!, below);
+        for (let at = calls.first[state]!; at < calls.first[state + 1]!; at += 2)
+          add(calls.values[at]!, this.#under(calls.values[at + 1]!, below));
+        for (let at = machineCalls.first[state]!; at < machineCalls.first[state + 1]!; at += 2) {
+          const machine = machines[machineCalls.values[at]!]!;
+          if (machine.start < 0) continue;
+          add(this.#stateIn(machine, machine.start), this.#under(machineCalls.values[at + 1]!, below));
         }
       }
       if (!this.#isEnd(state)) continue;
@@ -154,16 +162,16 @@ export class Matcher {
   }
 
   #isEnd(state: number): boolean {
-    const { states } = this.#automaton;
-    if (state < states.length) return states[state]!.isEnd;
-    const { machine, state: inside } = this.#inMachines[state - states.length]!;
+    const { stateCount, data } = this.#automaton;
+    if (state < stateCount) return data.isEnd[state] === 1;
+    const { machine, state: inside } = this.#inMachines[state - stateCount]!;
     return machine.isEnd(inside);
   }
 
   #costOf(state: number): number {
-    const { states } = this.#automaton;
-    if (state < states.length) return this.#automaton.costOf(state);
-    const { machine, state: inside } = this.#inMachines[state - states.length]!;
+    const { stateCount } = this.#automaton;
+    if (state < stateCount) return this.#automaton.costOf(state);
+    const { machine, state: inside } = this.#inMachines[state - stateCount]!;
     return machine.costOf(inside);
   }
 
@@ -174,7 +182,7 @@ export class Matcher {
       known = [];
       this.#machines.set(machine, known);
     }
-    known[state] ??= this.#automaton.states.length + this.#inMachines.push({ machine, state }) - 1;
+    known[state] ??= this.#automaton.stateCount + this.#inMachines.push({ machine, state }) - 1;
     return known[state];
   }
 
@@ -186,16 +194,15 @@ export class Matcher {
   #onlyEnds(first: number): boolean {
     const known = this.#ends.get(first);
     if (known !== undefined) return known;
-    const { states } = this.#automaton;
+    const { isEnd, edges, calls, machineCalls, jumps } = this.#automaton.data;
     let mayEnd = false;
     let isMore = false;
     const seen = new Set([first]);
     for (const state of seen) {
-      const { edges, calls, machines, jumps, isEnd } = states[state]!;
-      if (isEnd) mayEnd = true;
-      if (edges.length + calls.length + machines.length > 0) isMore = true;
+      if (isEnd[state]) mayEnd = true;
+      isMore = [edges, calls, machineCalls].some(({ first }) => first[state]! < first[state + 1]!);
       if (isMore) break;
-      for (const target of jumps) seen.add(target);
+      for (let at = jumps.first[state]!; at < jumps.first[state + 1]!; at++) seen.add(jumps.values[at]!);
     }
     this.#ends.set(first, mayEnd && !isMore);
     return mayEnd && !isMore;
@@ -248,9 +255,10 @@ export class Matcher {
   }
 
   #place(reached: Map<number, Stacks>, mayEnd: boolean): Place | null {
-    const { states } = this.#automaton;
+    const { stateCount, data } = this.#automaton;
+    const { first } = data.edges;
     for (const state of reached.keys()) {
-      if (state < states.length && states[state]!.edges.length === 0) reached.delete(state);
+      if (state < stateCount && first[state] === first[state + 1]) reached.delete(state);
     }
     if (reached.size === 0 && !mayEnd) return null;
     const stacks = this.#internMap(reached, mayEnd);

@@ -24,6 +24,7 @@ export function thinkingBudget(budget: ThinkingBudget, inner: TokenConstraint | 
   let isOpen = budget.isOpen;
   let spent = 0;
   return {
+    prepare: (remainingTokens, signal) => inner?.prepare?.(remainingTokens, signal) ?? null,
     allowed(remainingTokens) {
       const allowed = inner?.allowed(remainingTokens) ?? null;
       if (!isOpen || spent < maxTokens) return allowed;

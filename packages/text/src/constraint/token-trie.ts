@@ -2,8 +2,8 @@ import { EventLoopSlice } from '../tokenizer/event-loop-slice.js';
 import type { Tokenizer } from '../tokenizer/index.js';
 
 const encoder = new TextEncoder();
-/** Number of tokens between two checks of the clock. */
-const TOKENS_PER_CHECK = 512;
+/** Number of tokens between two places where work may pause. */
+const TOKENS_PER_STEP = 512;
 /** Below this many tokens, sorting by comparison is faster than by counting. */
 const FEW_TOKENS = 32;
 
@@ -24,51 +24,63 @@ export class TokenTrie {
   readonly firstId: Int32Array;
   /** Token ids, grouped by node; several tokens may have the same bytes. */
   readonly ids: Int32Array;
-  /** Length of the longest token in bytes. */
-  readonly longest: number;
-
-  private constructor(vocabularySize: number, tokens: TokenBytes) {
+  private constructor(vocabularySize: number, tree: Tree) {
     this.vocabularySize = vocabularySize;
-    const { order, offsets, ids } = tokens;
-    const total = tokens.bytes.length;
-    const bytes = new Uint8Array(total);
-    const depths = new Uint16Array(total);
-    const ends = new Int32Array(total);
-    const firstId = new Int32Array(total + 1);
-    this.ids = new Int32Array(order.length);
-    const open: number[] = [];
-    let nodes = 0;
-    let longest = 0;
-    let previous: Uint8Array = new Uint8Array(0);
-    for (const [index, token] of order.entries()) {
-      const own = tokens.bytes.subarray(offsets[token]!, offsets[token + 1]!);
-      let shared = 0;
-      while (shared < previous.length && previous[shared] === own[shared]) shared++;
-      while (open.length > shared) ends[open.pop()!] = nodes;
-      for (let at = shared; at < own.length; at++) {
-        bytes[nodes] = own[at]!;
-        depths[nodes] = at + 1;
-        firstId[nodes] = index;
-        open.push(nodes++);
-      }
-      this.ids[index] = ids[token]!;
-      // Tokens of inner nodes sort first, so the last node's tokens end here for now.
-      firstId[nodes] = index + 1;
-      longest = Math.max(longest, own.length);
-      previous = own;
-    }
-    while (open.length > 0) ends[open.pop()!] = nodes;
-    this.bytes = bytes.slice(0, nodes);
-    this.depths = depths.slice(0, nodes);
-    this.ends = ends.slice(0, nodes);
-    this.firstId = firstId.slice(0, nodes + 1);
-    this.longest = longest;
+    this.bytes = tree.bytes;
+    this.depths = tree.depths;
+    this.ends = tree.ends;
+    this.firstId = tree.firstId;
+    this.ids = tree.ids;
   }
 
   /** Builds the tree. For a large vocabulary, the event loop gets its turn in between. */
   static async create(tokenizer: Tokenizer, vocabularySize: number): Promise<TokenTrie> {
-    return new TokenTrie(vocabularySize, await tokenBytes(tokenizer, vocabularySize));
+    const slice = new EventLoopSlice();
+    const tokens = await slice.run(tokenBytes(tokenizer, vocabularySize));
+    await slice.run(sortByBytes(tokens, 0, tokens.order.length, 0));
+    return new TokenTrie(vocabularySize, await slice.run(treeOf(tokens)));
   }
+}
+
+type Tree = Pick<TokenTrie, 'bytes' | 'depths' | 'ends' | 'firstId' | 'ids'>;
+
+/** The tree of sorted tokens. */
+function* treeOf(tokens: TokenBytes): Generator<void, Tree> {
+  const { order, offsets } = tokens;
+  const total = tokens.bytes.length;
+  const bytes = new Uint8Array(total);
+  const depths = new Uint16Array(total);
+  const ends = new Int32Array(total);
+  const firstId = new Int32Array(total + 1);
+  const ids = new Int32Array(order.length);
+  const open: number[] = [];
+  let nodes = 0;
+  let previous: Uint8Array = new Uint8Array(0);
+  for (const [index, token] of order.entries()) {
+    if (index % TOKENS_PER_STEP === 0) yield;
+    const own = tokens.bytes.subarray(offsets[token]!, offsets[token + 1]!);
+    let shared = 0;
+    while (shared < previous.length && previous[shared] === own[shared]) shared++;
+    while (open.length > shared) ends[open.pop()!] = nodes;
+    for (let at = shared; at < own.length; at++) {
+      bytes[nodes] = own[at]!;
+      depths[nodes] = at + 1;
+      firstId[nodes] = index;
+      open.push(nodes++);
+    }
+    ids[index] = tokens.ids[token]!;
+    // Tokens of inner nodes sort first, so the last node's tokens end here for now.
+    firstId[nodes] = index + 1;
+    previous = own;
+  }
+  while (open.length > 0) ends[open.pop()!] = nodes;
+  return {
+    bytes: bytes.slice(0, nodes),
+    depths: depths.slice(0, nodes),
+    ends: ends.slice(0, nodes),
+    firstId: firstId.slice(0, nodes + 1),
+    ids,
+  };
 }
 
 /** The bytes of a text token; null for control tokens and for ids without a token. */
@@ -88,14 +100,14 @@ interface TokenBytes {
   readonly order: Int32Array;
 }
 
-async function tokenBytes(tokenizer: Tokenizer, vocabularySize: number): Promise<TokenBytes> {
-  const slice = new EventLoopSlice();
+/** The text tokens in the order of their ids. */
+function* tokenBytes(tokenizer: Tokenizer, vocabularySize: number): Generator<void, TokenBytes> {
   const ids: number[] = [];
   const offsets = [0];
   let bytes = new Uint8Array(vocabularySize * 8);
   let used = 0;
   for (let id = 0; id < vocabularySize; id++) {
-    if (id % TOKENS_PER_CHECK === 0 && slice.isOver) await slice.pause();
+    if (id % TOKENS_PER_STEP === 0) yield;
     const own = bytesOfToken(tokenizer, id);
     if (!own) continue;
     if (used + own.length > bytes.length) {
@@ -109,18 +121,17 @@ async function tokenBytes(tokenizer: Tokenizer, vocabularySize: number): Promise
     offsets.push(used);
   }
   const order = Int32Array.from(ids.keys());
-  const tokens = {
+  return {
     ids: Int32Array.from(ids),
     bytes: bytes.slice(0, used),
     offsets: Int32Array.from(offsets),
     order,
   };
-  sortByBytes(tokens, 0, order.length, 0);
-  return tokens;
 }
 
 /** Radix sort of the tokens [begin, end), whose first `depth` bytes are equal. The sort is stable. */
-function sortByBytes(tokens: TokenBytes, begin: number, end: number, depth: number): void {
+function* sortByBytes(tokens: TokenBytes, begin: number, end: number, depth: number): Generator<void, void> {
+  if (end - begin > TOKENS_PER_STEP) yield;
   const { bytes, offsets, order } = tokens;
   if (end - begin < FEW_TOKENS) {
     const textOf = (token: number) => bytes.subarray(offsets[token]! + depth, offsets[token + 1]!);
@@ -142,6 +153,6 @@ function sortByBytes(tokens: TokenBytes, begin: number, end: number, depth: numb
   }
   order.set(sorted, begin);
   for (let key = 1; key < 257; key++) {
-    sortByBytes(tokens, begin + starts[key]!, begin + starts[key + 1]!, depth + 1);
+    yield* sortByBytes(tokens, begin + starts[key]!, begin + starts[key + 1]!, depth + 1);
   }
 }

@@ -23,8 +23,8 @@ interface ActiveRun {
 
 /**
  * Generates several answers at once: prompts share prefill steps, tokens share decode steps. A run without a free
- * sequence starts when another one ends. A run accepts each choice before it is yielded, and the receiver may then stop
- * the run.
+ * sequence starts when another one ends. A run that prepares its next token skips steps. A run accepts each choice before
+ * it is yielded, and the receiver may then stop the run.
  *
  * @throws the signal's reason when aborted, during prefill or decode; errors of the device, such as DeviceError
  */
@@ -35,6 +35,7 @@ export async function* runTokens(
 ): AsyncGenerator<RunChoice, void, void> {
   const waiting = [...runs];
   const held = new Set<Sequence>();
+  const preparing = new Map<TokenRun, Promise<void>>();
   let active: ActiveRun[] = [];
 
   const retire = (): void => {
@@ -42,6 +43,18 @@ export async function* runTokens(
     active = active.filter(({ run }) => run.finish === null);
     for (const { sequence } of finished) held.delete(sequence);
     model.release(finished.map(({ sequence }) => sequence));
+  };
+
+  /** The runs whose next token can be sampled. */
+  const ready = (): ActiveRun[] => {
+    for (const { run } of active) {
+      if (preparing.has(run)) continue;
+      const prepared = run.prepare(options.signal);
+      // An error comes up again when the token is sampled.
+      const over = () => void preparing.delete(run);
+      if (prepared) preparing.set(run, prepared.then(over, over));
+    }
+    return active.filter(({ run }) => !preparing.has(run));
   };
 
   try {
@@ -54,10 +67,20 @@ export async function* runTokens(
         active.push(...started.map(({ active }) => active));
         for (const { active, choice } of started) yield { run: active.run, choice };
       } else {
-        const rows = active.map(({ sequence, token, run }) => ({ sequence, token, sampling: run.sampling }));
+        const stepping = ready();
+        if (stepping.length === 0) {
+          await Promise.race(preparing.values());
+          options.signal?.throwIfAborted();
+          continue;
+        }
+        const rows = stepping.map(({ sequence, token, run }) => ({
+          sequence,
+          token,
+          sampling: run.sampling,
+        }));
         const choices = await model.decode(rows, { ...(options.signal && { signal: options.signal }) });
         for (const [index, choice] of choices.entries()) {
-          const current = active[index]!;
+          const current = stepping[index]!;
           current.token = choice.token;
           current.run.accept(choice);
           yield { run: current.run, choice };
@@ -80,6 +103,7 @@ async function start(
     if (reusePrefix === 'exact') return { ...prompt, reuse: reusePrefix };
     return reusePrefix ? prompt : null;
   });
+  await Promise.all(runs.map((run) => run.prepare(signal)));
   const sequences = await model.acquire(prompts, signal);
   for (const sequence of sequences) held.add(sequence);
   const jobs = runs.map((run, index) => {

@@ -1,6 +1,13 @@
 /** Restricts the tokens of one answer, for example to those that continue valid JSON. */
 export interface TokenConstraint {
   /**
+   * Called before `allowed`, with the same number. Null if `allowed` then answers at once; otherwise a promise for that:
+   * the answer skips steps until it is fulfilled, while other answers go on. Without it, `allowed` always answers at once.
+   *
+   * @param signal stops the work with its reason
+   */
+  prepare?(remainingTokens: number, signal?: AbortSignal): Promise<void> | null;
+  /**
    * The tokens that may come next, as in `SamplingParams.allowed`: [ceil(V / 32)] words, bit `id % 32` of word `id /
    * 32`. null = all. At least one bit must be set; the array is copied before `accept` is called.
    *

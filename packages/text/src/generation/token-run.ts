@@ -33,10 +33,15 @@ export class TokenRun {
     return this.#finish;
   }
 
+  /** Called before `sampling`; null if that answers at once, otherwise a promise for it. */
+  prepare(signal?: AbortSignal): Promise<void> | null {
+    return this.settings.constraint?.prepare?.(this.#remainingTokens, signal) ?? null;
+  }
+
   /** How the next token is sampled. */
   get sampling(): SamplingParams {
     const draw = this.tokens.length;
-    const allowed = this.settings.constraint?.allowed(this.#maxTokens - draw) ?? null;
+    const allowed = this.settings.constraint?.allowed(this.#remainingTokens) ?? null;
     return {
       ...this.settings.sampling,
       draw,
@@ -61,5 +66,9 @@ export class TokenRun {
   /** Ends the answer after its current tokens. */
   stop(): void {
     this.#finish ??= 'stop';
+  }
+
+  get #remainingTokens(): number {
+    return this.#maxTokens - this.tokens.length;
   }
 }

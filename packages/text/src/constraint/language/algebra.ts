@@ -10,8 +10,9 @@ type Pair = readonly [a: number, b: number];
 export const ALL_TEXTS: Dfa = {
   start: 0,
   isEnd: Uint8Array.of(1),
-  highs: [Int32Array.of(LAST_CODE)],
-  targets: [Int32Array.of(0)],
+  first: Int32Array.of(0, 1),
+  highs: Int32Array.of(LAST_CODE),
+  targets: Int32Array.of(0),
 };
 
 /** The texts in both languages, in either, or only in the first. @throws InvalidArgumentError at a limit */
@@ -43,12 +44,10 @@ export function combine(operation: Operation, a: Dfa, b: Dfa, budget: GrammarBud
 
 function pairSteps(a: Dfa, b: Dfa, [left, right]: Pair, isDead: (pair: Pair) => boolean): Step<Pair>[] {
   const steps: Step<Pair>[] = [];
-  let [i, j] = [0, 0];
+  let [i, j] = [left === NO_STATE ? 0 : a.first[left]!, right === NO_STATE ? 0 : b.first[right]!];
   for (let high = -1; high < LAST_CODE; ) {
-    const [first, firstTo] =
-      left === NO_STATE ? [LAST_CODE, NO_STATE] : [a.highs[left]![i]!, a.targets[left]![i]!];
-    const [second, secondTo] =
-      right === NO_STATE ? [LAST_CODE, NO_STATE] : [b.highs[right]![j]!, b.targets[right]![j]!];
+    const [first, firstTo] = left === NO_STATE ? [LAST_CODE, NO_STATE] : [a.highs[i]!, a.targets[i]!];
+    const [second, secondTo] = right === NO_STATE ? [LAST_CODE, NO_STATE] : [b.highs[j]!, b.targets[j]!];
     high = Math.min(first, second);
     const next: Pair = [firstTo, secondTo];
     steps.push({ high, next: isDead(next) ? null : next });
@@ -75,10 +74,12 @@ export function withLength(dfa: Dfa, least: number, most: number, budget: Gramma
       stepsOf: ([state, length]) => {
         const next = count(length);
         if (state === NO_STATE || next === null) return [];
-        return [...dfa.highs[state]!].map((high, index) => {
-          const target = dfa.targets[state]![index]!;
-          return { high, next: target === NO_STATE ? null : ([target, next] as const) };
-        });
+        const steps: Step<Pair>[] = [];
+        for (let range = dfa.first[state]!; range < dfa.first[state + 1]!; range++) {
+          const target = dfa.targets[range]!;
+          steps.push({ high: dfa.highs[range]!, next: target === NO_STATE ? null : [target, next] });
+        }
+        return steps;
       },
     },
     budget,

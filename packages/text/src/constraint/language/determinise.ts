@@ -22,6 +22,9 @@ interface Classes {
   readonly isWord: readonly boolean[];
 }
 
+/** Words of a set of states that are written as fast as one elementary step. */
+const WORDS_PER_STEP = 4;
+
 /** The texts in which a pattern finds a match. @throws InvalidArgumentError at a limit */
 export function determinise(nfa: Nfa, budget: GrammarBudget): Dfa {
   return new Subsets(nfa, budget).dfa();
@@ -62,6 +65,7 @@ class Subsets {
   }
 
   #place(states: Uint32Array, isStart: boolean, isAfterWord: boolean): Place {
+    this.#budget.addSteps(Math.ceil(this.#words / WORDS_PER_STEP));
     const key = String.fromCharCode(Number(isStart), Number(isAfterWord), ...new Uint16Array(states.buffer));
     return { states, isStart, isAfterWord, key };
   }

@@ -10,10 +10,12 @@ export interface Dfa {
   readonly start: number;
   /** [states] 1 where a text may end. */
   readonly isEnd: Uint8Array;
-  /** [states] the last code points of ranges that cover all of Unicode. */
-  readonly highs: readonly Int32Array[];
-  /** [states] the state that each range leads to, or NO_STATE. */
-  readonly targets: readonly Int32Array[];
+  /** [states + 1] index of the first range of each state; the ranges of a state cover all of Unicode. */
+  readonly first: Int32Array;
+  /** [ranges] the last code point of each. */
+  readonly highs: Int32Array;
+  /** [ranges] the state that each leads to, or NO_STATE. */
+  readonly targets: Int32Array;
 }
 
 /** The step from a state for the code points after the previous step, up to `high`. */
@@ -62,39 +64,45 @@ export function dfaOf<S>(
     return found.length - 1;
   };
   idOf(description.start);
-  const highs: Int32Array[] = [];
-  const targets: Int32Array[] = [];
+  const first = [0];
+  const highs: number[] = [];
+  const targets: number[] = [];
   for (let id = 0; id < found.length; id++) {
-    const ends: number[] = [];
-    const next: number[] = [];
+    const begin = highs.length;
+    let last = -1;
     const add = (high: number, target: number): void => {
-      if (ends.length > 0 && high <= ends.at(-1)!) return;
-      if (next.at(-1) === target) ends[ends.length - 1] = high;
+      if (high <= last) return;
+      last = high;
+      if (highs.length > begin && targets.at(-1) === target) highs[highs.length - 1] = high;
       else {
-        ends.push(high);
-        next.push(target);
+        highs.push(high);
+        targets.push(target);
       }
     };
     for (const step of description.stepsOf(found[id]!))
       add(step.high, step.next === null ? NO_STATE : idOf(step.next));
-    if (ends.length === 0 || ends.at(-1)! < LAST_CODE) add(LAST_CODE, NO_STATE);
-    budget.addSteps(ends.length);
-    highs.push(Int32Array.from(ends));
-    targets.push(Int32Array.from(next));
+    add(LAST_CODE, NO_STATE);
+    budget.addSteps(highs.length - begin);
+    first.push(highs.length);
   }
   return trimmed({
     start: 0,
     isEnd: Uint8Array.from(found, (state) => Number(description.isEnd(state))),
-    highs,
-    targets,
+    first: Int32Array.from(first),
+    highs: Int32Array.from(highs),
+    targets: Int32Array.from(targets),
   });
 }
 
 /** The same language without states that lead to no end. */
 function trimmed(dfa: Dfa): Dfa {
-  const leadTo: number[][] = dfa.targets.map(() => []);
-  for (const [from, targets] of dfa.targets.entries())
-    for (const to of targets) if (to !== NO_STATE) leadTo[to]!.push(from);
+  const leadTo: number[][] = Array.from(dfa.isEnd, () => []);
+  for (let from = 0; from < dfa.isEnd.length; from++) {
+    for (let range = dfa.first[from]!; range < dfa.first[from + 1]!; range++) {
+      const to = dfa.targets[range]!;
+      if (to !== NO_STATE) leadTo[to]!.push(from);
+    }
+  }
   const isLive = new Uint8Array(dfa.isEnd);
   const queue = [...dfa.isEnd.keys()].filter((state) => dfa.isEnd[state]);
   for (let next = 0; next < queue.length; next++) {
@@ -108,29 +116,39 @@ function trimmed(dfa: Dfa): Dfa {
   const kept = [...isLive.keys()].filter((state) => isLive[state]);
   const renamed = new Int32Array(isLive.length).fill(NO_STATE);
   for (const [index, state] of kept.entries()) renamed[state] = index;
+  const first = [0];
+  const highs: number[] = [];
+  const targets: number[] = [];
+  for (const state of kept) {
+    for (let range = dfa.first[state]!; range < dfa.first[state + 1]!; range++) {
+      const target = dfa.targets[range]!;
+      highs.push(dfa.highs[range]!);
+      targets.push(target === NO_STATE ? NO_STATE : renamed[target]!);
+    }
+    first.push(highs.length);
+  }
   return {
     start: renamed[dfa.start]!,
     isEnd: Uint8Array.from(kept, (state) => dfa.isEnd[state]!),
-    highs: kept.map((state) => dfa.highs[state]!),
-    targets: kept.map((state) =>
-      dfa.targets[state]!.map((target) => (target === NO_STATE ? NO_STATE : renamed[target]!)),
-    ),
+    first: Int32Array.from(first),
+    highs: Int32Array.from(highs),
+    targets: Int32Array.from(targets),
   };
 }
 
 /** The state after a code point. */
 function advance(dfa: Dfa, state: number, code: number): number {
   if (state === NO_STATE) return NO_STATE;
-  return dfa.targets[state]![rangeOf(dfa.highs[state]!, code)]!;
+  return dfa.targets[rangeOf(dfa, state, code)]!;
 }
 
-/** Index of the range that a code point is in. */
-export function rangeOf(highs: Int32Array, code: number): number {
-  let low = 0;
-  let high = highs.length - 1;
+/** Index of the range of a state that a code point is in. */
+export function rangeOf(dfa: Dfa, state: number, code: number): number {
+  let low = dfa.first[state]!;
+  let high = dfa.first[state + 1]! - 1;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (highs[middle]! < code) low = middle + 1;
+    if (dfa.highs[middle]! < code) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -1,10 +1,10 @@
 import type { Machine } from '../machine.js';
+import type { ListData } from '../machine-data.js';
 
 /** A finite list of texts as symbols. A state is a range of the sorted list and the number of symbols read. */
 export class ListMachine implements Machine {
   readonly start: number;
-  readonly controls: readonly number[];
-  readonly #texts: readonly Uint32Array[];
+  readonly data: ListData;
   readonly #places: {
     readonly from: number;
     readonly to: number;
@@ -13,17 +13,31 @@ export class ListMachine implements Machine {
   }[] = [];
   readonly #ids = new Map<string, number>();
 
-  constructor(texts: readonly Uint32Array[], controls: readonly number[] = []) {
-    this.controls = controls;
-    this.#texts = [...texts]
+  constructor(data: ListData) {
+    this.data = data;
+    const count = data.first.length - 1;
+    this.start = count === 0 ? -1 : this.#place(0, count, 0);
+  }
+
+  /** The machine of these texts. */
+  static of(texts: readonly Uint32Array[], controls: readonly number[] = []): ListMachine {
+    const sorted = [...texts]
       .sort(compare)
       .filter((text, index, all) => index === 0 || compare(text, all[index - 1]!) !== 0);
-    this.start = this.#texts.length === 0 ? -1 : this.#place(0, this.#texts.length, 0);
+    const first = new Uint32Array(sorted.length + 1);
+    for (const [index, { length }] of sorted.entries()) first[index + 1] = first[index]! + length;
+    const symbols = new Uint32Array(first[sorted.length]!);
+    for (const [index, text] of sorted.entries()) symbols.set(text, first[index]!);
+    return new ListMachine({ kind: 'list', symbols, first, controls });
+  }
+
+  get controls(): readonly number[] {
+    return this.data.controls;
   }
 
   isEnd(id: number): boolean {
     const { from, depth } = this.#places[id]!;
-    return this.#texts[from]!.length === depth;
+    return this.#length(from) === depth;
   }
 
   costOf(id: number): number {
@@ -37,14 +51,20 @@ export class ListMachine implements Machine {
     return first < last ? this.#place(first, last, depth + 1) : -1;
   }
 
+  #length(text: number): number {
+    return this.data.first[text + 1]! - this.data.first[text]!;
+  }
+
   /**
    * The first text in [from, to) with a symbol of at least `symbol` at `depth`; texts that end before it come first.
    */
   #bound(from: number, to: number, depth: number, symbol: number): number {
+    const { symbols, first } = this.data;
     let [low, high] = [from, to];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.#texts[middle]![depth] ?? -1) < symbol) low = middle + 1;
+      const own = depth < this.#length(middle) ? symbols[first[middle]! + depth]! : -1;
+      if (own < symbol) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -55,7 +75,7 @@ export class ListMachine implements Machine {
     const known = this.#ids.get(key);
     if (known !== undefined) return known;
     let cost = Number.POSITIVE_INFINITY;
-    for (let index = from; index < to; index++) cost = Math.min(cost, this.#texts[index]!.length - depth);
+    for (let index = from; index < to; index++) cost = Math.min(cost, this.#length(index) - depth);
     this.#places.push({ from, to, depth, cost });
     this.#ids.set(key, this.#places.length - 1);
     return this.#places.length - 1;

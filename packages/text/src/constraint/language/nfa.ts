@@ -1,7 +1,7 @@
 import type { AST } from '@eslint-community/regexpp';
 import type { GrammarBudget } from '../grammar-budget.js';
 import { ANY_CHARACTER, type CharacterSet } from './character-set.js';
-import { charactersOf } from './unicode.js';
+import { charactersOf, type Modes } from './unicode.js';
 
 /** A condition on the place between two characters. */
 export type Condition = 'start' | 'end' | 'boundary' | 'inside';
@@ -39,11 +39,6 @@ export function nfaOf(
   budget: GrammarBudget,
 ): Nfa {
   return new Builder(budget).build(alternatives, isAnchored);
-}
-
-interface Modes {
-  readonly ignoresCase: boolean;
-  readonly dotAll: boolean;
 }
 
 class Builder {
@@ -125,7 +120,7 @@ class Builder {
       case 'Character':
       case 'CharacterSet':
       case 'CharacterClass': {
-        const set = charactersOf(element, modes.ignoresCase, modes.dotAll);
+        const set = charactersOf(element, modes, this.#budget);
         if (!set)
           throw new PatternRefusal('a pattern without character classes that match several characters');
         const to = this.#state();

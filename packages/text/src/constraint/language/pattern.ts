@@ -34,8 +34,9 @@ export function patternLanguage(pattern: string, budget: GrammarBudget): Dfa {
 const ONE_UNIT_TEXTS: Dfa = {
   start: 0,
   isEnd: Uint8Array.of(1),
-  highs: [Int32Array.of(0xffff, 0x10ffff)],
-  targets: [Int32Array.of(0, -1)],
+  first: Int32Array.of(0, 2),
+  highs: Int32Array.of(0xffff, 0x10ffff),
+  targets: Int32Array.of(0, -1),
 };
 
 function languageOf(pattern: AST.Pattern, budget: GrammarBudget): Dfa {

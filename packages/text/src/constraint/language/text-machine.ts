@@ -1,14 +1,7 @@
 // Long because it is one automaton: UTF-8 and JSON escapes on top of an automaton of code points.
 import type { Machine } from '../machine.js';
+import type { Spelling, TextData } from '../machine-data.js';
 import { type Dfa, NO_STATE, rangeOf } from './dfa.js';
-
-/** How the characters of a text are spelled. */
-export interface Spelling {
-  /** JSON escapes may stand for characters. */
-  readonly hasEscapes: boolean;
-  /** Whether an ASCII character may stand for itself. */
-  isPlain(code: number): boolean;
-}
 
 /** Characters that JSON spells with a letter after a backslash. */
 const LETTERS: ReadonlyMap<number, number> = new Map(
@@ -60,18 +53,20 @@ interface Place {
 /** The bytes that spell the texts of a language. */
 export class TextMachine implements Machine {
   readonly start: number;
+  readonly data: TextData;
   readonly #dfa: Dfa;
-  readonly #spelling: Spelling;
-  /** [states] least number of bytes from a state to an end. */
-  readonly #costs: Float64Array;
   readonly #places: Place[] = [];
   readonly #ids = new Map<number, number>();
 
-  constructor(dfa: Dfa, spelling: Spelling) {
-    this.#dfa = dfa;
-    this.#spelling = spelling;
-    this.#costs = costsOf(dfa, spelling);
-    this.start = dfa.start === NO_STATE ? -1 : this.#at(dfa.start);
+  constructor(data: TextData) {
+    this.data = data;
+    this.#dfa = data.dfa;
+    this.start = data.dfa.start === NO_STATE ? -1 : this.#at(data.dfa.start);
+  }
+
+  /** The machine of a language in a spelling. */
+  static of(dfa: Dfa, spelling: Spelling): TextMachine {
+    return new TextMachine({ kind: 'text', dfa, spelling, costs: costsOf(dfa, spelling) });
   }
 
   isEnd(id: number): boolean {
@@ -125,8 +120,8 @@ export class TextMachine implements Machine {
   /** The first byte of a character. */
   #first(state: number, byte: number): number {
     if (byte < 0x80) {
-      if (byte === BACKSLASH && this.#spelling.hasEscapes) return this.#place(state, 'escape', 0, 0, 0);
-      return this.#spelling.isPlain(byte) ? this.#after(state, byte) : -1;
+      if (byte === BACKSLASH && this.data.spelling.hasEscapes) return this.#place(state, 'escape', 0, 0, 0);
+      return this.data.spelling.plain[byte] === 1 ? this.#after(state, byte) : -1;
     }
     if (byte >= 0xc2 && byte <= 0xdf) return this.#bytes(state, (byte & 0x1f) << 6, 1);
     if (byte >= 0xe0 && byte <= 0xef) return this.#bytes(state, (byte & 0xf) << 12, 2);
@@ -144,16 +139,16 @@ export class TextMachine implements Machine {
   #bytes(state: number, low: number, count: number): number {
     const high = low + (1 << (6 * count)) - 1;
     const isRegular = low >= LEAST_CODES[count]! && high <= 0x10ffff && (high < 0xd800 || low > 0xdfff);
-    const range = rangeOf(this.#dfa.highs[state]!, low);
-    if (isRegular && this.#dfa.highs[state]![range]! >= high) {
-      const target = this.#dfa.targets[state]![range]!;
+    const range = rangeOf(this.#dfa, state, low);
+    if (isRegular && this.#dfa.highs[range]! >= high) {
+      const target = this.#dfa.targets[range]!;
       return target === NO_STATE ? -1 : this.#place(target, 'rest', 0, 0, count);
     }
     return this.#place(state, 'bytes', low, high, count);
   }
 
   #after(state: number, code: number): number {
-    const target = this.#dfa.targets[state]![rangeOf(this.#dfa.highs[state]!, code)]!;
+    const target = this.#dfa.targets[rangeOf(this.#dfa, state, code)]!;
     return target === NO_STATE || (code >= 0xd800 && code <= 0xdfff) ? -1 : this.#at(target);
   }
 
@@ -180,12 +175,12 @@ export class TextMachine implements Machine {
   #cost(state: number, inside: Inside, low: number, high: number, count: number): number {
     switch (inside) {
       case 'none':
-        return this.#costs[state]!;
+        return this.data.costs[state]!;
       case 'bytes': {
         return count + this.#least(state, Math.max(low, LEAST_CODES[count]!), Math.min(high, 0x10ffff));
       }
       case 'rest':
-        return count + this.#costs[state]!;
+        return count + this.data.costs[state]!;
       case 'escape': {
         let cost = 5 + this.#least(state, 0, 0xffff);
         for (const code of LETTERS.values()) cost = Math.min(cost, 1 + this.#least(state, code, code));
@@ -217,18 +212,17 @@ export class TextMachine implements Machine {
   /** Least number of bytes after a character in [low, high]. */
   #least(state: number, low: number, high: number): number {
     if (low > high) return Number.POSITIVE_INFINITY;
-    const highs = this.#dfa.highs[state]!;
-    const targets = this.#dfa.targets[state]!;
+    const { first, highs, targets } = this.#dfa;
     let cost = Number.POSITIVE_INFINITY;
     for (
-      let range = rangeOf(highs, low), from = low;
-      range < highs.length && from <= high;
+      let range = rangeOf(this.#dfa, state, low), from = low;
+      range < first[state + 1]! && from <= high;
       from = highs[range++]! + 1
     ) {
       const to = Math.min(highs[range]!, high);
       const isSurrogate = from >= 0xd800 && to <= 0xdfff;
       const target = targets[range]!;
-      if (target !== NO_STATE && !isSurrogate) cost = Math.min(cost, this.#costs[target]!);
+      if (target !== NO_STATE && !isSurrogate) cost = Math.min(cost, this.data.costs[target]!);
     }
     return cost;
   }
@@ -249,9 +243,9 @@ function hexOf(byte: number): number {
 }
 
 /** Least number of bytes of a character in [low, high]; infinity if none can be spelled. */
-function leastBytes(low: number, high: number, { hasEscapes, isPlain }: Spelling): number {
+function leastBytes(low: number, high: number, { hasEscapes, plain }: Spelling): number {
   let least = Number.POSITIVE_INFINITY;
-  for (let code = low; code <= Math.min(high, 0x7f); code++) if (isPlain(code)) return 1;
+  for (let code = low; code <= Math.min(high, 0x7f); code++) if (plain[code]) return 1;
   if (hasEscapes && low < 0x80) {
     least = 6;
     for (const code of LETTERS.values()) if (code >= low && code <= high) least = 2;
@@ -263,13 +257,14 @@ function leastBytes(low: number, high: number, { hasEscapes, isPlain }: Spelling
 }
 
 function costsOf(dfa: Dfa, spelling: Spelling): Float64Array {
-  const leadTo: { from: number; bytes: number }[][] = dfa.targets.map(() => []);
+  const { first, highs, targets } = dfa;
+  const leadTo: { from: number; bytes: number }[][] = Array.from(dfa.isEnd, () => []);
   const known = new Map<number, number>();
-  for (const [from, targets] of dfa.targets.entries()) {
-    const highs = dfa.highs[from]!;
-    for (const [range, target] of targets.entries()) {
+  for (let from = 0; from < dfa.isEnd.length; from++) {
+    for (let range = first[from]!; range < first[from + 1]!; range++) {
+      const target = targets[range]!;
       if (target === NO_STATE) continue;
-      const low = range === 0 ? 0 : highs[range - 1]! + 1;
+      const low = range === first[from] ? 0 : highs[range - 1]! + 1;
       const key = low * 0x200000 + highs[range]!;
       const bytes = known.get(key) ?? leastBytes(low, highs[range]!, spelling);
       known.set(key, bytes);

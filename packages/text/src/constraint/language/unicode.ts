@@ -1,4 +1,5 @@
 import type { AST } from '@eslint-community/regexpp';
+import type { GrammarBudget } from '../grammar-budget.js';
 import { type CharacterSet, complementOf, unionOf } from './character-set.js';
 
 const DIGIT: CharacterSet = [[0x30, 0x39]];
@@ -38,29 +39,41 @@ export type CharacterElement =
 /** Sets computed so far, by the text of the element; each takes a scan of Unicode. */
 const asked = new Map<string, CharacterSet>();
 const MAX_ASKED = 64;
+/** Elementary steps that take as long as a scan of Unicode. */
+const SCAN_STEPS = 250_000;
 
-/** The characters that an element matches. Null if it may match more than one character. */
+/** How a part of a pattern is read. */
+export interface Modes {
+  readonly ignoresCase: boolean;
+  readonly dotAll: boolean;
+}
+
+/**
+ * The characters that an element matches. Null if it may match more than one character.
+ *
+ * @throws InvalidArgumentError at a limit
+ */
 export function charactersOf(
   element: CharacterElement,
-  ignoresCase: boolean,
-  dotAll: boolean,
+  { ignoresCase, dotAll }: Modes,
+  budget: GrammarBudget,
 ): CharacterSet | null {
   if (element.type === 'CharacterSet' && element.kind === 'any')
     return dotAll ? complementOf([]) : complementOf(LINE_END);
-  if (ignoresCase) return askEngine(element.raw, 'giu');
+  if (ignoresCase) return askEngine(element.raw, 'giu', budget);
   switch (element.type) {
     case 'Character':
       return [[element.value, element.value]];
     case 'CharacterClassRange':
       return [[element.min.value, element.max.value]];
     case 'CharacterSet':
-      return setOf(element);
+      return setOf(element, budget);
     case 'CharacterClass': {
       const sets: CharacterSet[] = [];
       for (const part of element.elements) {
         if (part.type !== 'Character' && part.type !== 'CharacterSet' && part.type !== 'CharacterClassRange')
           return null;
-        const set = charactersOf(part, false, dotAll);
+        const set = charactersOf(part, { ignoresCase, dotAll }, budget);
         if (!set) return null;
         sets.push(set);
       }
@@ -70,17 +83,21 @@ export function charactersOf(
   }
 }
 
-function setOf(element: Exclude<AST.CharacterSet, AST.AnyCharacterSet>): CharacterSet | null {
-  if (element.kind === 'property') return element.strings ? null : askEngine(element.raw, 'gu');
+function setOf(
+  element: Exclude<AST.CharacterSet, AST.AnyCharacterSet>,
+  budget: GrammarBudget,
+): CharacterSet | null {
+  if (element.kind === 'property') return element.strings ? null : askEngine(element.raw, 'gu', budget);
   const set = { digit: DIGIT, space: SPACE, word: WORD }[element.kind];
   return element.negate ? complementOf(set) : set;
 }
 
 /** The JavaScript engine knows which characters match: it finds runs in the text of all characters. */
-function askEngine(raw: string, flags: string): CharacterSet {
+function askEngine(raw: string, flags: string, budget: GrammarBudget): CharacterSet {
   const key = `${flags}:${raw}`;
   const known = asked.get(key);
   if (known) return known;
+  budget.addSteps(SCAN_STEPS);
   const set: [number, number][] = [];
   for (const match of allCharacters().text.matchAll(new RegExp(`(?:${raw})+`, flags))) {
     const [low, high] = [codeAt(match.index), codeAt(match.index + match[0].length) - 1];

@@ -1,4 +1,4 @@
-import { GrammarBudget } from '../grammar-budget.js';
+import type { GrammarBudget } from '../grammar-budget.js';
 import { combine, withLength } from '../language/algebra.js';
 import type { Dfa } from '../language/dfa.js';
 import { FORMATS, FREE_FORMATS } from '../language/formats.js';
@@ -41,7 +41,10 @@ export class Languages {
     if (pattern !== undefined) {
       let known = formats.get(format);
       if (!known) {
-        known = patternLanguage(`^(?:${pattern})$`, new GrammarBudget());
+        const { states } = this.budget;
+        known = patternLanguage(`^(?:${pattern})$`, this.budget);
+        // The states of a format do not count: all schemas share them.
+        this.budget.states = states;
         formats.set(format, known);
       }
       return known;

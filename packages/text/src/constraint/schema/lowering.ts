@@ -31,11 +31,11 @@ export function spelled(dfa: Dfa, { spelling }: Dialect): Expression {
   if (spelling.hasEscapes) {
     const known = machines.get(dfa);
     if (known) return known;
-    const made = machine(new TextMachine(dfa, spelling));
+    const made = machine(TextMachine.of(dfa, spelling));
     machines.set(dfa, made);
     return made;
   }
-  return machine(new TextMachine(dfa, spelling));
+  return machine(TextMachine.of(dfa, spelling));
 }
 
 /** The names in a set, as a language. */

@@ -296,7 +296,8 @@ const FIRST_LETTERS: readonly Dfa[] = Array.from({ length: LETTER_CLASSES }, (_,
   return {
     start: 0,
     isEnd: Uint8Array.of(letter === 0 ? 1 : 0, 1),
-    highs: [Int32Array.from(highs), Int32Array.of(0x10ffff)],
-    targets: [Int32Array.from(targets), Int32Array.of(1)],
+    first: Int32Array.of(0, 129, 130),
+    highs: Int32Array.of(...highs, 0x10ffff),
+    targets: Int32Array.of(...targets, 1),
   };
 });

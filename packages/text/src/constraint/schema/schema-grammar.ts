@@ -14,6 +14,7 @@ import type { Dfa } from '../language/dfa.js';
 import { ListMachine } from '../language/list-machine.js';
 import { anyInteger, anyNumber, type NumberRule, numbersOf } from '../language/numbers.js';
 import { TextMachine } from '../language/text-machine.js';
+import { spellingOf } from '../machine-data.js';
 import { arrayGrammar } from './array-grammar.js';
 import { SchemaDocument } from './document.js';
 import { Expander } from './expand.js';
@@ -172,7 +173,7 @@ class SchemaCompiler implements Lowering {
         this.#budget,
       );
     })!;
-    return machine(new TextMachine(numbers, PLAIN));
+    return machine(TextMachine.of(numbers, PLAIN));
   }
 
   #textsOfAtoms(atoms: readonly Atom[]): Dfa {
@@ -202,9 +203,12 @@ class SchemaCompiler implements Lowering {
     for (const value of values) {
       if (typeof value === 'object' && value !== null) options.push(this.#constant(value));
       else {
+        this.#budget.addSteps(typeof value === 'string' ? value.length : 1);
         const symbols =
-          typeof value === 'string' ? this.dialect.symbolsOf(value) : [...Buffer.from(JSON.stringify(value))];
-        if (symbols) scalars.push(Uint32Array.from(symbols));
+          typeof value === 'string'
+            ? this.dialect.symbolsOf(value)
+            : Uint32Array.from(Buffer.from(JSON.stringify(value)));
+        if (symbols) scalars.push(symbols);
         else
           this.onUnsupported({
             path: this.#budget.path,
@@ -214,10 +218,10 @@ class SchemaCompiler implements Lowering {
       }
     }
     if (scalars.length > 0) {
-      const controls = new Set(
-        scalars.flatMap((symbols) => [...symbols].filter((symbol) => symbol >= FIRST_CONTROL)),
-      );
-      options.unshift(machine(new ListMachine(scalars, [...controls])));
+      const controls = new Set<number>();
+      for (const symbols of scalars)
+        for (const symbol of symbols) if (symbol >= FIRST_CONTROL) controls.add(symbol);
+      options.unshift(machine(ListMachine.of(scalars, [...controls])));
       this.#budget.addSteps(scalars.length);
     }
     return options;
@@ -247,4 +251,4 @@ class SchemaCompiler implements Lowering {
 }
 
 /** Numbers are spelled the same in every dialect. */
-const PLAIN = { hasEscapes: false, isPlain: () => true };
+const PLAIN = spellingOf(false, () => true);

@@ -56,7 +56,10 @@ export class ValueCheck {
   }
 
   #isListed(values: readonly unknown[], value: unknown): boolean {
-    if (typeof value === 'object' && value !== null) return values.some((listed) => isEqual(listed, value));
+    if (typeof value === 'object' && value !== null) {
+      this.#languages.budget.addSteps(values.length);
+      return values.some((listed) => isEqual(listed, value));
+    }
     let known = this.#listed.get(values);
     if (!known) {
       known = new Set(values);
@@ -103,6 +106,7 @@ export class ValueCheck {
   #array(node: SchemaNode, schema: Keywords, value: readonly unknown[]): boolean {
     if (schema.unevaluatedItems !== undefined) this.#refuse(node, 'unevaluatedItems');
     if (!isCount(value.length, schema.minItems, schema.maxItems)) return false;
+    if (schema.uniqueItems === true) this.#languages.budget.addSteps(value.length ** 2);
     if (schema.uniqueItems === true && value.some((a, i) => value.some((b, j) => j < i && isEqual(a, b))))
       return false;
     const { first, rest } = itemKeywords(schema);
