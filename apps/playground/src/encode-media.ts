@@ -1,3 +1,5 @@
+import { ContextLengthError } from '@markbase/core';
+import type { SoftTokens } from '@markbase/metal-runtime';
 import type { ContentPart, SoftTokensPart, TextModel, VideoPart } from '@markbase/text';
 import { note } from './progress.js';
 
@@ -22,48 +24,60 @@ export async function encodeMedia(
   model: TextModel,
   signal: AbortSignal | undefined,
 ): Promise<ContentPart[]> {
-  const parts: ContentPart[] = [];
-  if (flags.image.length > 0 || flags.video !== undefined) {
-    parts.push(...(await encodePictures(flags, model, signal)));
-  }
-  if (flags.audio.length > 0) parts.push(...(await encodeSounds(flags, model, signal)));
+  const parts: MediaParts = [];
+  if (flags.image.length > 0 || flags.video !== undefined) await addPictures(parts, flags, model, signal);
+  if (flags.audio.length > 0) await addSounds(parts, flags, model, signal);
   return parts;
 }
 
-async function encodePictures(
+type MediaParts = (SoftTokensPart | VideoPart)[];
+
+/** Tokens that the context holds beside the parts. @throws ContextLengthError if there are none */
+function roomBeside(parts: MediaParts, { settings: { contextTokens } }: TextModel): number {
+  const encoded = parts.flatMap((part): readonly { softTokens: SoftTokens }[] =>
+    part.type === 'video' ? part.frames : [part],
+  );
+  const promptTokens = encoded.reduce((sum, { softTokens }) => sum + softTokens.rows, 0);
+  if (promptTokens < contextTokens) return contextTokens - promptTokens;
+  throw new ContextLengthError({ promptTokens, maxTokens: contextTokens, isLeast: true });
+}
+
+async function addPictures(
+  parts: MediaParts,
   { image, video, videoFrames: maxFrames, imageTokens: budget, precision }: MediaFlags,
-  { checkpoint, device }: TextModel,
+  model: TextModel,
   signal: AbortSignal | undefined,
-): Promise<ContentPart[]> {
+): Promise<void> {
   const { VisionModel } = await import('@markbase/vision');
   const interrupt = signal && { signal };
-  using vision = await VisionModel.load(checkpoint, device, { precision, ...interrupt });
+  using vision = await VisionModel.load(model.checkpoint, model.device, { precision, ...interrupt });
   note(`encoding ${[...image, ...(video === undefined ? [] : [video])].join(', ')}`);
   const images = await vision.encode(image, { ...(budget !== undefined && { budget }), ...interrupt });
-  const parts: ContentPart[] = images.map((softTokens): SoftTokensPart => ({ type: 'image', softTokens }));
-  if (video === undefined) return parts;
+  parts.push(...images.map((softTokens): SoftTokensPart => ({ type: 'image', softTokens })));
+  if (video === undefined) return;
   const frames = await vision.encodeVideo(video, {
+    maxTokens: roomBeside(parts, model),
     ...(maxFrames !== undefined && { maxFrames }),
     ...interrupt,
   });
-  const part: VideoPart = { type: 'video', frames };
-  return [...parts, part];
+  parts.push({ type: 'video', frames });
 }
 
 /** One part per segment: sounds longer than 30 s are split at quiet places. */
-async function encodeSounds(
+async function addSounds(
+  parts: MediaParts,
   { audio: files, precision }: MediaFlags,
-  { checkpoint, device }: TextModel,
+  model: TextModel,
   signal: AbortSignal | undefined,
-): Promise<ContentPart[]> {
+): Promise<void> {
   const { AudioModel } = await import('@markbase/audio');
   const interrupt = signal && { signal };
-  using audio = await AudioModel.load(checkpoint, device, { precision, ...interrupt });
+  using audio = await AudioModel.load(model.checkpoint, model.device, { precision, ...interrupt });
   note(`encoding ${files.join(', ')}`);
-  const parts: ContentPart[] = [];
   for (const file of files) {
-    for (const { softTokens } of await audio.encode(file, { ...interrupt }))
+    const maxTokens = roomBeside(parts, model);
+    for (const { softTokens } of await audio.encode(file, { maxTokens, ...interrupt })) {
       parts.push({ type: 'audio', softTokens });
+    }
   }
-  return parts;
 }

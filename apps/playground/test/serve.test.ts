@@ -1,12 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { cp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { DEMO_MODEL, hasDemoModel, markbase } from './run-markbase.js';
+import { serve } from './start-server.js';
 
-const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 const HELD_OUT = join(DEMO_MODEL, '..', 'held-out');
 
 /** Token that ends an answer of the demo model. */
@@ -32,36 +30,6 @@ function silence(samples: number): Buffer {
   file.write('data', 36, 'latin1');
   file.writeUInt32LE(2 * samples, 40);
   return file;
-}
-
-interface Serving {
-  readonly url: string;
-  readonly child: ChildProcess;
-  /** Status and standard error after it has ended. */
-  readonly ended: Promise<{ status: number | null; stderr: string }>;
-}
-
-/** Starts `markbase serve` and waits until it listens. */
-async function serve(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Serving> {
-  const child = spawn(process.execPath, [CLI, 'serve', '--port', '0', '--threads', '2', ...args], {
-    env: { ...process.env, ...env },
-  });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  let stderr = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  const ended = new Promise<{ status: number | null; stderr: string }>((resolve) => {
-    child.on('close', (status) => resolve({ status, stderr }));
-  });
-  const url = await new Promise<string>((resolve, reject) => {
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      const address = /at (http:\S+)\/v1/.exec(text)?.[1];
-      if (address) resolve(address);
-    });
-    void ended.then((outcome) => reject(new TypeError(JSON.stringify(outcome))));
-  });
-  return { url, child, ended };
 }
 
 function chat(url: string, content: string, extra: object = {}): Promise<Response> {

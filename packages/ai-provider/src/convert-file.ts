@@ -4,6 +4,8 @@ import type { ContentPart, MediaEncoder } from '@markbase/text';
 /** Options of `convertFile`. */
 export interface FileOptions {
   readonly encoder: MediaEncoder | undefined;
+  /** Tokens that the context holds: longer sounds and videos are refused before they are encoded. */
+  readonly maxTokens?: number;
   /** Maximum number of soft tokens of an image. */
   readonly budget?: number;
   readonly signal?: AbortSignal;
@@ -20,8 +22,9 @@ export async function convertFile(
   options: FileOptions,
 ): Promise<ContentPart[]> {
   const { mediaType } = part;
-  const { encoder, budget, signal } = options;
-  const common = { ...(signal && { signal }), ...(budget !== undefined && { budget }) };
+  const { encoder, maxTokens, budget, signal } = options;
+  const limits = { ...(signal && { signal }), ...(maxTokens !== undefined && { maxTokens }) };
+  const common = { ...limits, ...(budget !== undefined && { budget }) };
   const kind = mediaType.split('/', 1)[0];
   if (kind === 'image' && encoder?.encodeImage) {
     return [{ type: 'image', softTokens: await encoder.encodeImage(bytesOf(part), common) }];
@@ -32,7 +35,7 @@ export async function convertFile(
   if (kind === 'audio' && encoder?.encodeAudio) {
     const format = mediaType.split('/')[1];
     const pieces = await encoder.encodeAudio(bytesOf(part), {
-      ...(signal && { signal }),
+      ...limits,
       ...(format !== undefined && format !== '*' && { format }),
     });
     return pieces.map((softTokens) => ({ type: 'audio', softTokens }));

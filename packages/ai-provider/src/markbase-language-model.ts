@@ -101,6 +101,7 @@ export class MarkbaseLanguageModel implements LanguageModelV3 {
     const { options, warnings } = convertSettings(call, own);
     const messages = await convertPrompt(call.prompt, {
       encoder: media,
+      maxTokens: model.settings.contextTokens,
       ...(own.imageBudget !== undefined && { budget: own.imageBudget }),
       ...(signal && { signal }),
     });

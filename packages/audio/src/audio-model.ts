@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { types } from 'node:util';
 import { DisposedError } from '@markbase/core';
-import { AUDIO_SAMPLE_RATE_HZ, audioTokens, type Checkpoint, openCheckpoint } from '@markbase/loader';
+import {
+  AUDIO_SAMPLE_RATE_HZ,
+  audioTokens,
+  type Checkpoint,
+  MAX_AUDIO_SAMPLES,
+  openCheckpoint,
+} from '@markbase/loader';
 import {
   type Device,
   type ProgramPlan,
@@ -24,9 +30,19 @@ import { type LoadedEncoder, loadEncoder } from './model/weights.js';
 import type { AudioSegment } from './segment/segment.js';
 import type { AudioStreamOptions } from './stream/audio-stream.js';
 import { type ReadSegmentsOptions, readSegments } from './stream/read-segments.js';
+import { segmentsWithin } from './stream/segments-within.js';
 
 /** Segments whose features are computed while others run, so that neither the processor nor the device is idle. */
 const SEGMENTS_AHEAD = 2;
+
+/** How a sound is read, cut and encoded. */
+export interface EncodeSoundOptions extends ReadSegmentsOptions {
+  /**
+   * Number of soft tokens that there is room for. A longer sound is refused before any of it is encoded: a token is 40 ms. Default:
+   * no limit.
+   */
+  readonly maxTokens?: number;
+}
 
 /** The audio part of a checkpoint: sound in, soft tokens for the decoder out. */
 export class AudioModel implements Disposable {
@@ -135,11 +151,12 @@ export class AudioModel implements Disposable {
    * @param source a file, its bytes, or samples; a bare Float32Array is mono at 16 kHz
    * @throws UnsupportedMediaError, CorruptFileError, FileAccessError for what cannot be read as a sound;
    * InvalidArgumentError for sound that is too short for a soft token, or too long for `longer: 'refuse'`;
-   * DisposedError; the signal's reason
+   * ContextLengthError for more than `maxTokens`; LimitExceededError for more than `maxTotalSeconds`; DisposedError; the signal's
+   * reason
    */
   async encode(
     source: AudioSource | Float32Array,
-    options: ReadSegmentsOptions = {},
+    options: EncodeSoundOptions = {},
   ): Promise<EncodedSegment[]> {
     const encoded: EncodedSegment[] = [];
     for await (const segment of this.encodeEach(source, options)) encoded.push(segment);
@@ -152,11 +169,14 @@ export class AudioModel implements Disposable {
    */
   encodeEach(
     source: AudioSource | Float32Array,
-    options: ReadSegmentsOptions = {},
+    options: EncodeSoundOptions = {},
   ): AsyncGenerator<EncodedSegment> {
     this.#check('encode');
     const sound = isSamples(source) ? { samples: source, sampleRate: AUDIO_SAMPLE_RATE_HZ } : source;
-    return this.#encodeSegments(readSegments(sound, options), options);
+    const { maxTokens, ...reading } = options;
+    if (maxTokens === undefined) return this.#encodeSegments(readSegments(sound, reading), reading);
+    const samplesPerToken = MAX_AUDIO_SAMPLES / this.countTokens(MAX_AUDIO_SAMPLES);
+    return this.#encodeSegments(segmentsWithin(sound, reading, { maxTokens, samplesPerToken }), reading);
   }
 
   /**

@@ -1,5 +1,5 @@
 export { AudioEncoderStream } from './audio-encoder-stream.js';
-export { AudioModel } from './audio-model.js';
+export { AudioModel, type EncodeSoundOptions } from './audio-model.js';
 export type { AudioModelOptions, AudioModelSettings } from './audio-model-options.js';
 export type { AudioBytes, AudioSource, PcmAudio } from './decode/audio-source.js';
 export { type DecodeOptions, type DecodeProgress, decodeAudio } from './decode/decode-audio.js';

@@ -12,7 +12,9 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { fixture } from '../../../fixtures/locate.js';
 import { AudioModel, type EncodedSegment } from '../src/index.js';
 import { changedCopy, unchanged } from './changed-copy.js';
+import { inPieces } from './collect.js';
 import { loadAudio } from './fixtures.js';
+import { FLAC_BLOCK, toneFlac } from './long-sounds.js';
 import { noise } from './sounds.js';
 
 const TOWER = 'e2b-mlx-4bit';
@@ -108,6 +110,42 @@ describe('AudioModel', () => {
     await expect(model.encode(samples, { maxSeconds: 60 })).rejects.toThrow(/at most 480000 samples/);
     const frames = await loadAudio(FRAMES, device);
     expect((await frames.encode(samples, { maxSeconds: 60 }))[0]!.softTokens.rows).toBe(775);
+  });
+
+  it('refuses what there is no room for before it encodes any of it', async () => {
+    const model = await loadAudio(TOWER, device);
+    const attempt = async (source: Parameters<typeof model.encodeEach>[0]) => {
+      let segments = 0;
+      try {
+        for await (const _ of model.encodeEach(source, { maxTokens: 1000 })) segments += 1;
+      } catch (error) {
+        return [segments, (error as Error).message];
+      }
+      return [segments, null];
+    };
+    const stated = toneFlac({ frames: 230, sampleRate: 1163, statedSamples: 230 * FLAC_BLOCK });
+    expect(await attempt(stated)).toEqual([
+      0,
+      'the sound of 12960.5 s has at least 324012 tokens, but there is room for 1000 (40.0 s of sound): shorten it, or load ' +
+        'the model with a larger contextTokens',
+    ]);
+    // Decoded once to the limit, which nothing states.
+    const unknown = toneFlac({ frames: 230, sampleRate: 16_000, statedSamples: 0 });
+    expect(await attempt(unknown)).toEqual([
+      0,
+      expect.stringMatching(/sound of 41\.0 s .* at least 1023 tokens/),
+    ]);
+    expect(await attempt(noise(16_000 * 41, 2))).toEqual([
+      0,
+      expect.stringContaining('at least 1024 tokens'),
+    ]);
+    // A source that can be read once is encoded as far as it fits.
+    const [segments, message] = await attempt(inPieces(unknown, 100));
+    expect([segments, message]).toEqual([expect.any(Number), expect.stringContaining('40.0 s of sound')]);
+    expect(await attempt(noise(16_000 * 40, 2))).toEqual([2, null]);
+    await expect(model.encode(noise(800, 1), { maxTokens: 0 })).rejects.toMatchObject({
+      argument: 'maxTokens',
+    });
   });
 
   it('refuses sound that gives nothing, and options that mean nothing', async () => {

@@ -104,6 +104,18 @@ const CASES: readonly [core.MarkBaseError, string, Record<string, unknown>, stri
     'the prompt has 9 tokens, but the context holds 8: shorten it, or load the model with a larger contextTokens',
   ],
   [
+    new core.ContextLengthError({
+      promptTokens: 9,
+      maxTokens: 8,
+      isLeast: true,
+      subject: 'the sound of 0.4 s',
+      room: '0.3 s of sound',
+    }).changedBy('pass a larger --context'),
+    'CONTEXT_LENGTH',
+    { promptTokens: 9, maxTokens: 8 },
+    'the sound of 0.4 s has at least 9 tokens, but there is room for 8 (0.3 s of sound): shorten it, or pass a larger --context',
+  ],
+  [
     new core.LimitExceededError({ subject: '/a.png', limit: 'maxPixels', maximum: 4, received: 9 }),
     'LIMIT_EXCEEDED',
     { subject: '/a.png', limit: 'maxPixels', maximum: 4, received: 9 },

@@ -257,15 +257,34 @@ export class ContextLengthError extends MarkBaseError {
   readonly code = 'CONTEXT_LENGTH';
   readonly promptTokens: number;
   readonly maxTokens: number;
+  readonly #fields: ConstructorParameters<typeof ContextLengthError>[0];
 
-  /** `isLeast`: the prompt was not encoded, because it has at least this many tokens. */
-  constructor(fields: { promptTokens: number; maxTokens: number; isLeast?: boolean }) {
-    super(
-      `the prompt has ${fields.isLeast ? 'at least ' : ''}${fields.promptTokens} tokens, but the context holds ${fields.maxTokens}: ` +
-        'shorten it, or load the model with a larger contextTokens',
-    );
+  /**
+   * `isLeast`: the prompt was not encoded, because it has at least this many tokens. `subject`: a medium that does not fit.
+   * `room`: what `maxTokens`, the tokens that are left for it, mean for it. `change`: how to get a larger context.
+   */
+  constructor(fields: {
+    promptTokens: number;
+    maxTokens: number;
+    isLeast?: boolean;
+    subject?: string;
+    room?: string;
+    change?: string;
+  }) {
+    const { subject = 'the prompt', change = 'load the model with a larger contextTokens' } = fields;
+    const { promptTokens, maxTokens, room } = fields;
+    const limit =
+      room === undefined ? `the context holds ${maxTokens}` : `there is room for ${maxTokens} (${room})`;
+    const least = fields.isLeast ? 'at least ' : '';
+    super(`${subject} has ${least}${promptTokens} tokens, but ${limit}: shorten it, or ${change}`);
     this.promptTokens = fields.promptTokens;
     this.maxTokens = fields.maxTokens;
+    this.#fields = fields;
+  }
+
+  /** The same error with another way to get a larger context, for code that has an option of its own for it. */
+  changedBy(change: string): ContextLengthError {
+    return new ContextLengthError({ ...this.#fields, change });
   }
 }
 

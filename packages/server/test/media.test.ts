@@ -12,6 +12,8 @@ type Part = OpenAI.Chat.Completions.ChatCompletionContentPart;
 
 const demo = serveDemo();
 const encoded: { kind: string; text: string; budget?: number; format?: string }[] = [];
+/** Room that the encoder was told of for each sound. */
+const rooms: (number | undefined)[] = [];
 
 /** Soft tokens that depend on the bytes alone; bytes that say "broken" are refused. */
 function encoderFor(model: TextModel): MediaEncoder {
@@ -20,8 +22,9 @@ function encoderFor(model: TextModel): MediaEncoder {
     if (text === 'broken')
       throw new CorruptFileError({ rule: 'Test', path: '(image)', reason: 'it is broken' });
     const width = model.config.hiddenWidth;
-    const values = new Float32Array(4 * width).fill(text.length / 10);
-    return { text, tokens: { kind, rows: 4, width, values, contentKey: `${kind} ${text}` } };
+    const rows = Number(/^rows (\d+)$/.exec(text)?.[1] ?? 4);
+    const values = new Float32Array(rows * width).fill(text.length / 10);
+    return { text, tokens: { kind, rows, width, values, contentKey: `${kind} ${text}` } };
   };
   return {
     async encodeImage(bytes, { budget }) {
@@ -29,7 +32,8 @@ function encoderFor(model: TextModel): MediaEncoder {
       encoded.push({ kind: 'image', text, ...(budget !== undefined && { budget }) });
       return tokens;
     },
-    async encodeAudio(bytes, { format }) {
+    async encodeAudio(bytes, { format, maxTokens }) {
+      rooms.push(maxTokens);
       const { text, tokens } = softTokens('audio', bytes);
       encoded.push({ kind: 'audio', text, ...(format !== undefined && { format }) });
       return [tokens, tokens];
@@ -59,6 +63,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   encoded.length = 0;
+  rooms.length = 0;
 });
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -153,6 +158,20 @@ describe('media', () => {
       400,
       { code, param: expect.stringMatching(/^messages\[0\]/) },
     ]);
+  });
+
+  it('are encoded only as far as the context has room for all of them together', async () => {
+    const sound = (rows: number) => ({
+      type: 'input_audio',
+      input_audio: { data: base64(`rows ${rows}`), format: 'wav' },
+    });
+    const many = await chat(sound(500), sound(20), sound(10));
+    expect([many.status, many.body.error]).toMatchObject([
+      400,
+      { code: 'context_length_exceeded', param: 'messages[0].content[2].input_audio.data' },
+    ]);
+    // Two pieces each; the third has no room left, and is not encoded.
+    expect(rooms).toEqual([1024, 24]);
   });
 
   it('are limited in number, and refused for a model without encoders', async () => {

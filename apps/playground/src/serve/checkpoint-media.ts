@@ -1,8 +1,8 @@
 import type { AudioModel } from '@markbase/audio';
-import { ContextLengthError, hasErrorCode } from '@markbase/core';
+import { hasErrorCode } from '@markbase/core';
 import type { Checkpoint } from '@markbase/loader';
-import type { Device, SoftTokens } from '@markbase/metal-runtime';
-import type { AudioEncoding, MediaEncoder } from '@markbase/text';
+import type { Device } from '@markbase/metal-runtime';
+import type { MediaEncoder } from '@markbase/text';
 
 /** The encoders of a checkpoint. */
 export interface CheckpointMedia extends Disposable {
@@ -33,7 +33,8 @@ export async function loadCheckpointMedia(
     encoder: {
       ...(vision && { encodeImage: (bytes, encoding) => vision.encode(bytes, encoding) }),
       ...(audio && {
-        encodeAudio: (bytes, encoding) => encodeAudio(audio, bytes, encoding),
+        encodeAudio: async (bytes, { format: _, ...encoding }) =>
+          (await audio.encode(bytes, encoding)).map(({ softTokens }) => softTokens),
       }),
     },
     audio,
@@ -42,22 +43,6 @@ export async function loadCheckpointMedia(
       audio?.dispose();
     },
   };
-}
-
-/** Stops reading a sound as soon as it has more soft tokens than there is room for. @throws ContextLengthError */
-async function encodeAudio(
-  audio: AudioModel,
-  bytes: Uint8Array,
-  { signal, maxTokens = Number.POSITIVE_INFINITY }: AudioEncoding,
-): Promise<SoftTokens[]> {
-  const encoded: SoftTokens[] = [];
-  let promptTokens = 0;
-  for await (const { softTokens } of audio.encodeEach(bytes, { ...(signal && { signal }) })) {
-    encoded.push(softTokens);
-    promptTokens += softTokens.rows;
-    if (promptTokens >= maxTokens) throw new ContextLengthError({ promptTokens, maxTokens, isLeast: true });
-  }
-  return encoded;
 }
 
 /** null if the model does not have this part. */

@@ -40,6 +40,33 @@ export async function sourceSize(source: AudioBytes): Promise<number | null> {
   return status?.isFile() ? status.size : null;
 }
 
+/** The last bytes of a source, at most 64 KiB; null if they can only be read once, in order. */
+export async function sourceTail(source: AudioBytes): Promise<Uint8Array | null> {
+  if (source instanceof Uint8Array) return source.subarray(-CHUNK_BYTES);
+  if (source instanceof ArrayBuffer) return new Uint8Array(source).subarray(-CHUNK_BYTES);
+  if (source instanceof Blob) return new Uint8Array(await source.slice(-CHUNK_BYTES).arrayBuffer());
+  if (typeof source !== 'string' && !(source instanceof URL)) return null;
+  // Problems with a file are reported when it is read in order.
+  const file = await open(source, 'r').catch(() => null);
+  if (file === null) return null;
+  try {
+    const { size } = await file.stat();
+    const target = new Uint8Array(Math.min(size, CHUNK_BYTES));
+    const { bytesRead } = await file.read(target, 0, target.length, size - target.length);
+    return target.subarray(0, bytesRead);
+  } catch {
+    return null;
+  } finally {
+    await file.close();
+  }
+}
+
+/** True for a source whose bytes can be read again. */
+export function isRepeatable(source: AudioSource): boolean {
+  const isObject = typeof source === 'object' && source !== null;
+  return !isObject || source instanceof Blob || !(Symbol.asyncIterator in source);
+}
+
 /**
  * The bytes of a source, in pieces.
  *

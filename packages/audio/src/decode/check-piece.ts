@@ -15,7 +15,7 @@ export function checkPiece(
   piece: SamplePiece,
   position: number,
   source: AudioSource,
-  context: DecodeContext,
+  context: Pick<DecodeContext, 'source'>,
 ): void {
   for (const [channel, samples] of piece.channels.entries()) {
     const index = firstInvalid(samples);

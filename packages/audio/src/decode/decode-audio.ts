@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { CorruptFileError, UnsupportedMediaError } from '@markbase/core';
+import { CorruptFileError, InvalidArgumentError, UnsupportedMediaError } from '@markbase/core';
 import {
   type AudioBytes,
   type AudioSource,
@@ -7,8 +7,10 @@ import {
   readBytes,
   sourceName,
   sourceSize,
+  sourceTail,
 } from './audio-source.js';
 import { checkPiece } from './check-piece.js';
+import { checkLength } from './decode-errors.js';
 import { DETECT_BYTES, detectFormat } from './detect-format.js';
 import { ID3_HEADER_BYTES, id3Length } from './mpeg/mpeg-frames.js';
 import { openDecoder } from './open-decoder.js';
@@ -29,6 +31,11 @@ export interface DecodeOptions {
   readonly pcm?: PcmFormat;
   /** What to do with a truncated file: fail (`'refuse'`, the default), or use what it contains. */
   readonly truncated?: 'refuse' | 'accept';
+  /**
+   * Longest sound in seconds, above 0; default: no limit. A longer one is refused before it is decoded if its header states its
+   * length, and otherwise as soon as this much is decoded.
+   */
+  readonly maxTotalSeconds?: number;
   /** Called after each part of a file that was read; not for samples in memory. */
   readonly onProgress?: (progress: DecodeProgress) => void;
   /** Aborts the work with its reason. */
@@ -44,33 +51,53 @@ const BREATH_MS = 10;
  *
  * @throws UnsupportedMediaError for anything that is not a sound file, or has another format or codec; CorruptFileError, with `rule`, for
  * a damaged or truncated file, samples that are NaN, infinite or far outside [-1, 1], and files without samples;
- * FileAccessError; InvalidArgumentError for samples of the caller that are not valid; the reason of `signal`
+ * FileAccessError; LimitExceededError for more than `maxTotalSeconds`; InvalidArgumentError for samples of the caller that are
+ * not valid; the reason of `signal`
  */
 export async function* decodeAudio(
   source: AudioSource,
   options: DecodeOptions = {},
 ): AsyncGenerator<SamplePiece> {
-  const { signal } = options;
-  const context = { source: sourceName(source), acceptTruncated: options.truncated === 'accept' };
+  const { signal, maxTotalSeconds = Number.POSITIVE_INFINITY } = options;
+  if (!(maxTotalSeconds > 0)) {
+    throw new InvalidArgumentError({
+      argument: 'maxTotalSeconds',
+      expected: 'a number of seconds above 0',
+      received: maxTotalSeconds,
+    });
+  }
+  const context: DecodeContext = {
+    source: sourceName(source),
+    acceptTruncated: options.truncated === 'accept',
+    maxSeconds: maxTotalSeconds,
+    tail: async () => (isPcmAudio(source) ? null : sourceTail(source)),
+    breathe: breathing(),
+  };
   let sampleCount = 0;
-  let lastBreath = performance.now();
   signal?.throwIfAborted();
   const pieces = isPcmAudio(source) ? pcmPieces(source) : filePieces(source, options, context);
   for await (const piece of pieces) {
     signal?.throwIfAborted();
     checkPiece(piece, sampleCount, source, context);
     sampleCount += piece.channels[0]!.length;
+    checkLength(context, sampleCount, piece.sampleRate);
     yield piece;
-    // Decoding is synchronous; without this, a file in memory would not let anything else run.
-    if (performance.now() - lastBreath > BREATH_MS) {
-      await setImmediate();
-      lastBreath = performance.now();
-    }
+    await context.breathe();
   }
   signal?.throwIfAborted();
   if (sampleCount === 0) {
     throw new CorruptFileError({ rule: 'NoSamples', path: context.source, reason: 'it holds no samples' });
   }
+}
+
+/** Decoding is synchronous; without this, a file in memory would not let anything else run. */
+function breathing(): () => Promise<void> {
+  let last = performance.now();
+  return async () => {
+    if (performance.now() - last <= BREATH_MS) return;
+    await setImmediate();
+    last = performance.now();
+  };
 }
 
 async function* filePieces(
@@ -84,6 +111,8 @@ async function* filePieces(
   let head = new Uint8Array(0);
   try {
     for await (const chunk of bytes) {
+      // Also while no sound comes out of it: bytes between frames, headers, streams of other kinds.
+      await context.breathe();
       options.signal?.throwIfAborted();
       if (decoder === null) {
         head = Buffer.concat([head, chunk]);

@@ -1,9 +1,12 @@
-import { CorruptFileError, UnsupportedMediaError } from '@markbase/core';
+import { CorruptFileError, LimitExceededError, UnsupportedMediaError } from '@markbase/core';
 import { SAMPLE_RATE_LIMITS } from '../resample/resampler.js';
 import type { DecodeContext } from './sound-decoder.js';
 
 /** Maximum number of channels of a file; the largest cinema layouts have 24. */
 export const MAX_CHANNELS = 64;
+
+/** The option that limits the length of a sound. */
+export const TOTAL_SECONDS = 'maxTotalSeconds';
 
 /** Throws the error for a file that violates its format. */
 export function corrupt(context: DecodeContext, rule: string, reason: string, offsetBytes?: number): never {
@@ -20,6 +23,18 @@ export function checkTruncated(context: DecodeContext, reason: string, offsetByt
 /** Throws the error for a format or codec that is recognised but not supported. */
 export function unsupported(context: DecodeContext, reason: string): never {
   throw new UnsupportedMediaError({ media: 'audio', source: context.source, reason });
+}
+
+/** Refuses a sound that is longer than the caller allows: by the length that its header states, or as decoded so far. */
+export function checkLength(context: DecodeContext, sampleCount: number, sampleRate: number): void {
+  const seconds = sampleCount / sampleRate;
+  if (seconds <= context.maxSeconds) return;
+  throw new LimitExceededError({
+    subject: context.source,
+    limit: TOTAL_SECONDS,
+    maximum: context.maxSeconds,
+    received: seconds,
+  });
 }
 
 /** Refuses implausible sample rates and channel counts. */

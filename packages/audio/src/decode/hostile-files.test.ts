@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { MarkBaseError } from '@markbase/core';
 import { describe, expect, it } from 'vitest';
 import { decodeAll, inPieces } from '../../test/collect.js';
+import { oggPage } from '../../test/long-sounds.js';
 import { chunk, MONO, pcmBytes, soundFile, wavFile, wavFormat } from '../../test/sound-files.js';
 import { randomSource } from '../../test/sounds.js';
 import { type DecodeOptions, decodeAudio } from './decode-audio.js';
@@ -91,7 +92,7 @@ describe('what is no sound file', () => {
     ['zeros', Buffer.alloc(5000), /is not a known sound format/],
     [
       'Ogg video',
-      Buffer.from(oggPage(Buffer.from('\x80theora....', 'latin1'))),
+      oggPage({ packets: [Buffer.from('\x80theora....', 'latin1')], isFirst: true, isLast: true }),
       /Ogg with streams that begin with ".theora/,
     ],
   ])('refuses %s', async (_, bytes, message) => {
@@ -168,19 +169,3 @@ describe('pieces that nobody reads any more', () => {
     }
   });
 });
-
-/** An Ogg page with one packet, first and last of its stream. */
-function oggPage(packet: Uint8Array): Uint8Array {
-  const page = Buffer.concat([Buffer.alloc(28), packet]);
-  page.write('OggS');
-  page[5] = 6;
-  page[26] = 1;
-  page[27] = packet.length;
-  let crc = 0;
-  for (const byte of page) {
-    crc ^= byte << 24;
-    for (let bit = 0; bit < 8; bit += 1) crc = (crc << 1) ^ (crc < 0 ? 0x04c1_1db7 : 0);
-  }
-  page.writeInt32LE(crc, 22);
-  return page;
-}

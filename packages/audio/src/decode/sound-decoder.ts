@@ -21,4 +21,10 @@ export interface DecodeContext {
   readonly source: string;
   /** True: a truncated file yields what it contains instead of an error. */
   readonly acceptTruncated: boolean;
+  /** Longest sound in seconds; infinite without a limit. */
+  readonly maxSeconds: number;
+  /** The end of the file, at least a page of Ogg; null if it cannot be read in advance. */
+  readonly tail: () => Promise<Uint8Array | null>;
+  /** Lets other work run, if it has waited for long. */
+  readonly breathe: () => Promise<void>;
 }

@@ -53,7 +53,7 @@ export class AudioStream {
     const segments: AudioSegment[] = [];
     for (const piece of pcmPieces(source)) {
       this.#checkChannels(piece.channels.length);
-      checkPiece(piece, this.#received, source, { source: '(stream)', acceptTruncated: false });
+      checkPiece(piece, this.#received, source, { source: '(stream)' });
       this.#received += piece.channels[0]!.length;
       segments.push(...this.#segmenter.push(this.#resampler.push(downmix(piece.channels))));
     }

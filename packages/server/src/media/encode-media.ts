@@ -1,3 +1,4 @@
+import { ContextLengthError } from '@markbase/core';
 import type { ChatMessage, ContentPart, MediaEncoder, MediaPart } from '@markbase/text';
 import { linkedAbort } from '../http/linked-abort.js';
 import { mediumError } from './medium-error.js';
@@ -6,14 +7,14 @@ import { hasSource, replaceParts, type SourcePart } from './source-part.js';
 /** Options of `encodeMedia`. */
 export interface EncodeMediaOptions {
   readonly encoder: MediaEncoder | undefined;
-  /** Tokens that the context holds: decoding a medium stops when it has more. */
+  /** Tokens that the context holds: all sounds and videos together are refused before they have more. */
   readonly contextTokens: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Replaces the media parts of messages, which carry a `source` with bytes, with soft tokens. Media are encoded
- * concurrently; if one fails, the others are stopped.
+ * Replaces the media parts of messages, which carry a `source` with bytes, with soft tokens. Images are encoded
+ * concurrently, sounds and videos one after the other beside them; if one fails, the others are stopped.
  *
  * @throws RequestError (400) for media that cannot be read or that do not fit the context
  */
@@ -24,7 +25,16 @@ export async function encodeMedia(
   const parts = messages.flatMap(({ content }) => (Array.isArray(content) ? content.filter(hasSource) : []));
   if (parts.length === 0) return messages;
   const { signal, abort, unlink } = linkedAbort(options.signal);
-  const encoding = parts.map((part) => encodePart(part, { ...options, signal }));
+  const room = { tokens: options.contextTokens };
+  let inTurn: Promise<unknown> | null = null;
+  const encoding = parts.map((part) => {
+    const encode = () => encodePart(part, room, { ...options, signal });
+    if (part.type === 'image') return encode();
+    // One after the other, each with the room that the others leave: together they are as long as the context at most.
+    const encoded = inTurn === null ? encode() : inTurn.then(encode);
+    inTurn = encoded;
+    return encoded;
+  });
   try {
     const encoded = await Promise.all(encoding);
     return replaceParts(
@@ -40,18 +50,37 @@ export async function encodeMedia(
   }
 }
 
-async function encodePart(part: SourcePart, options: EncodeMediaOptions): Promise<readonly MediaPart[]> {
+/** @param room tokens that are left; those of the encoded part are taken from it */
+async function encodePart(
+  part: SourcePart,
+  room: { tokens: number },
+  options: EncodeMediaOptions,
+): Promise<readonly MediaPart[]> {
   const { type, source } = part;
-  const { signal, contextTokens: maxTokens } = options;
+  const { signal, contextTokens } = options;
+  const maxTokens = room.tokens;
   const encoder = options.encoder!;
   const { param, budget, format } = source;
   const bytes = source.data as Uint8Array;
   const common = { signal, maxTokens, ...(budget !== undefined && { budget }) };
   try {
+    if (maxTokens < 1) {
+      throw new ContextLengthError({
+        promptTokens: contextTokens - maxTokens + 1,
+        maxTokens: contextTokens,
+        isLeast: true,
+      });
+    }
     if (type === 'image') return [{ type, softTokens: await encoder.encodeImage!(bytes, common) }];
-    if (type === 'video') return [{ type, frames: await encoder.encodeVideo!(bytes, common) }];
+    if (type === 'video') {
+      const frames = await encoder.encodeVideo!(bytes, common);
+      for (const { softTokens } of frames) room.tokens -= softTokens.rows;
+      return [{ type, frames }];
+    }
     const sound = { signal, maxTokens, ...(format !== undefined && { format }) };
-    return (await encoder.encodeAudio!(bytes, sound)).map((softTokens) => ({ type, softTokens }));
+    const pieces = await encoder.encodeAudio!(bytes, sound);
+    for (const { rows } of pieces) room.tokens -= rows;
+    return pieces.map((softTokens) => ({ type, softTokens }));
   } catch (error) {
     throw mediumError(error, { what: type, param });
   }

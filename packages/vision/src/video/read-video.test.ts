@@ -103,6 +103,25 @@ describe('an animation', () => {
     expect(frames.at(-1)![0]).toBe(Math.floor(31 * (50 / 32)));
   });
 
+  it('gives no more frames than there is room for, and is refused when there is none', async () => {
+    const bytes = await animation('gif', Array(40).fill(100));
+    const framesFor = async (maxTokens: number, maxFrames?: number) =>
+      (await readVideo(bytes, { layout: LAYOUT, maxTokens, ...(maxFrames && { maxFrames }) })).map(
+        ({ index }) => index,
+      );
+    // 70 soft tokens, and 10 for delimiters and the time, are kept for each.
+    expect(await framesFor(4 * 80)).toEqual([0, 10, 20, 30]);
+    expect(await framesFor(5 * 80 - 1)).toEqual([0, 10, 20, 30]);
+    expect(await framesFor(1e6)).toHaveLength(32);
+    expect(await framesFor(1e6, 40)).toHaveLength(40);
+    expect(await framesFor(80)).toEqual([0]);
+    await expect(framesFor(79)).rejects.toMatchObject({
+      code: 'CONTEXT_LENGTH',
+      promptTokens: 80,
+      maxTokens: 79,
+    });
+  });
+
   it('is decoded in several runs when it is large', async () => {
     const bytes = await animation('webp', new Array(12).fill(100), [64, 64]);
     const limits = { maxPixels: 64 * 64 * 3 };

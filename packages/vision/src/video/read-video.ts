@@ -1,8 +1,8 @@
 import { mkdtemp, open, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CorruptFileError, FileAccessError, InvalidArgumentError } from '@markbase/core';
-import { DEFAULT_VIDEO_FRAME_TOKENS, videoFrameIndices } from '@markbase/loader';
+import { ContextLengthError, CorruptFileError, FileAccessError, InvalidArgumentError } from '@markbase/core';
+import { DEFAULT_VIDEO_FRAME_TOKENS, MAX_VIDEO_FRAMES, videoFrameIndices } from '@markbase/loader';
 import { FORMAT_BYTES, imageFormat } from '../image/image-format.js';
 import { accessError, requirePath } from '../image/image-source.js';
 import {
@@ -34,7 +34,14 @@ export interface FrameOptions extends ContainerOptions {
 export interface VideoOptions extends FrameOptions, Omit<PrepareOptions, 'budget'> {
   /** Maximum number of soft tokens per frame; default 70. */
   readonly budget?: number;
+  /** Number of tokens that there is room for: no more frames are decoded than fit. Default: no limit. */
+  readonly maxTokens?: number;
 }
+
+/** Delimiters of a frame, and the time in front of it, in tokens; at most. */
+const FRAME_TEXT_TOKENS = 10;
+
+type PrepareVideo = VideoOptions & { readonly budget: number };
 
 /** A frame as a model takes it. */
 export interface PreparedFrame extends Omit<DecodedFrame, 'image'> {
@@ -47,17 +54,32 @@ export interface PreparedFrame extends Omit<DecodedFrame, 'image'> {
  *
  * @param input a folder of pictures, an animated GIF or WebP, or any container that the installed ffmpeg decodes
  * @returns frames in order, at least one
- * @throws as `prepareImage`; FileAccessError naming ffmpeg when it is needed and missing; CorruptFileError when it fails
+ * @throws as `prepareImage`; FileAccessError naming ffmpeg when it is needed and missing; CorruptFileError when it fails;
+ * ContextLengthError when not even one frame fits into `maxTokens`
  */
 export async function readVideo(input: VideoInput, options: VideoOptions): Promise<PreparedFrame[]> {
   const prepare = { ...options, budget: options.budget ?? DEFAULT_VIDEO_FRAME_TOKENS };
   checkBudget(prepare);
   const frames: PreparedFrame[] = [];
   // One decoded frame at a time: 32 of them in full size can be a gigabyte.
-  for await (const frame of videoFrames(input, options)) {
+  for await (const frame of videoFrames(input, { ...options, maxFrames: fittingFrames(prepare) })) {
     frames.push({ ...frame, image: await prepareDecoded(frame.image, prepare) });
   }
   return frames;
+}
+
+/** The frames that fit, each with the budget that it may use. @throws ContextLengthError if there are none */
+function fittingFrames({ maxFrames = MAX_VIDEO_FRAMES, maxTokens, budget }: PrepareVideo): number {
+  if (maxTokens === undefined) return maxFrames;
+  const frameTokens = budget + FRAME_TEXT_TOKENS;
+  const fitting = Math.floor(maxTokens / frameTokens);
+  if (fitting >= 1) return Math.min(maxFrames, fitting);
+  throw new ContextLengthError({
+    promptTokens: frameTokens,
+    maxTokens,
+    subject: 'a frame of the video',
+    room: 'less than a frame',
+  });
 }
 
 /**

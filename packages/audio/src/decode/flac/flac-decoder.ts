@@ -32,7 +32,7 @@ export class FlacDecoder implements SoundDecoder {
     if (!this.#isInFrames) this.#readBlocks();
     while (this.#isInFrames && this.#queue.length >= this.#neededBytes) {
       const frame = this.#readFrame();
-      if (frame === null) this.#neededBytes = Math.max(FRAME_GUESS_BYTES, 2 * this.#queue.length);
+      if (frame === null) this.#waitForMore();
       else yield this.#give(frame);
     }
   }
@@ -94,6 +94,17 @@ export class FlacDecoder implements SoundDecoder {
       if (error instanceof OutOfBitsError) return null;
       throw error;
     }
+  }
+
+  /** No frame takes twice the bytes of its samples; without that limit, a damaged one could claim the rest of the file. */
+  #waitForMore(): void {
+    const { channelCount, maxBlockSize, bitsPerSample } = this.#info!;
+    const most = FRAME_GUESS_BYTES + 2 * Math.ceil((channelCount * maxBlockSize * (bitsPerSample + 1)) / 8);
+    if (this.#queue.length > most) {
+      const reason = `a frame of more than ${most} bytes`;
+      corrupt(this.#context, 'InvalidFlac', reason, this.#queue.position);
+    }
+    this.#neededBytes = Math.max(FRAME_GUESS_BYTES, 2 * this.#queue.length);
   }
 
   #give(frame: FlacFrame): SamplePiece {

@@ -1,4 +1,4 @@
-import { checkStream, corrupt } from '../decode-errors.js';
+import { checkLength, checkStream, corrupt } from '../decode-errors.js';
 import type { DecodeContext } from '../sound-decoder.js';
 
 /** The STREAMINFO block: properties of all frames. */
@@ -31,5 +31,6 @@ export function parseFlacInfo(block: Uint8Array, context: DecodeContext): FlacIn
     corrupt(context, 'InvalidFlac', `blocks of ${info.maxBlockSize} samples with ${info.bitsPerSample} bits`);
   }
   checkStream(context, info.sampleRate, info.channelCount);
+  checkLength(context, info.totalSamples, info.sampleRate);
   return info;
 }

@@ -1,6 +1,6 @@
 import { UnsupportedMediaError } from '@markbase/core';
 import type { MPEGDecoder as Mpg123 } from 'mpg123-decoder';
-import { checkTruncated, corrupt } from '../decode-errors.js';
+import { checkLength, checkTruncated, corrupt } from '../decode-errors.js';
 import type { DecodeContext, SamplePiece, SoundDecoder } from '../sound-decoder.js';
 import { MpegFrames, type MpegHeader, parseMpegHeader } from './mpeg-frames.js';
 
@@ -67,11 +67,17 @@ export class MpegDecoder implements SoundDecoder {
   #add(frame: Uint8Array): void {
     const isFirst = this.#frameCount === 0 && this.#batch.length === 0 && this.#expectedFrames === null;
     const promised = isFirst ? promisedFrames(frame) : null;
-    if (promised !== null) this.#expectedFrames = promised;
+    if (promised !== null) this.#expect(promised);
     else this.#frameCount += 1;
     // A frame in the queue is only valid until the next bytes arrive.
     this.#batch.push(frame.slice());
     this.#batchBytes += frame.length;
+  }
+
+  #expect(frames: number): void {
+    this.#expectedFrames = frames;
+    const { sampleCount, sampleRate } = this.#frames.header!;
+    checkLength(this.#context, frames * sampleCount, sampleRate);
   }
 
   *#decode(): Generator<SamplePiece> {

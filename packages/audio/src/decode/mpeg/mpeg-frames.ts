@@ -60,6 +60,8 @@ export class MpegFrames {
   #first: MpegHeader | null = null;
   /** True while the last bytes were a frame, so that the next one needs no proof. */
   #isInStep = false;
+  /** The rest of a tag, which has not arrived yet. */
+  #skipBytes = 0;
   /** Bytes between frames that were not tags. */
   lostBytes = 0;
 
@@ -87,6 +89,7 @@ export class MpegFrames {
 
   *#read(isEnd: boolean): Generator<Uint8Array> {
     const queue = this.#queue;
+    this.#skip(this.#skipBytes);
     while (queue.length >= MPEG_HEADER_BYTES) {
       const ahead = queue.peek();
       const header = parseMpegHeader(ahead);
@@ -102,10 +105,15 @@ export class MpegFrames {
       }
       this.#isInStep = false;
       const tagBytes = tagLength(ahead);
-      if (tagBytes > ahead.length && !isEnd) return;
       if (tagBytes === 0) this.lostBytes += 1;
-      queue.skip(Math.min(Math.max(1, tagBytes), ahead.length));
+      this.#skip(Math.max(1, tagBytes));
     }
+  }
+
+  #skip(count: number): void {
+    const present = Math.min(count, this.#queue.length);
+    this.#queue.skip(present);
+    this.#skipBytes = count - present;
   }
 
   /** The header after a frame, which confirms it; 'unknown' until it has arrived. */

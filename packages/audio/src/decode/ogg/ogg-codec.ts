@@ -7,8 +7,10 @@ export interface OggCodec {
   readonly preSkip: number;
   /** Waits until the codec can decode. */
   prepare?(): Promise<void>;
-  /** Reads a header; `index` counts from 0. */
-  readHeader(packet: Uint8Array, index: number): void;
+  /** Index of the one header that it needs besides the first; null if there is none. */
+  readonly setupHeader: number | null;
+  /** Reads the header of that index. */
+  readHeader(packet: Uint8Array): void;
   /** Samples of all channels of a packet; empty arrays if there are none. */
   decode(packet: Uint8Array): readonly Float32Array[];
   close(): void;

@@ -11,6 +11,7 @@ const INFO_OFFSET = 17;
 /** FLAC in Ogg: one frame a packet. */
 export class OggFlacCodec implements OggCodec {
   readonly headerCount: number;
+  readonly setupHeader = null;
   readonly preSkip = 0;
   readonly #info: FlacInfo;
   readonly #context: DecodeContext;

@@ -19,6 +19,8 @@ export interface OggPage {
 }
 
 const HEADER_BYTES = 27;
+/** Every page begins with these bytes: the mark, and version 0. */
+const MARK = 'OggS\0';
 const crc32 = checksum(32, 0x04c1_1db7);
 
 /** Splits the bytes of an Ogg file into pages and verifies their checksums. */
@@ -45,7 +47,7 @@ export class OggPages {
     const queue = this.#queue;
     if (queue.length < HEADER_BYTES) return null;
     const header = queue.peek(HEADER_BYTES);
-    if (Buffer.from(header.subarray(0, 5)).toString('latin1') !== 'OggS\0') {
+    if (Buffer.from(header.subarray(0, 5)).toString('latin1') !== MARK) {
       corrupt(this.#context, 'InvalidOgg', 'expected the beginning of an Ogg page', queue.position);
     }
     const segmentCount = header[26]!;
@@ -67,6 +69,18 @@ export class OggPages {
     if (crc32(page) !== expected)
       corrupt(this.#context, 'InvalidOgg', 'a page does not match its checksum', position);
   }
+}
+
+/** Granule position of the last page of a stream that begins in `bytes`, the end of a file; null if there is none. */
+export function lastGranule(bytes: Uint8Array, serial: number): number | null {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = buffer.length - HEADER_BYTES; at >= 0; at -= 1) {
+    at = buffer.lastIndexOf(MARK, at);
+    if (at < 0) return null;
+    const granule = buffer.readBigInt64LE(at + 6);
+    if (buffer.readUInt32LE(at + 14) === serial && granule >= 0n) return Number(granule);
+  }
+  return null;
 }
 
 function parsePage(page: Uint8Array, sizes: Uint8Array): OggPage {

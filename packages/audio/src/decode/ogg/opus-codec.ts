@@ -12,6 +12,7 @@ const MAX_CHANNEL_BYTES = 3_840;
 export class OpusCodec implements OggCodec {
   readonly sampleRate = SAMPLE_RATE;
   readonly headerCount = 2;
+  readonly setupHeader = null;
   readonly preSkip: number;
   readonly #context: DecodeContext;
   readonly #head: OpusHead;

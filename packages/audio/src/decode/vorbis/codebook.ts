@@ -1,13 +1,20 @@
 import { bitLength, type VorbisBits } from './vorbis-bits.js';
 
 const SYNC = 0x564342;
-/** Maximum number of entries, and of numbers in all vectors, of a codebook; encoders stay far below. */
-const MAX_ENTRIES = 1 << 20;
-const MAX_VECTOR_VALUES = 1 << 22;
 const MAX_LENGTH = 32;
 /** Codes up to this length are decoded in one step. */
 const FAST_BITS = 10;
 const UNUSED = 0;
+
+/**
+ * What the codebooks of a stream may still define. A few bytes can define a codebook of megabytes, so all of them together are
+ * limited; encoders stay far below.
+ */
+export class CodebookRoom {
+  entries = 1 << 18;
+  /** Numbers in vectors. */
+  values = 1 << 21;
+}
 
 /** A Huffman code, and a vector for each of its entries. */
 export interface Codebook {
@@ -18,19 +25,20 @@ export interface Codebook {
   entry(bits: VorbisBits): number;
 }
 
-/** Reads a codebook of the setup header; a string says what is wrong. */
-export function readCodebook(bits: VorbisBits): Codebook | string {
+/** Reads a codebook of the setup header; a string says what is wrong. @param room what it takes is subtracted */
+export function readCodebook(bits: VorbisBits, room: CodebookRoom): Codebook | string {
   if (bits.bits(24) !== SYNC) return 'expected the beginning of a codebook';
   const dimensions = bits.bits(16);
   const entryCount = bits.bits(24);
-  if (entryCount > MAX_ENTRIES || entryCount === 0 || dimensions === 0) {
+  if (entryCount > room.entries || entryCount === 0 || dimensions === 0) {
     return `a codebook of ${entryCount} entries with ${dimensions} dimensions`;
   }
+  room.entries -= entryCount;
   const lengths = bits.flag() ? orderedLengths(bits, entryCount) : plainLengths(bits, entryCount);
   if (lengths === null) return 'the lengths of a codebook are not valid';
   const tree = buildTree(lengths);
   if (typeof tree === 'string') return tree;
-  const vectors = readVectors(bits, entryCount, dimensions);
+  const vectors = readVectors(bits, entryCount, dimensions, room);
   if (typeof vectors === 'string') return vectors;
   if (bits.hasEnded) return 'the setup header ends in a codebook';
   return { dimensions, vectors, entry: entryReader(tree) };
@@ -133,12 +141,17 @@ function entryReader(tree: Tree): (bits: VorbisBits) => number {
   };
 }
 
-function readVectors(bits: VorbisBits, entryCount: number, dimensions: number): Float32Array | string | null {
+function readVectors(
+  bits: VorbisBits,
+  entryCount: number,
+  dimensions: number,
+  room: CodebookRoom,
+): Float32Array | string | null {
   const type = bits.bits(4);
   if (type === 0) return null;
   if (type > 2) return `vectors of type ${type}`;
-  if (entryCount * dimensions > MAX_VECTOR_VALUES)
-    return `a codebook of ${entryCount} vectors of ${dimensions}`;
+  if (entryCount * dimensions > room.values) return `a codebook of ${entryCount} vectors of ${dimensions}`;
+  room.values -= entryCount * dimensions;
   const minimum = bits.float();
   const delta = bits.float();
   const valueBits = bits.bits(4) + 1;

@@ -7,12 +7,14 @@ import { readSetup, type VorbisSetup } from './vorbis-setup.js';
 import { windowSlope } from './window-slope.js';
 
 const MARK_BYTES = 7;
-const SETUP_HEADER = 2;
+/** The first byte of the setup header. */
+const SETUP_MARK = 5;
 
 /** Vorbis I. */
 export class VorbisCodec implements OggCodec {
   readonly sampleRate: number;
   readonly headerCount = 3;
+  readonly setupHeader = 2;
   readonly preSkip = 0;
   readonly #context: DecodeContext;
   readonly #channelCount: number;
@@ -45,11 +47,9 @@ export class VorbisCodec implements OggCodec {
     return hasMark(packet, 1) ? new VorbisCodec(packet, context) : null;
   }
 
-  readHeader(packet: Uint8Array, index: number): void {
-    if (index === 0) return;
-    if (!hasMark(packet, 2 * index + 1))
-      corrupt(this.#context, 'InvalidVorbis', `header ${index + 1} is of another type`);
-    if (index < SETUP_HEADER) return;
+  readHeader(packet: Uint8Array): void {
+    if (!hasMark(packet, SETUP_MARK))
+      corrupt(this.#context, 'InvalidVorbis', 'its third header is not a setup');
     const setup = readSetup(new VorbisBits(packet.subarray(MARK_BYTES)), this.#channelCount);
     if (typeof setup === 'string') corrupt(this.#context, 'InvalidVorbis', setup);
     this.#setup = setup;

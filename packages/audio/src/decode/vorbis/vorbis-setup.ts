@@ -1,4 +1,4 @@
-import { readCodebook } from './codebook.js';
+import { CodebookRoom, readCodebook } from './codebook.js';
 import { type Floor, readFloor } from './floor.js';
 import { type Residue, readResidue } from './residue.js';
 import { bitLength, type VorbisBits } from './vorbis-bits.js';
@@ -30,7 +30,8 @@ export interface VorbisSetup {
 
 /** Reads the setup header after its signature; a string says what is wrong. */
 export function readSetup(bits: VorbisBits, channelCount: number): VorbisSetup | string {
-  const books = readList(bits.bits(8) + 1, () => readCodebook(bits));
+  const room = new CodebookRoom();
+  const books = readList(bits.bits(8) + 1, () => readCodebook(bits, room));
   if (typeof books === 'string') return books;
   for (let count = bits.bits(6) + 1; count > 0; count -= 1) {
     if (bits.bits(16) !== 0) return 'a time domain transform, which the format reserves';

@@ -1,4 +1,4 @@
-import { checkTruncated } from '../decode-errors.js';
+import { checkLength, checkTruncated } from '../decode-errors.js';
 import type { DecodeContext, SamplePiece, SoundDecoder } from '../sound-decoder.js';
 import { PCM_ENCODINGS, type PcmEncoding } from './pcm-encoding.js';
 
@@ -41,6 +41,11 @@ export class PcmDecoder implements SoundDecoder {
   }
 
   close(): void {}
+
+  /** Refuses data of a stated size that is longer than the caller allows. */
+  checkStated(dataBytes: number): void {
+    checkLength(this.#context, Math.floor(dataBytes / this.#frameBytes), this.#format.sampleRate);
+  }
 
   #read(bytes: Uint8Array, frameCount: number): SamplePiece {
     const { encoding, channelCount, sampleRate } = this.#format;

@@ -111,6 +111,7 @@ export class WavDecoder implements SoundDecoder {
     const isLong = size === 0xffff_ffff && this.#longDataBytes !== null;
     if (isLong) this.#dataLeft = this.#longDataBytes!;
     else this.#dataLeft = isUnknown(size, this.#riffBytes!) ? Number.POSITIVE_INFINITY : size;
+    if (Number.isFinite(this.#dataLeft)) this.#samples.checkStated(this.#dataLeft);
     return true;
   }
 }
