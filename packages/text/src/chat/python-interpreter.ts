@@ -1,5 +1,6 @@
 import { Environment, Interpreter, Template } from '@huggingface/jinja';
 import { ExactNumber, pythonNumber } from './exact-number.js';
+import { type PlainFields, plainTest } from './plain-test.js';
 
 /** A value of the template engine, whose own classes are not exported. */
 interface RuntimeValue {
@@ -16,10 +17,25 @@ interface Filter extends Statement {
   readonly value?: unknown;
 }
 
+interface If extends Statement {
+  readonly test: Statement;
+  readonly body: readonly Statement[];
+  readonly alternate: readonly Statement[];
+}
+
+interface For extends Statement {
+  readonly loopvar: Filter;
+  readonly iterable: Statement;
+  readonly body: readonly Statement[];
+  readonly defaultBlock: readonly Statement[];
+}
+
 /** Internals of the engine's interpreter. The version of the package is fixed, and tests compare with Jinja2. */
 interface OpenInterpreter {
   evaluate(statement: Statement, environment: Environment): RuntimeValue;
   evaluateBlock(statements: readonly Statement[], environment: Environment): RuntimeValue;
+  evaluateIf(node: If, environment: Environment): RuntimeValue;
+  evaluateFor(node: For, environment: Environment): RuntimeValue;
   applyFilter(operand: RuntimeValue, filter: Filter, environment: Environment): RuntimeValue;
 }
 
@@ -77,7 +93,41 @@ class PythonInterpreter extends OpenInterpreter {
       else if (value.type === 'BooleanValue') text += value.value === true ? 'True' : 'False';
       else if (value.type !== 'UndefinedValue') text += value.toString();
     }
-    return runtimeValue(text);
+    return text === '' ? EMPTY : runtimeValue(text);
+  }
+
+  override evaluateIf(node: If, environment: Environment): RuntimeValue {
+    const isTrue = plainTest(node.test, environment);
+    if (isTrue === null) return super.evaluateIf(node, environment);
+    return this.evaluateBlock(isTrue ? node.body : node.alternate, environment);
+  }
+
+  /**
+   * The engine makes two dozen objects for each iteration. Templates visit all messages for each message, so that this
+   * is most of their time.
+   */
+  override evaluateFor(node: For, environment: Environment): RuntimeValue {
+    if (node.iterable.type === 'SelectExpression' || node.loopvar.type !== 'Identifier')
+      return super.evaluateFor(node, environment);
+    const scope = new Environment(environment);
+    const items = itemsOf(this.evaluate(node.iterable, scope));
+    if (!items) return super.evaluateFor(node, environment);
+    const loop = new Loop(items);
+    const loopValue = runtimeValue({}, loop) as Variable;
+    let text = '';
+    let hasRun = false;
+    for (; loop.index < items.length; loop.index++) {
+      scope.setVariable('loop', loopValue);
+      scope.setVariable(node.loopvar.value as string, items[loop.index] as Variable);
+      try {
+        text += this.evaluateBlock(node.body, scope).value;
+        hasRun = true;
+      } catch (error) {
+        if (error instanceof BREAK) break;
+        if (!(error instanceof CONTINUE)) throw error;
+      }
+    }
+    return hasRun ? runtimeValue(text) : this.evaluateBlock(node.defaultBlock, scope);
   }
 
   override applyFilter(operand: RuntimeValue, filter: Filter, environment: Environment): RuntimeValue {
@@ -88,6 +138,57 @@ class PythonInterpreter extends OpenInterpreter {
       return runtimeValue([], sorted(operand.value as ReadonlyMap<string, RuntimeValue>));
     }
     return super.applyFilter(operand, filter, environment);
+  }
+}
+
+type Variable = Parameters<Environment['setVariable']>[1];
+
+/** What a loop visits; null for values that the engine refuses. */
+function itemsOf(iterable: RuntimeValue): readonly RuntimeValue[] | null {
+  if (Array.isArray(iterable.value)) return iterable.value;
+  if (iterable.value instanceof Map && iterable.type !== 'NamespaceValue')
+    return Array.from(iterable.value.keys(), (key) => runtimeValue(key));
+  return null;
+}
+
+/** The fields of the variable `loop`, which are made when a template reads them. */
+class Loop extends Map<string, RuntimeValue> implements PlainFields {
+  index = 0;
+  readonly #items: readonly RuntimeValue[];
+
+  constructor(items: readonly RuntimeValue[]) {
+    super();
+    this.#items = items;
+  }
+
+  plain(name: string): number | boolean | undefined {
+    const { index } = this;
+    const { length } = this.#items;
+    switch (name) {
+      case 'index':
+        return index + 1;
+      case 'index0':
+        return index;
+      case 'revindex':
+        return length - index;
+      case 'revindex0':
+        return length - index - 1;
+      case 'first':
+        return index === 0;
+      case 'last':
+        return index === length - 1;
+      case 'length':
+        return length;
+      default:
+        return undefined;
+    }
+  }
+
+  override get(name: string): RuntimeValue | undefined {
+    if (name === 'previtem') return this.#items[this.index - 1];
+    if (name === 'nextitem') return this.#items[this.index + 1];
+    const field = this.plain(name);
+    return field === undefined ? undefined : runtimeValue(field);
   }
 }
 
@@ -135,4 +236,17 @@ function comparePoints(a: readonly number[], b: readonly number[]): number {
   const different = a.findIndex((point, index) => point !== b[index]);
   if (different === -1) return a.length - b.length;
   return different < b.length ? a[different]! - b[different]! : 1;
+}
+
+const EMPTY = runtimeValue('');
+/** What the engine throws to leave a loop or an iteration. */
+const [BREAK, CONTINUE] = ['Break', 'Continue'].map(thrownBy) as [ErrorConstructor, ErrorConstructor];
+
+function thrownBy(type: string): unknown {
+  const environment = new Environment();
+  try {
+    return new OpenInterpreter(environment).evaluate({ type }, environment);
+  } catch (error) {
+    return (error as Error).constructor;
+  }
 }

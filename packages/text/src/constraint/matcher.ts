@@ -25,8 +25,8 @@ interface Entry {
 export interface Place {
   /** The tops are states with edges and places in machines. */
   readonly stacks: Stacks;
-  /** The places after each byte: undefined until first used, null for none. */
-  next: (Place | null | undefined)[];
+  /** The places after each byte: undefined until first used, null for none. No array before the first one. */
+  next: (Place | null | undefined)[] | null;
   readonly afterControl: Map<number, Place | null>;
 }
 
@@ -72,9 +72,10 @@ export class Matcher {
   /** The place after a symbol, or null. */
   advance(place: Place, symbol: number): Place | null {
     if (symbol < FIRST_CONTROL) {
-      const known = place.next[symbol];
+      const known = place.next?.[symbol];
       if (known !== undefined) return known;
       const found = this.#compute(place, symbol);
+      place.next ??= new Array(FIRST_CONTROL).fill(undefined);
       place.next[symbol] = found;
       return found;
     }
@@ -89,7 +90,7 @@ export class Matcher {
   trim(): void {
     if (this.#places.size <= MAX_REMEMBERED && this.#stacks.size <= 4 * MAX_REMEMBERED) return;
     for (const place of this.#places.values()) {
-      place.next = noSteps();
+      place.next = null;
       place.afterControl.clear();
     }
     this.#places.clear();
@@ -264,12 +265,8 @@ export class Matcher {
     const stacks = this.#internMap(reached, mayEnd);
     const known = this.#places.get(stacks);
     if (known) return known;
-    const made: Place = { stacks, next: noSteps(), afterControl: new Map() };
+    const made: Place = { stacks, next: null, afterControl: new Map() };
     this.#places.set(stacks, made);
     return made;
   }
-}
-
-function noSteps(): undefined[] {
-  return new Array(FIRST_CONTROL).fill(undefined);
 }
