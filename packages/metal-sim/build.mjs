@@ -1,8 +1,8 @@
-// Builds what runs Metal code on Linux: `node packages/metal-sim/build.mjs [--asan] [--coverage] [--sample]`.
+// Builds the tools that run Metal code on Linux: `node packages/metal-sim/build.mjs [--asan] [--coverage] [--sample]`.
 //   default     packages/metal-runtime/build/markbase-sim.node: the addon with the Metal backend over the simulator
 //   --sample    packages/metal-sim/build/sample, a small host program, instead of the addon
 //   --cuda      packages/metal-sim/build/libcuda-sim.so, a stand-in for NVIDIA's driver
-//   --host X.mm the program that a host source of your own becomes, at build/X
+//   --host X.mm a program from your own host source, at build/X
 // Only files that changed are compiled again.
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -30,7 +30,7 @@ if (missing !== null) {
   const isHost = flags.has('--sample') || flags.has('--host');
   const source = words[0] ?? path.join(packageRoot, 'sample/host.mm');
   if (!isHost && !existsSync(path.join(runtimeRoot, 'native')))
-    throw new BuildError('no metal-runtime beside metal-sim');
+    throw new BuildError('no metal-runtime next to metal-sim');
   const target = isHost
     ? hostTarget(source, mode)
     : flags.has('--cuda')

@@ -1,8 +1,8 @@
-// Line coverage of every file of the Metal backend and every kernel file, over the ring of tests on the device metal-sim:
-//   node packages/metal-sim/coverage.mjs [vitest arguments, such as a test file and -t pattern, instead of the ring]
-// Builds the backend with counters; the kernels are compiled with counters as well, and kept from one run to the next. Prints
-// what never ran, and ends with one line of totals. Returns 1 when a test fails, or when a line is neither reached nor one
-// that only another system reaches (tools/reach.mjs says how a source tells).
+// Line coverage of every file of the Metal backend and every kernel file, over the tests on the device metal-sim:
+//   node packages/metal-sim/coverage.mjs [vitest arguments, such as a test file and -t pattern, instead of these]
+// Builds the backend with counters; the kernels are also compiled with counters, and kept for later runs. Prints lines that never ran, and
+// ends with one line of totals. Returns 1 if a test fails, or if a line is not reached though it could run here (tools/reach.mjs describes
+// how a source marks lines that only run elsewhere).
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const folder = path.join(packageRoot, 'build/coverage');
 const cache = path.join(folder, 'kernels');
 const backend = path.join(runtimeRoot, 'native/backends/metal');
 const LONGEST_RUN_MS = 900_000;
-/** What macOS 26 adds. */
+/** Features of macOS 26. */
 const TENSOR = 'packages/metal-runtime/test/metal-tensor.test.ts';
 
 const missing = missingTools();
@@ -55,7 +55,7 @@ function note(name, isOk) {
   console.log(`coverage: ${name}: ${isOk ? 'ok' : 'FAILED'}, ${seconds} s since the start`);
 }
 
-/** Kernels that were compiled from other sources have lines of other sources. */
+/** Discards kernels that were compiled from other versions of the sources. */
 function dropOldKernels() {
   const file = path.join(folder, 'sources');
   const key = createHash('sha256')
@@ -68,7 +68,7 @@ function dropOldKernels() {
 }
 
 /**
- * Runs a program; its output is shown when it fails.
+ * Runs a program; its output is shown if it fails.
  *
  * @param {string} program
  * @param {string[]} args
@@ -104,7 +104,7 @@ async function runRing() {
     if (error === null) binaries.push(file);
     else console.error(error);
     for (const { name, env: more } of HOST_ENVIRONMENTS) {
-      // Only the host is counted: checks would take the counters of kernels for races.
+      // Only the host is counted: checks would report the counters of kernels as races.
       const result = error === null ? runHostProgram(program, file, { ...profile, ...more }) : null;
       if (result?.isOk === false) console.error(result.output);
       note(`host tests ${name}`, result?.isOk ?? false);
@@ -120,7 +120,7 @@ async function runRing() {
   else note('verify', await runs(process.execPath, [cli, 'verify', '--device', 'metal-sim', fixture]));
 }
 
-/** The folder of the fixture with the smallest checkpoint; null = there is none. */
+/** The folder of the fixture with the smallest checkpoint, or null. */
 function smallestFixture() {
   const all = path.join(root, 'fixtures');
   const sizes = readdirSync(all)

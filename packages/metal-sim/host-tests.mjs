@@ -1,5 +1,5 @@
 // Host tests of the stand-in for Metal and of the Metal backend: `node packages/metal-sim/host-tests.mjs [--asan]`.
-// `--asan` runs both under AddressSanitizer and UBSan. Ends with one line of totals; returns 1 when something failed.
+// `--asan` runs both under AddressSanitizer and UBSan. Ends with one line of totals; returns 1 on failure.
 import { missingTools } from './tools/clang.mjs';
 import { buildHostProgram, HOST_ENVIRONMENTS, HOST_PROGRAMS, runHostProgram } from './tools/host-tests.mjs';
 

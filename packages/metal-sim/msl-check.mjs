@@ -1,5 +1,5 @@
 // Checks Metal kernels with a strict front end: `node packages/metal-sim/msl-check.mjs [file.metal ...]`. Without files, all
-// kernels of metal-runtime. Address spaces are real types here, overloads are Metal's, and what Metal lacks is refused.
+// kernels of metal-runtime. Address spaces are real types here, overloads are Metal's, and features that Metal lacks are rejected.
 import { checkKernel, metalFiles, prepareCheck } from './tools/check.mjs';
 import { missingTools } from './tools/clang.mjs';
 

@@ -1,7 +1,7 @@
 // Leaves out one barrier or fence of a kernel at a time, and runs conformance cases that reach it: one must fail.
 //   node packages/metal-sim/mutate.mjs [--sample 10%] [--seed 7] [--file metal_math.h[:114]] [--seconds 300] [--jobs 2] [--list]
-// `--seconds`: how long a mutant may pass cases until it counts as a survivor. A barrier below the comment "No test can miss
-// this barrier: ..." is printed and not tried. Returns 1 when another one survives. Builds the addon where it is out of date.
+// `--seconds`: how long a mutant may pass cases before it counts as a survivor. A barrier below the comment "No test can miss
+// this barrier: ..." is printed and not tried. Returns 1 if any other one survives. Builds the addon if it is out of date.
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
@@ -20,7 +20,7 @@ import { addonTarget, BuildError, packageRoot } from './tools/targets.mjs';
  * @typedef {import('./tools/mutation-worker.mjs').Outcome} Outcome
  */
 
-/** Who resets a counter that others already count in is seen in one of the two. */
+/** A counter that is reset too late or too early shows in one of the two. */
 const ORDERS = ['forward', 'reverse'];
 const args = process.argv.slice(2);
 
@@ -30,7 +30,7 @@ function option(name) {
   return index < 0 ? undefined : args[index + 1];
 }
 
-/** A worker process that answers one request at a time, started anew after a crash. */
+/** A worker process that answers one request at a time and is restarted after a crash. */
 class Worker {
   /** @type {import('node:child_process').ChildProcess | null} */
   #process = null;
@@ -80,7 +80,7 @@ class Worker {
 }
 
 /**
- * Runs a job; a process that crashed may have been damaged by an earlier one, and is asked again.
+ * Runs a job; retries once after a crash, because an earlier job may have damaged the process.
  *
  * @param {Worker} worker
  * @param {Job} job
@@ -104,10 +104,10 @@ async function judge(worker, job) {
     return { isKilled: false, text: `SURVIVES ${outcome.tried} of ${job.runs.length} runs` };
   }
   const { run, order, message } = outcome.failure;
-  // The device names the case again, before and after.
+  // The device adds the name of the case at both ends.
   const fault = message.replace(`device error in ${run.name}: `, '').split(/ in encoder |\n/)[0];
   const text = `${run.family} '${run.name}' ${JSON.stringify(run.options)} ${order}: ${fault}`;
-  // What fails without the mutation too proves nothing.
+  // A failure that also occurs without the mutation proves nothing.
   const unmutated = await tryJob(worker, { ...job, place: '', runs: [run], orders: [order] });
   if (unmutated?.failure !== null) return { isKilled: false, text: `FAILS UNMUTATED  ${text}` };
   return { isKilled: true, text: `killed  ${text}` };

@@ -1,6 +1,6 @@
 // Runs one kernel of a Metal file: `node packages/metal-sim/run.mjs file.metal kernel [--groups 1] [--threads 64]
-// [--elements 64] [--order reverse] [--check] [--fast]`. Buffer 0 holds the numbers 0, 1, 2, ...; buffer 1 as many for the
-// output, which is printed; argument 2 is their number; threadgroup argument 0 has 256 bytes.
+// [--elements 64] [--order reverse] [--check] [--fast]`. Buffer 0 holds the numbers 0, 1, 2, ...; buffer 1 has the same number of elements
+// for the output, which is printed; argument 2 is that number; threadgroup argument 0 has 256 bytes.
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { missingTools } from './tools/clang.mjs';

@@ -30,7 +30,7 @@ function installCommand() {
 }
 
 /**
- * Runs a program; its output is kept and shown only when it fails.
+ * Runs a program; its output is captured and shown only if it fails.
  *
  * @param {string} program
  * @param {string[]} args
@@ -67,8 +67,8 @@ function findCompiler() {
  * The include folder of a header package that npm installed.
  *
  * @param {string} name
- * @param {string} header A file that must be there.
- * @param {string} folder Below the package.
+ * @param {string} header A file that must exist.
+ * @param {string} folder Relative to the package.
  */
 function headerFolder(name, header, folder = '.') {
   const require = createRequire(import.meta.url);
@@ -100,7 +100,7 @@ function buildAddon() {
   ];
   let configured = run('cmake', configure);
   if (!configured.isOk) {
-    // A cache of another checkout, compiler or generator cannot be reused: once more from nothing.
+    // The cache of another checkout, compiler or generator cannot be reused: start over.
     rmSync(cmakeFolder, { recursive: true, force: true });
     configured = run('cmake', configure);
   }

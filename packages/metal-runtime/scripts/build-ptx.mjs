@@ -1,6 +1,6 @@
 // Compiles the kernels to PTX for NVIDIA GPUs: `node scripts/build-ptx.mjs [--strict] [--assemble]` → build/ptx/<architecture>/<kernel>.ptx
-// and build/ptx/kernels.json, the parameters of every kernel. Only what changed is compiled again. It needs clang-19 and nothing of CUDA;
-// without that compiler it says so, and with --strict it fails. --assemble asks ptxas for registers, which takes a minute.
+// and build/ptx/kernels.json, the parameters of every kernel. Only changed kernels are recompiled. It needs clang-19 but no CUDA toolkit;
+// without clang-19 it prints a note or, with --strict, fails. --assemble gets register counts from ptxas, which takes a minute.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -14,10 +14,10 @@ import { BuildError } from '../../metal-sim/tools/targets.mjs';
 import { metalFiles, sourceName } from './kernel-files.mjs';
 import { assemble, describePtx, findAssembler, finishPtx, splitPtx, usesWarpgroups } from './ptx-text.mjs';
 
-/** Changes when the meaning of entries and their parameters, or their files, does; the host takes this number alone. */
+/** Increase it when the meaning of entries, their parameters or their files changes; the host accepts only this version. */
 const ABI = 2;
 
-/** Changes when finishPtx does. */
+/** Increase it when finishPtx changes. */
 const TEXT = '2';
 
 const packageRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
@@ -33,7 +33,7 @@ function writeWhole(file, text) {
   renameSync(`${file}.${process.pid}.tmp`, file);
 }
 
-/** A source without the lines that say where its own come from: it becomes the same PTX in any checkout. @param {string} source */
+/** A source without its line markers, so that it gives the same PTX in any checkout. @param {string} source */
 function withoutPlaces(source) {
   return source.replace(/^# \d+ .*$/gm, '').replace(/\n\s*\n/g, '\n');
 }
@@ -42,8 +42,8 @@ function withoutPlaces(source) {
 const fileOf = (architecture, kernel) => path.join(output, architecture, `${kernel}.ptx`);
 
 /**
- * Writes the PTX of one source for one architecture, a file for each of its kernels; what is there already stays when nothing
- * changed. True when something was written.
+ * Writes the PTX of one source for one architecture, one file per kernel; existing files stay if nothing changed. True if something was
+ * written.
  *
  * @param {string} name
  * @param {import('../../metal-sim/tools/ptx.mjs').DeviceSource} device
@@ -75,7 +75,7 @@ async function compile(name, { source, entries }, architecture, compiler) {
   return true;
 }
 
-/** Runs tasks, as many at a time as there are processors. @param {(() => Promise<void>)[]} tasks */
+/** Runs tasks, one per processor at a time. @param {(() => Promise<void>)[]} tasks */
 async function runAll(tasks) {
   const jobs = Number(process.env.CMAKE_BUILD_PARALLEL_LEVEL ?? os.availableParallelism());
   const queue = [...tasks];
@@ -85,15 +85,15 @@ async function runAll(tasks) {
   await Promise.all(Array.from({ length: jobs }, worker));
 }
 
-/** What a source is compiled for. @param {string} source @returns {typeof architectures} */
+/** The architectures that a source is compiled for. @param {string} source @returns {typeof architectures} */
 const targetsOf = (source) => (usesWarpgroups(source) ? ['sm_90'] : architectures);
 
-/** In the order of names, whichever was done first. @template T @param {Record<string, T>} record */
+/** Sorted by name, regardless of the order of completion. @template T @param {Record<string, T>} record */
 function sorted(record) {
   return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Removes PTX of kernels that are no more. @param {Set<string>} kernels */
+/** Removes the PTX of kernels that no longer exist. @param {Set<string>} kernels */
 function removeOthers(kernels) {
   for (const architecture of architectures) {
     const folder = path.join(output, architecture);
@@ -104,7 +104,7 @@ function removeOthers(kernels) {
 }
 
 /**
- * What is known of a kernel, by its PTX for every architecture.
+ * Describes a kernel by its PTX for every architecture.
  *
  * @param {string} kernel
  * @param {import('../../metal-sim/tools/ptx.mjs').DeviceSource['entries'][string]} entry
@@ -135,7 +135,7 @@ async function build() {
   await prepareCheck();
   const compiler = compilerHash();
   const assembler = process.argv.includes('--assemble') ? findAssembler() : null;
-  // PTX has no tensor operations of Metal 4, and no plan names their kernels: Metal takes them in place of others.
+  // PTX lacks the tensor operations of Metal 4, and no plan names their kernels: Metal substitutes them for others.
   const files = metalFiles({ withNvidia: true }).filter((file) => !usesTensors(file));
   let compiled = 0;
   /** @type {Record<string, Record<string, Awaited<ReturnType<typeof describe>>>>} */

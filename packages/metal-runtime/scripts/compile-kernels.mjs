@@ -1,5 +1,5 @@
-// Compiles every kernel with Apple's own compiler: `node scripts/compile-kernels.mjs`, on a Mac with Xcode. The addon compiles
-// its kernels when they are first used; this finds what the compiler refuses before anybody uses it.
+// Compiles every kernel with Apple's own compiler: `node scripts/compile-kernels.mjs`, on a Mac with Xcode. The addon compiles kernels on
+// first use; this finds errors beforehand.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -7,7 +7,7 @@ import path from 'node:path';
 import { flatten } from './embed-kernels.mjs';
 import { metalFiles } from './kernel-files.mjs';
 
-/** Tensors need Metal 4, which the SDK of macOS 26 brings. */
+/** Tensors need Metal 4, which is part of the macOS 26 SDK. */
 const sdk = spawnSync('xcrun', ['-sdk', 'macosx', '--show-sdk-version'], { encoding: 'utf8' });
 const hasTensors = Number.parseInt(sdk.stdout ?? '', 10) >= 26;
 const folder = mkdtempSync(path.join(os.tmpdir(), 'markbase-kernels-'));

@@ -1,13 +1,13 @@
 // Writes the Metal kernels into a C++ file: `node scripts/embed-kernels.mjs [--nvidia] <output.cc>`.
-// Metal compiles source text that cannot include files, so every kernel is written with its headers in place.
-// --nvidia adds those that only NVIDIA GPUs have, for the stand-in of NVIDIA's driver.
+// Metal compiles source text that cannot include files, so every kernel is written with its headers inlined. --nvidia adds the kernels for
+// NVIDIA GPUs, for the stand-in for NVIDIA's driver.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { includedFile, metalFiles, sourceName } from './kernel-files.mjs';
 
 /**
- * The text of a file with its own headers in place, each once. Line directives keep error messages readable.
+ * The text of a file with its own headers inlined, each once. Line directives keep error messages readable.
  *
  * @param {string} file
  * @param {Set<string>} seen
@@ -34,7 +34,7 @@ export function flatten(file, seen = new Set()) {
 function embedded(withNvidia) {
   const files = metalFiles({ withNvidia });
   const entries = files.map((file) => {
-    // Compilers limit the length of one literal; neighbouring ones are joined.
+    // Compilers limit the length of a literal; adjacent ones are concatenated.
     const pieces = flatten(file).match(/[\s\S]{1,8000}/g) ?? [];
     const literal = pieces.map((piece) => `R"metal(${piece})metal"`).join('\n');
     return `    {"${sourceName(file)}", ${literal}},`;

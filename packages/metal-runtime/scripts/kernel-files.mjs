@@ -1,4 +1,4 @@
-// Where the kernels are: those of families in their folders, shared code in kernels/.
+// Finds the kernels: those of families in their folders, shared code in kernels/.
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ const packageRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '
 const families = path.join(packageRoot, 'families');
 const shared = path.join(packageRoot, 'kernels');
 
-/** Folders that kernels name headers from, besides their own. */
+/** Folders whose headers kernels include, besides their own. */
 export const INCLUDE_FOLDERS = [shared, families];
 
 /** `linear_cores_nvidia.metal` is only for NVIDIA GPUs, and so are the headers in kernels/nvidia. @param {string} file */
@@ -17,7 +17,7 @@ function isForNvidia(file) {
 }
 
 /**
- * The kernels and their headers, in the order of their names. Without `withNvidia`, those that Metal compiles.
+ * The kernels and their headers, sorted by name. Without `withNvidia`, only those that Metal compiles.
  *
  * @param {{ withNvidia?: boolean }} [options]
  */
@@ -39,7 +39,7 @@ export function metalFiles(options) {
   return kernelFiles(options).filter((file) => file.endsWith('.metal'));
 }
 
-/** What plans and PTX call a kernel file: `linear_cores` for `linear_cores_nvidia.metal`. @param {string} file */
+/** The name of a kernel file in plans and PTX: `linear_cores` for `linear_cores_nvidia.metal`. @param {string} file */
 export function sourceName(file) {
   return path.basename(file, '.metal').replace(/_nvidia$/, '');
 }

@@ -1,9 +1,9 @@
-// Makes the lists of families from their folders: `node scripts/list-families.mjs`. What is written is ignored by git:
+// Generates the lists of families from their folders: `node scripts/list-families.mjs`. Git ignores the output:
 //   families/nodes.ts              their nodes and operations, for the recorder
 //   families/oracles.ts            their conformance cases
 //   build/lists/family_list.h      their names, for tables of kernels and plans
-//   build/lists/family_schemas.cc  the fields of their parameters, for the border
-// A member that is missing ends it, by name.
+//   build/lists/family_schemas.cc  the fields of their parameters, for the binding
+// Fails with the name of the file if a family lacks a member.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -155,7 +155,7 @@ std::span<const FamilySchema> family_schemas() { return kSchemas; }
 `;
 }
 
-/** Leaves a file as it is, and what depends on it, when nothing changed. @param {string} file @param {string} text */
+/** Does not touch an unchanged file, so that nothing is rebuilt. @param {string} file @param {string} text */
 function writeChanged(file, text) {
   if (existsSync(file) && readFileSync(file, 'utf8') === text) return;
   mkdirSync(path.dirname(file), { recursive: true });

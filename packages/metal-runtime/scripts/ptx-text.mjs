@@ -1,4 +1,4 @@
-// What PTX and its assembler say about kernels.
+// Reads and edits PTX, and runs its assembler.
 import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -9,10 +9,10 @@ const DIRECTIVE = /^\.(?:version|target|address_size) .*$/;
 const VARIABLE = /^\.(?:extern \.)?(?:shared|global|const) [^=]*?([\w$]+)(?:\[\d*\])*(?: = .*)?;$/;
 
 /**
- * A text for every entry, which a driver compiles alone: the directives of the file, the variables that the entry names, the
- * entry. Comments and empty lines go. Throws BuildError on anything else between entries.
+ * One text per entry, which a driver compiles separately: the directives of the file, the variables that the entry uses, and the entry,
+ * without comments and empty lines. Throws BuildError on anything else between entries.
  *
- * @param {string} ptx what the compiler made of one source
+ * @param {string} ptx compiler output of one source
  * @returns {Record<string, string>}
  */
 export function splitPtx(ptx) {
@@ -36,10 +36,10 @@ export function splitPtx(ptx) {
   );
 }
 
-/** True for a source or a text with products of warpgroups, which compute capability 9.0 alone has. @param {string} text */
+/** True for a source or a PTX text with wgmma, which only compute capability 9.0 has. @param {string} text */
 export const usesWarpgroups = (text) => /multiply_warpgroup|\bwgmma\b/.test(text);
 
-/** Kernels whose registers are limited: threads of a threadgroup, and threadgroups that a multiprocessor is to hold. */
+/** Kernels with limited registers: threads of a threadgroup, and threadgroups that must fit on a multiprocessor. */
 const LIMITS = [
   { kernels: /^linear_cores(?:_row|_each|8|_each8)_/, threads: 256, threadgroups: 2 },
   { kernels: /^linear_stream/, threads: 512, threadgroups: 1 },
@@ -48,8 +48,8 @@ const LIMITS = [
 ];
 
 /**
- * Adds what a compiler does not know of an entry: how many threadgroups stay side by side, and from sm_90 on that the kernels
- * behind it may start before it ends. A kernel that does not wait for those before it by itself does so at its beginning.
+ * Adds what the compiler does not know about an entry: how many threadgroups run concurrently and, from sm_90 on, that later kernels may
+ * start before it ends. A kernel without its own wait for earlier kernels gets one at its start.
  *
  * @param {string} ptx a text of `splitPtx`
  * @param {string} kernel
@@ -64,7 +64,7 @@ export function finishPtx(ptx, kernel, architecture) {
   }
   if (architecture === 'sm_80') return text;
   if (usesWarpgroups(text)) {
-    // Of 9.0 alone; what the products read lies at multiples of 1024 bytes.
+    // Only for 9.0; operands of the products are aligned to 1024 bytes.
     text = text
       .replace(/^\.version .*$/m, '.version 8.0')
       .replace(/^\.target .*$/m, `.target ${architecture}a`)
@@ -76,7 +76,7 @@ export function finishPtx(ptx, kernel, architecture) {
 }
 
 /**
- * What a text of `splitPtx` says about its entry: bytes of parameters, and of shared memory of fixed size.
+ * Reads a text of `splitPtx`: bytes of the entry's parameters, and of shared memory of fixed size.
  *
  * @param {string} ptx
  * @returns {{bytes: number[], sharedBytes: number}}
@@ -86,7 +86,7 @@ export function describePtx(ptx) {
   const bytes = [...list.matchAll(/\.param (?:\.align \d+ )?\.([a-z]+)(\d+) \w+(?:\[(\d+)\])?/g)].map(
     ([, , bits, count]) => (count === undefined ? Number(bits) / 8 : Number(count)),
   );
-  // Arrays of bytes, and numbers that the compiler made of small arrays; one without a size is what launches ask for.
+  // Arrays of bytes, and scalars into which the compiler turned small arrays; an array without a size is the dynamic memory of launches.
   let sharedBytes = 0;
   for (const [, bits, count = '1'] of ptx.matchAll(/^\s*\.shared .*?\.[a-z]+(\d+) [\w$]+(?:\[(\d+)\])?;/gm)) {
     sharedBytes += Math.ceil(((Number(bits) / 8) * Number(count)) / 16) * 16;
@@ -94,14 +94,14 @@ export function describePtx(ptx) {
   return { bytes, sharedBytes };
 }
 
-/** The assembler of the CUDA toolkit, or null: it checks PTX and counts registers, and nothing needs it. */
+/** The assembler of the CUDA toolkit, or null. It checks PTX and counts registers; nothing requires it. */
 export function findAssembler() {
   const program = process.env.PTXAS ?? 'ptxas';
   return spawnSync(program, ['--version']).status === 0 ? program : null;
 }
 
 /**
- * Assembles the PTX of one entry and throws its code away. What ptxas said; rejects with what it complains about.
+ * Assembles the PTX of one entry and discards the code. Resolves with the output of ptxas; rejects with its errors.
  *
  * @param {string} assembler
  * @param {string} file
@@ -118,7 +118,7 @@ export async function assemble(assembler, file, architecture) {
     stackBytes: number(/(\d+) bytes stack frame/),
     spillBytes: number(/(\d+) bytes spill stores/) + number(/(\d+) bytes spill loads/),
     sharedBytes: number(/(\d+) bytes smem/),
-    // Products of warpgroups that it makes wait for each other.
+    // Warns if ptxas serialises wgmma.
     warnings: stderr.match(/\(C75\d\d\) .*/g) ?? [],
   };
 }

@@ -1,6 +1,6 @@
-// The parameter struct of a family, as its header says it.
+// Reads the parameter struct of a family from its header.
 
-/** A file that is not a parameter header; the message names what is wrong. */
+/** A file is not a parameter header; the message says what is wrong. */
 export class FamilyError extends Error {
   /** @param {string} message */
   constructor(message) {
@@ -12,7 +12,7 @@ export class FamilyError extends Error {
 /** @typedef {{ name: string, type: 'uint32_t' | 'float' }} Field */
 
 /**
- * Fields of a struct; an array of structs, of which there may be one, comes back as `array`.
+ * The fields of a struct; an array of structs, at most one, is returned as `array`.
  *
  * @param {string} family
  * @param {string} body
@@ -33,9 +33,9 @@ function readFields(family, body) {
 }
 
 /**
- * Reads the header of a family: the last struct is what its commands carry. `MARKBASE_<FAMILY>_OPERANDS` is the number of
- * operands, null where a check of the family counts them; `MARKBASE_<FAMILY>_ROW_SET` the rows of every command, null where
- * the field row_set says them.
+ * Reads the header of a family: the last struct holds the parameters of its commands. `MARKBASE_<FAMILY>_OPERANDS` is the number of
+ * operands, null if the family's check counts them; `MARKBASE_<FAMILY>_ROW_SET` the rows of every command, null if the field row_set gives
+ * them.
  *
  * @param {string} family
  * @param {string} text

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type NativeAddon, nativeAddon } from './native.js';
 
 describe('nativeAddon', () => {
-  it('exports what the contract says, and nothing else', () => {
+  it('exports exactly the interface', () => {
     const expected: Record<keyof NativeAddon, true> = {
       abi: true,
       listIsas: true,
@@ -14,7 +14,7 @@ describe('nativeAddon', () => {
     expect(Object.keys(nativeAddon()).sort()).toEqual(Object.keys(expected).sort());
   });
 
-  it('lists instruction sets, the generic one among them', () => {
+  it('lists instruction sets, including the generic one', () => {
     expect(nativeAddon().listIsas()).toContain('generic');
   });
 });

@@ -10,7 +10,7 @@ export interface NativeBuffer {
   dispose(): void;
 }
 
-/** An operand of a command: a buffer, or a place in the program's arena. */
+/** An operand of a command: a buffer, or a range of the program's arena. */
 export type NativeOperand =
   | { buffer: NativeBuffer; isOutput: boolean }
   | { arenaOffset: number; sizeBytes: number; isOutput: boolean }
@@ -24,14 +24,14 @@ export interface NativeCommand {
   operands: NativeOperand[];
 }
 
-/** Neighbouring commands that a backend may run at once, from `first` on. Merges come in their order and share no command. */
+/** Adjacent commands, from `first` on, that a backend may run as one. Merges are ordered and share no command. */
 export interface NativeMerge {
   name: string;
   first: number;
   count: number;
 }
 
-/** Rows that a named input or output has: 0 all rows, 1 output rows, 2 rows of its own. */
+/** Rows of a named input or output: 0 all rows, 1 output rows, 2 its own number of rows. */
 export interface NativePort {
   name: string;
   arenaOffset: number;
@@ -42,7 +42,7 @@ export interface NativePort {
   stride: number;
 }
 
-/** A planned program, as the addon takes it. */
+/** A planned program in the form that the addon takes. */
 export interface NativeProgramDescription {
   label: string;
   maxRows: number;
@@ -54,11 +54,11 @@ export interface NativeProgramDescription {
   merges: NativeMerge[];
   inputs: NativePort[];
   outputs: NativePort[];
-  /** Arena offsets of the sampler's results; null when the program does not sample. */
+  /** Arena offsets of the sampler's results; null if the program does not sample. */
   sampler: { tokens: number; logprobs: number; topTokens: number; topLogprobs: number } | null;
 }
 
-/** Arrays of a step, checked before: see StepInput. Sampling is 16 numbers an output row, as in device/step.h. */
+/** Arrays of a step, already checked: see StepInput. Sampling is 16 numbers per output row, as in device/step.h. */
 export interface NativeStep {
   tokens: Int32Array;
   layerTokens: Int32Array;
@@ -73,9 +73,9 @@ export interface NativeStep {
   biasTokens: Int32Array;
   biasValues: Float32Array;
   allowedWords: Int32Array;
-  /** With `values`, data are bytes, each of which stands for one of them. */
+  /** With `values`, data are bytes that index these values. */
   inputs: { port: number; data: Float32Array | Uint8Array; values?: Float32Array }[];
-  /** [1], read while the step runs: once it is not 0, the step stops before it starts, or at its next command. */
+  /** [1], read while the step runs: a value other than 0 stops the step before it starts or at its next command. */
   cancelFlag: Int32Array;
   /** Filled by the step. */
   sampled: Int32Array;
@@ -123,7 +123,7 @@ export interface NativeDevice {
   map(path: string, offsetBytes: number, sizeBytes: number): NativeBuffer;
   upload(bytes: Uint8Array, label: string): NativeBuffer;
   allocate(sizeBytes: number, label: string): NativeBuffer;
-  /** Throws when the device has memory of its own and less than this is free. */
+  /** Throws if the device has its own memory and less than this is free. */
   requireMemory(sizeBytes: number, label: string): void;
   createProgram(description: NativeProgramDescription): NativeProgram;
   dispose(): void;
@@ -133,14 +133,14 @@ export interface NativeDevice {
 export interface NativeAddon {
   /** Version of this contract. */
   readonly abi: number;
-  /** CPU instruction sets that this build and this processor have, best last. */
+  /** CPU instruction sets that this build and this processor support, best last. */
   listIsas(): string[];
-  /** Makes running steps of this environment stop at their next command, and later ones fail. */
+  /** Stops running steps of this environment at their next command, and makes later ones fail. */
   shutDown(): void;
   openDevice(options: { kind: string; threads: number; isa: string }): NativeDevice;
   /** Bytes per second that `threads` threads read from memory. */
   measureReadBandwidth(threads: number): Promise<number>;
-  /** Operations per second, two a product, that `threads` threads do on registers; 0 = no such units. */
+  /** Operations per second, two per product, that `threads` threads perform on registers; 0 = no such units. */
   measureMatmulPeak(threads: number): Promise<{ float32: number; bfloat16: number; int8: number }>;
 }
 
@@ -149,7 +149,7 @@ const ABI = 8;
 const require = createRequire(import.meta.url);
 const loaded = new Map<string, NativeAddon>();
 
-/** Loads the addon once: the local build first, then the package of this platform. Keeps why each try failed. */
+/** Loads the addon once: the local build first, then the package of this platform. Keeps the reason of each failed attempt. */
 export function nativeAddon(): NativeAddon {
   const known = loaded.get('markbase');
   if (known) return known;
@@ -169,13 +169,13 @@ export function nativeAddon(): NativeAddon {
 /**
  * The addon whose Metal backend runs over a simulated GPU, for tests on machines without one.
  *
- * @throws DeviceUnavailableError when it was not built
+ * @throws DeviceUnavailableError if it was not built
  */
 export function simulationAddon(): NativeAddon {
   const known = loaded.get('markbase-sim');
   if (known) return known;
   const attempts: string[] = [];
-  // A build of another kind, such as one that measures coverage.
+  // Another kind of build, such as one that measures coverage.
   const candidate = process.env.MARKBASE_SIM_ADDON ?? localBuild('markbase-sim');
   const addon = candidate && loadAddon('markbase-sim', candidate, attempts);
   if (addon) return addon;
@@ -189,12 +189,12 @@ function localBuild(name: string): string | null {
   return existsSync(file) ? file : null;
 }
 
-/** Null when it cannot be loaded; the reason is added to `attempts`. */
+/** Null if it cannot be loaded; the reason is added to `attempts`. */
 function loadAddon(name: string, candidate: string, attempts: string[]): NativeAddon | null {
   try {
     const addon = require(candidate) as NativeAddon;
     if (addon.abi === ABI) {
-      // The process waits for native work before it ends: let a long step not hold it up.
+      // The process waits for native work before it ends: a long step must not delay it.
       process.once('exit', () => addon.shutDown());
       loaded.set(name, addon);
       return addon;

@@ -17,7 +17,7 @@ class Lying extends Int32Array {
 }
 
 describe('plainArray', () => {
-  it('sees the array that is there, whatever a subclass says', () => {
+  it('sees the actual array, whatever a subclass reports', () => {
     const memory = new ArrayBuffer(16);
     const plain = plainArray(new Lying(memory, 4, 2));
     expect([plain.length, plain.byteOffset, plain.buffer]).toEqual([2, 4, memory]);

@@ -20,8 +20,8 @@ const offsetOf = getter('byteOffset');
 const lengthOf = getter('length');
 
 /**
- * The same memory as an array without a subclass: what it says about itself is true. The addon copies as many numbers as an
- * array has, so checks must not believe a property that a subclass may have overridden.
+ * The same memory as an array without a subclass, whose properties are reliable. The addon copies the actual number of elements, so checks
+ * must not rely on a property that a subclass may have overridden.
  */
 export function plainArray<Kind extends NumberArray>(array: Kind): Kind {
   const plain = CONSTRUCTORS[kindOf(array) as string]!;

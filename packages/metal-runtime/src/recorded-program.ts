@@ -21,12 +21,12 @@ import { strideOf } from './recorder/values.js';
 import type { StepInput, StepResult } from './step.js';
 import { type SlidingLimit, StepEncoder } from './step-encoder.js';
 
-/** Up to here the CPU's kernels for a few rows are as fast as those for many; measured on Zen 4. */
+/** Up to this many rows, the CPU's kernels for a few rows are as fast as those for many; measured on Zen 4. */
 const FEW_ROWS = 8;
 const INT32_LIMIT = 2 ** 31;
 const ROW_SETS = { T: 0, N: 1, S: 2 } as const;
 
-/** A graph that was fused, planned and handed to a device. */
+/** A graph that was fused, planned and passed to a device. */
 export class RecordedProgram implements Program {
   readonly label: string;
   readonly plan: ProgramPlan;
@@ -36,7 +36,7 @@ export class RecordedProgram implements Program {
   constructor(device: NativeDevice, graph: Graph, options: RecordOptions) {
     this.label = options.label;
     const proposed = fuse(graph, options.fusions);
-    // Values between merged commands are not stored and cannot be checked; commands that run at once cannot be timed.
+    // Values between merged commands are not stored and cannot be checked; commands that run as one cannot be timed separately.
     const merges = options.checkFinite || options.profile ? [] : proposed;
     const memory = planMemory(graph, merges);
     const { precision, maxRows, kernelsFor = maxRows <= FEW_ROWS ? 'few-rows' : 'many-rows' } = options;
@@ -99,7 +99,7 @@ export class RecordedProgram implements Program {
     signal?.addEventListener('abort', cancel, { once: true });
     try {
       await native.run(encoded);
-      // The abort may come when the last command already runs: the caller asked to stop all the same.
+      // Even if the abort came during the last command, the caller asked to stop.
       signal?.throwIfAborted();
     } catch (error) {
       signal?.throwIfAborted();
@@ -189,7 +189,7 @@ function samplerOf(graph: Graph, memory: MemoryPlan) {
   };
 }
 
-/** What the caches and tables of a program allow in a step. */
+/** Limits of a step from the caches and tables of a program. */
 function limitsOf(graph: Graph) {
   const limits = {
     slotCount: INT32_LIMIT,

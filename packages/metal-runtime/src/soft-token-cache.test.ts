@@ -10,7 +10,7 @@ const tokens = (contentKey: string, count = 4) => ({
 });
 
 describe('SoftTokenCache', () => {
-  it('forgets what was not used for the longest time', () => {
+  it('drops the least recently used entry', () => {
     const cache = new SoftTokenCache(32);
     const [a, b, c] = [tokens('a'), tokens('b'), tokens('c')];
     cache.add(a);
@@ -21,7 +21,7 @@ describe('SoftTokenCache', () => {
     expect(cache.sizeBytes).toBe(32);
   });
 
-  it('counts a key once, and keeps nothing that is larger than itself', () => {
+  it('counts a key once, and keeps nothing larger than its limit', () => {
     const cache = new SoftTokenCache(32);
     cache.add(tokens('a'));
     cache.add(tokens('a'));

@@ -21,7 +21,7 @@ const encoder = new StepEncoder({
   hasSegments: false,
 });
 
-/** Of a tower: rows of images, no tokens. */
+/** The limits of a tower: rows of images, no tokens. */
 const TOWER = {
   label: 'tower',
   maxRows: 8,
@@ -51,35 +51,35 @@ function step(positions: readonly number[], changes: Partial<StepInput> = {}): S
 }
 
 describe('StepEncoder', () => {
-  it('takes as many rows as a sliding cache holds beside the window', () => {
+  it('takes as many rows as a sliding cache holds in addition to the window', () => {
     // 6 positions hold 3 past keys and 3 rows.
     expect(() => encoder.encode(step([9, 10, 11]), [])).not.toThrow();
     // Nothing is overwritten before the cache is full.
     expect(() => encoder.encode(step([0, 1, 2, 3, 4, 5]), [])).not.toThrow();
   });
 
-  it('refuses rows that would overwrite what the first of them sees', () => {
+  it('rejects rows that would overwrite positions that the first row sees', () => {
     expect(() => encoder.encode(step([9, 10, 11, 12]), [])).toThrow('4 rows from position 9 on');
     expect(() => encoder.encode(step([0, 1, 2, 3, 4, 5, 6]), [])).toThrow(InvalidArgumentError);
     const twoSlots = { slots: Int32Array.of(0, 1, 0, 1) };
     expect(() => encoder.encode(step([9, 30, 10, 31], twoSlots), [])).not.toThrow();
   });
 
-  it('lets a row see no position that the step does not add', () => {
+  it('rejects rows that see positions not added by the step', () => {
     expect(() => encoder.encode(step([9, 10], { visibleEnd: Int32Array.of(10, 10) }), [])).not.toThrow();
     expect(() => encoder.encode(step([9, 10], { visibleEnd: Int32Array.of(11, 10) }), [])).toThrow(
       'visibleEnd',
     );
   });
 
-  it('refuses arrays of another type, which the addon would read past their end', () => {
+  it('rejects arrays of another type, which the addon would read past their end', () => {
     const tokens = new Uint8Array(1) as unknown as Int32Array;
     expect(() => encoder.encode(step([0], { tokens }), [])).toThrow('tokens: expected an Int32Array');
     const slots = [0] as unknown as Int32Array;
     expect(() => encoder.encode(step([0], { slots }), [])).toThrow('slots: expected an Int32Array');
   });
 
-  it('never gives out the token of a row that has no finite logit', () => {
+  it('never returns a token for a row without a finite logit', () => {
     const input = step([0]);
     const encoded = encoder.encode(input, []);
     encoded.sampled[0] = 3;
@@ -88,7 +88,7 @@ describe('StepEncoder', () => {
     expect(() => encoder.decode(encoded, input)).toThrow(NonFiniteError);
   });
 
-  it('counts the rows of a program without tokens by what it is given', () => {
+  it('derives the number of rows of a program without tokens from its other inputs', () => {
     expect(tower.encode({ rows: 3 }, [])).toMatchObject({
       tokens: new Int32Array(3),
       slots: new Int32Array(3),
@@ -101,7 +101,7 @@ describe('StepEncoder', () => {
     );
   });
 
-  it('asks for the arrays that the program reads', () => {
+  it('requires the arrays that the program reads', () => {
     expect(() => encoder.encode({ tokens: Int32Array.of(1) }, [])).toThrow(
       'positions: expected an Int32Array',
     );
@@ -116,17 +116,17 @@ describe('StepEncoder with segments', () => {
   const encode = (positions: readonly number[], visibleEnd: readonly number[]) =>
     segments.encode({ positions: Int32Array.from(positions), visibleEnd: Int32Array.from(visibleEnd) }, []);
 
-  it('takes segments side by side', () => {
+  it('takes adjacent segments', () => {
     expect(() => encode([0, 1, 2, 0, 0, 1], [2, 2, 2, 0, 1, 1])).not.toThrow();
   });
 
   it.each([
-    ['a row that is missing', [0, 2], [2, 2]],
-    ['a segment that goes on behind the step', [0, 1], [2, 2]],
+    ['a missing row', [0, 2], [2, 2]],
+    ['a segment that extends beyond the step', [0, 1], [2, 2]],
     ['rows that disagree about the end', [0, 1, 2], [2, 1, 2]],
     ['a segment cut off by the next', [0, 1, 0, 1, 2], [2, 2, 2, 2, 2]],
     ['a start in the middle', [1, 2, 0], [2, 2, 0]],
-  ])('refuses %s', (_, positions, visibleEnd) => {
+  ])('rejects %s', (_, positions, visibleEnd) => {
     expect(() => encode(positions, visibleEnd)).toThrow(InvalidArgumentError);
   });
 });

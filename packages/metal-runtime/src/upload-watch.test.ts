@@ -2,13 +2,13 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Device } from './device.js';
 import { type UploadProgress, UploadWatch } from './upload-watch.js';
 
-/** A device with counts that the test changes, to which 100 bytes of an earlier load are still being copied. */
+/** A device whose counts the test changes, with 100 bytes of an earlier load still being copied. */
 function deviceOf() {
   const uploads = { queuedBytes: 1000, arrivedBytes: 900 };
   return { uploads, device: { uploads } as unknown as Device };
 }
 
-/** A load of 400 bytes that is watched; `load` moves the counts to given bytes and lets a report come. */
+/** A watched load of 400 bytes; `load` sets the counts and triggers a report. */
 function load(onProgress?: (progress: UploadProgress) => void) {
   const { uploads, device } = deviceOf();
   const controller = new AbortController();
@@ -29,7 +29,7 @@ describe('UploadWatch', () => {
   beforeEach(() => vi.useFakeTimers());
   afterEach(() => vi.useRealTimers());
 
-  it('reports at the end of the load, then ten times a second, and last when all is there', () => {
+  it('reports at the end of the load, then ten times per second, and when everything has arrived', () => {
     const { events, watch, arrive, uploads } = load();
     expect(events).toEqual([]);
     watch.start();
@@ -43,7 +43,7 @@ describe('UploadWatch', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('says at once that all is there', () => {
+  it('immediately reports that everything has arrived', () => {
     const { events, watch, uploads } = load();
     uploads.arrivedBytes = uploads.queuedBytes;
     watch.start();
@@ -51,7 +51,7 @@ describe('UploadWatch', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('is silent where files are read in place, and when nobody asked', () => {
+  it('is silent if files are read in place, or without a listener', () => {
     const onProgress = vi.fn();
     const inPlace = { uploads: { queuedBytes: 0, arrivedBytes: 0 } } as unknown as Device;
     new UploadWatch(inPlace, { onProgress }).start();
@@ -75,7 +75,7 @@ describe('UploadWatch', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('throws what the listener throws, and asks it no more', () => {
+  it('rethrows an error of the listener, and stops calling it', () => {
     const atOnce = load(() => {
       throw new Error('at once');
     });
@@ -89,7 +89,7 @@ describe('UploadWatch', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('does not keep the process', () => {
+  it('does not keep the process alive', () => {
     vi.useRealTimers();
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     const before = timers();

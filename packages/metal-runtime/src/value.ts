@@ -4,6 +4,6 @@ import type { Axes, Axis, RowAxis } from './axes.js';
 export interface Value<R extends RowAxis | 'S', A extends Axis> extends Axes<[R, A]> {
   readonly id: number;
   readonly rows: R;
-  /** Elements of a row. */
+  /** Elements per row. */
   readonly width: number;
 }

@@ -8,7 +8,7 @@ import {
   nativeAddon,
 } from '../src/native.js';
 
-// The binding checks again what TypeScript passes: a command that kernels cannot run is an error.
+// The binding repeats the checks of TypeScript: a command that kernels cannot run is an error.
 
 const device = nativeAddon().openDevice({ kind: 'cpu', threads: 1, isa: '' });
 afterAll(() => device.dispose());
@@ -66,8 +66,8 @@ const embed = {
   scale: 1,
 };
 
-describe('commands at the native border', () => {
-  it('become a program', () => {
+describe('commands at the native binding', () => {
+  it('form a program', () => {
     create({ family: 'rope', attributes: rope, operands: operands(3) }).dispose();
     create({ family: 'attention', attributes: attention, operands: operands(9) }).dispose();
     create({ family: 'embed', attributes: embed, operands: operands(5) }).dispose();
@@ -82,7 +82,7 @@ describe('commands at the native border', () => {
     ],
     ['too few operands', { family: 'rope', attributes: rope, operands: operands(2) }, '3 operands'],
     [
-      'rows of no set',
+      'rows of an unknown set',
       { family: 'rope', attributes: { ...rope, rowSet: 2 }, operands: operands(3) },
       'rowSet',
     ],
@@ -100,12 +100,12 @@ describe('commands at the native border', () => {
       'kvHeads',
     ],
     [
-      'heads that cannot be shared',
+      'query heads that do not divide evenly',
       { family: 'attention', attributes: { ...attention, kvHeads: 3 }, operands: operands(9) },
       'a multiple of kvHeads',
     ],
     [
-      'codes of no group',
+      'codes without a group',
       { family: 'embed', attributes: { ...embed, group: 0 }, operands: operands(5) },
       'a group of more than 0',
     ],
@@ -116,19 +116,19 @@ describe('commands at the native border', () => {
       { family: 'linear', attributes: linearOf(2), operands: operands(10) },
       '14 operands',
     ],
-  ])('are refused with %s', (_, command, message) => {
+  ])('are rejected with %s', (_, command, message) => {
     expect(() => create(command)).toThrow(InvalidArgumentError);
     expect(() => create(command)).toThrow(message);
   });
 
-  it('are refused without any one attribute', () => {
+  it('are rejected if any attribute is missing', () => {
     for (const name of Object.keys(attention)) {
       const { [name]: _, ...attributes } = attention as Record<string, number>;
       expect(() => create({ family: 'attention', attributes, operands: operands(9) })).toThrow(name);
     }
   });
 
-  it('takes merges of commands that exist, each in one at most', () => {
+  it('allow merges of existing commands, each in at most one', () => {
     const command = { family: 'rope', attributes: rope, operands: operands(3) };
     const merge = { name: 'unknown', first: 0, count: 1 };
     create(command, [merge]).dispose();

@@ -46,13 +46,13 @@ function chain(on: Device, options: { checkFinite?: boolean; profile?: boolean }
 }
 
 describe.runIf(device)('the CUDA backend', { timeout: 180_000 }, () => {
-  it('says what it is', () => {
+  it('describes itself', () => {
     expect(device!.info).toMatchObject({ kind: 'cuda', note: null });
     expect(device!.info.isa).toMatch(/^sm_\d+$/);
     expect(device!.info.driver).toMatch(/^CUDA \d+\.\d+$/);
   });
 
-  it('counts the bytes of files that are on their way, each range once', async () => {
+  it('counts the bytes of files being copied, each range once', async () => {
     using other = (await openCuda())!;
     expect(other.uploads).toEqual({ queuedBytes: 0, arrivedBytes: 0 });
     const file = path.join(folder, 'large.bin');
@@ -69,14 +69,14 @@ describe.runIf(device)('the CUDA backend', { timeout: 180_000 }, () => {
       await setImmediate();
     }
     expect(seen).toEqual(seen.toSorted((a, b) => a - b));
-    // What has arrived stays counted after the buffers are disposed.
+    // Arrived bytes stay counted after the buffers are disposed.
     for (const buffer of buffers) buffer.dispose();
     expect(other.uploads).toEqual({ queuedBytes, arrivedBytes: queuedBytes });
     other.dispose();
     expect(other.uploads).toEqual({ queuedBytes: 0, arrivedBytes: 0 });
   });
 
-  it('runs steps in the order of their starts, several on their way at once', async () => {
+  it('runs steps in the order in which they were started, several in flight', async () => {
     using program = chain(device!);
     const runs = Array.from({ length: 6 }, (_, i) =>
       program.run(step({ x: new Float32Array(WIDTH).fill(i) }), { read: ['y'] }),
@@ -85,9 +85,9 @@ describe.runIf(device)('the CUDA backend', { timeout: 180_000 }, () => {
     expect(results.map(({ outputs }) => Math.round(outputs.y![WIDTH - 1]!))).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
-  it('takes bytes that stand for numbers, beside numbers', () => checkByteInputs(device!));
+  it('takes numbers encoded as bytes, along with plain numbers', () => checkByteInputs(device!));
 
-  it('names the command that wrote the first number that is not finite', async () => {
+  it('names the command that wrote the first non-finite number', async () => {
     using program = chain(device!, { checkFinite: true });
     const x = new Float32Array(WIDTH).fill(1);
     await program.run(step({ x }));
@@ -97,7 +97,7 @@ describe.runIf(device)('the CUDA backend', { timeout: 180_000 }, () => {
     expect((error as NonFiniteError).label).toBe('layer 0 / linear');
   });
 
-  it('runs two norms at once, where an output of the program comes into the place between them', () => {
+  it('runs two norms as one, though an output of the program reuses the memory between them', () => {
     const gains = gain(1, WIDTH, 'F32').upload<'D'>(device!);
     const options = { label: 'norms', maxRows: 1, maxOutputs: 0, precision: 'fast' } as const;
     using program = device!.record(options, (ops) => {
@@ -109,13 +109,13 @@ describe.runIf(device)('the CUDA backend', { timeout: 180_000 }, () => {
     expect(kernels).toEqual(['rms_norm_pair', 'elementwise', 'elementwise', 'elementwise']);
   });
 
-  it('measures every command when asked to', async () => {
+  it('measures every command on request', async () => {
     using program = chain(device!, { profile: true });
     await program.run(step({ x: new Float32Array(WIDTH) }));
     expect(program.profile().map(({ label }) => label)).toEqual(['layer 0 / linear', 'layer 1 / linear']);
   });
 
-  it('gives up a step whose signal has aborted, and finishes one whose program is disposed', async () => {
+  it('stops a step whose signal aborts, and finishes one whose program is disposed', async () => {
     const program = chain(device!);
     const x = new Float32Array(WIDTH).fill(1);
     const controller = new AbortController();
@@ -127,7 +127,7 @@ describe.runIf(device)('the CUDA backend', { timeout: 180_000 }, () => {
     expect((await running).outputs.y![0]).toBeCloseTo(1, 4);
   });
 
-  it('says with both figures that memory is not enough, before anything is loaded', () => {
+  it('reports insufficient memory with both figures before anything is loaded', () => {
     device!.requireMemory(1, 'weights');
     const ask = () => device!.requireMemory(2 ** 50, 'weights');
     expect(ask).toThrow(OutOfMemoryError);
@@ -135,7 +135,7 @@ describe.runIf(device)('the CUDA backend', { timeout: 180_000 }, () => {
   });
 });
 
-it('says why there is no CUDA device', async () => {
+it('says why no CUDA device is available', async () => {
   const { MARKBASE_LIBCUDA } = process.env;
   process.env.MARKBASE_LIBCUDA = path.join(folder, 'libcuda.so.1');
   try {

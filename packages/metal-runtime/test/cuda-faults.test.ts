@@ -16,7 +16,7 @@ describe.runIf(missingCudaParts() === null && missingTools() === null)(
       expect((await buildTarget(target)).message).toBe('');
     }, 600_000);
 
-    it('gives typed errors, goes on where it can, and leaves nothing behind', { timeout: 120_000 }, () => {
+    it('gives typed errors, continues where it can, and leaks nothing', { timeout: 120_000 }, () => {
       const env = { ...process.env, MARKBASE_LIBCUDA: cudaLibrary, MARKBASE_PTX: cudaKernels };
       const done = spawnSync(target.output, [temporaryFolder()], { encoding: 'utf8', env });
       expect(done.stdout).not.toMatch(/FAILED/);

@@ -11,7 +11,7 @@ const fileOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 export const cudaLibrary = process.env.MARKBASE_LIBCUDA ?? fileOf('../../metal-sim/build/libcuda-sim.so');
 export const cudaKernels = process.env.MARKBASE_PTX ?? fileOf('../build/ptx');
 
-/** What is missing to run the CUDA backend without a GPU; null when nothing is. */
+/** What is missing to run the CUDA backend without a GPU, or null. */
 export function missingCudaParts(): string | null {
   if (!existsSync(cudaLibrary)) return 'no stand-in: node packages/metal-sim/build.mjs --cuda';
   if (!existsSync(`${cudaKernels}/kernels.json`))
@@ -19,12 +19,12 @@ export function missingCudaParts(): string | null {
   return null;
 }
 
-/** True once `openCuda` has opened the stand-in, in this process or as its caller chose. */
+/** True once `openCuda` has opened the stand-in. */
 export function isOverStandIn(): boolean {
   return process.env.MARKBASE_LIBCUDA === cudaLibrary && path.basename(cudaLibrary).startsWith('libcuda-sim');
 }
 
-/** The CUDA backend on a real GPU, or over the stand-in where that was built; null where neither is. */
+/** The CUDA backend on a real GPU, or over the stand-in if it was built; null without both. */
 export const openCuda = (): Promise<Device | null> => openCudaWith(openDevice);
 
 /**
@@ -36,7 +36,7 @@ export function isBriefOn(device: Device | null): boolean {
 }
 
 const MOST_BRIEF_ROWS = 36;
-/** More of them make tiles full that fewer do not reach. */
+/** With more rows, tiles fill up that fewer rows do not reach. */
 const FULL_TILES = /^block of full tiles/;
 
 /** The cases that a device runs: see isBriefOn. */

@@ -12,7 +12,7 @@ device?.dispose();
 /** Small cases would all run on the smallest tiles. */
 describe.runIf(device)('tiles of many rows on cuda', { timeout: 120_000 }, () => {
   const check = isBriefOn(device) ? checkBriefly : checkCase;
-  // Products of warpgroups are those of compute capability 9.0, by drivers from CUDA 12 on.
+  // wgmma needs compute capability 9.0 and a driver for CUDA 12 or newer.
   const hasWarpgroups =
     device?.info.isa === 'sm_90' && Number(device.info.driver?.replace('CUDA ', '')) >= 12;
   const kernels = [
@@ -35,7 +35,7 @@ describe.runIf(device)('tiles of many rows on cuda', { timeout: 120_000 }, () =>
       for (const name of plannedKernels(tiled, test, 'fast')) planned.add(name);
     });
 
-    it('ran, of every format that it has', () => {
+    it('ran in every format that it supports', () => {
       const formats = ['q2', 'q4', 'q6', 'q8', ...(kernel === 'linear_wide128x128' ? [] : ['bf16'])];
       expect([...planned].filter((name) => name.startsWith(`${kernel}_`)).sort()).toEqual(
         formats.map((format) => `${kernel}_${format}`).sort(),

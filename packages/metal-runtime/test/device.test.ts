@@ -50,7 +50,7 @@ function weightFile(name: string): string {
   return file;
 }
 
-/** A chain of linears over one mapped matrix: long enough to be caught in the act. */
+/** A chain of linears over one mapped matrix, long enough to be interrupted. */
 function chain(
   on: Device,
   file: string,
@@ -78,7 +78,7 @@ describe('Device', () => {
     for (const value of result.outputs.y!) expect(value).toBeCloseTo(3, 4);
   });
 
-  it('runs steps that are asked for at once one after the other', async () => {
+  it('runs concurrently requested steps one after the other', async () => {
     using program = chain(device, weightFile('queue.bin'), { rows: 1, layers: 2 });
     const results = await Promise.all(
       [1, 2, 3, 4, 5].map((value) =>
@@ -88,7 +88,7 @@ describe('Device', () => {
     expect(results.map((result) => Math.round(result.outputs.y![0]!))).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it('leaves the threads of Node free while many steps wait', async () => {
+  it("keeps Node's threads free while many steps wait", async () => {
     using program = chain(device, weightFile('threads.bin'), { rows: 16 });
     const input = step(16, { x: new Float32Array(16 * WIDTH).fill(1) });
     const steps = Array.from({ length: 8 }, () => program.run(input));
@@ -100,7 +100,7 @@ describe('Device', () => {
     await Promise.all(steps);
   });
 
-  it('names the layer of the first value that is not finite', async () => {
+  it('names the layer of the first non-finite value', async () => {
     using program = chain(device, weightFile('finite.bin'), { rows: 1, layers: 3, checkFinite: true });
     const x = new Float32Array(WIDTH).fill(1);
     await program.run(step(1, { x }));
@@ -133,7 +133,7 @@ describe('Device', () => {
     expect((await first).outputs.y![0]).toBeCloseTo(1, 4);
   });
 
-  it('finishes a step whose program is disposed, and refuses the next', async () => {
+  it('finishes a step whose program is disposed, and rejects the next', async () => {
     const program = chain(device, weightFile('dispose.bin'), { rows: 8 });
     const running = program.run(step(8, { x: new Float32Array(8 * WIDTH).fill(1) }), { read: ['y'] });
     program.dispose();
@@ -151,7 +151,7 @@ describe('Device', () => {
     expect(() => own.upload(new Uint8Array(1), 'late')).toThrow(DisposedError);
   });
 
-  it('reports a file that is truncated while it is mapped, and goes on', async () => {
+  it('reports a file that is truncated while it is mapped, and continues', async () => {
     const file = weightFile('truncated.bin');
     using program = chain(device, file, { rows: 1, layers: 1 });
     const x = new Float32Array(WIDTH).fill(1);
@@ -162,13 +162,13 @@ describe('Device', () => {
     expect((error as CorruptFileError).path).toBe(file);
     using other = chain(device, weightFile('other.bin'), { rows: 1, layers: 1 });
     await other.run(step(1, { x }));
-    // The file in the same place is good again; the old program holds its damaged mapping still.
+    // The file at this path is valid again; the old program still has its damaged mapping.
     using restored = chain(device, weightFile('truncated.bin'), { rows: 1, layers: 1 });
     const result = await restored.run(step(1, { x }), { read: ['y'] });
     expect(result.outputs.y![0]).toBeCloseTo(1, 4);
   });
 
-  it('gives an error instead of a token when all logits are NaN', async () => {
+  it('gives an error instead of a token if all logits are NaN', async () => {
     using program = device.record({ label: 'sampler', maxRows: 1, maxOutputs: 1, precision: 'high' }, (ops) =>
       ops.sample(ops.input('logits', 'N', { axis: 'V', size: 50 })),
     );
@@ -182,7 +182,7 @@ describe('Device', () => {
     expect((error as NonFiniteError).label).toBe('sampler, logits of row 0');
   });
 
-  it('takes bytes that stand for numbers', async () => {
+  it('takes numbers encoded as bytes', async () => {
     const options = { label: 'bytes', maxRows: 2, maxOutputs: 0, precision: 'high' } as const;
     using program = device.record(options, (ops) => {
       const x = ops.input('x', 'T', { axis: 'D', size: 3 });
@@ -199,7 +199,7 @@ describe('Device', () => {
     );
   });
 
-  it('refuses a weight whose buffer is smaller than its shape', () => {
+  it('rejects a weight whose buffer is smaller than its shape', () => {
     using weight = device.upload(new Uint8Array(4 * WIDTH), 'one row');
     const matrix: Matrix<'D', 'D'> = { kind: 'plain', dtype: 'F32', rows: 2, columns: WIDTH, weight };
     const record = () =>
@@ -210,7 +210,7 @@ describe('Device', () => {
     expect(record).toThrow(`weight is ${4 * WIDTH} bytes, expected ${8 * WIDTH} bytes`);
   });
 
-  it('measures with a sensible number of threads only', async () => {
+  it('measures only with a valid number of threads', async () => {
     await expect(measureReadBandwidth(-1)).rejects.toThrow(InvalidArgumentError);
   });
 
@@ -226,7 +226,7 @@ describe('Device', () => {
     await expect(program.run(bad)).rejects.toThrow(InvalidArgumentError);
   });
 
-  it('refuses what cannot be mapped', () => {
+  it('rejects ranges that cannot be mapped', () => {
     const file = weightFile('range.bin');
     expect(() => device.map({ path: folder, offsetBytes: 0, sizeBytes: 1 })).toThrow(
       'it is not a regular file',
@@ -239,13 +239,13 @@ describe('Device', () => {
     );
   });
 
-  it('refuses devices and instruction sets that do not exist here', async () => {
+  it('rejects devices and instruction sets that do not exist here', async () => {
     await expect(openDevice({ kind: 'cpu', isa: 'abacus' })).rejects.toThrow(DeviceUnavailableError);
     await expect(openDevice({ kind: 'cuda' })).rejects.toThrow(DeviceUnavailableError);
     await expect(openDevice({ threads: 1000 })).rejects.toThrow(InvalidArgumentError);
   });
 
-  it('works in worker threads, each with a device of its own', async () => {
+  it('works in worker threads, each with its own device', async () => {
     const file = weightFile('worker.bin');
     const results = await Promise.all(
       [1, 2].map(

@@ -9,7 +9,7 @@ import { readFamilies, writeLists } from '../scripts/list-families.mjs';
 const own = fileURLToPath(new URL('../families', import.meta.url));
 let root = '';
 
-/** A package with a family of two words, made of pool_rows. */
+/** A package with a family of a two-word name, derived from pool_rows. */
 beforeEach(() => {
   root = mkdtempSync(path.join(os.tmpdir(), 'families-'));
   const folder = path.join(root, 'families/pool_sums');
@@ -29,7 +29,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
 
 describe('lists of families', () => {
-  it('hold every folder', () => {
+  it('contain every folder', () => {
     expect(writeLists(root)).toBe(1);
     expect(read('families/nodes.ts')).toContain(
       "import { poolSums, type PoolSumsNode, type PoolSumsOps } from './pool_sums/node.js';",
@@ -41,7 +41,7 @@ describe('lists of families', () => {
     );
   });
 
-  it.each(FAMILY_MEMBERS.map((member) => member('pool_sums')))('are not made without %s', (member) => {
+  it.each(FAMILY_MEMBERS.map((member) => member('pool_sums')))('are not generated without %s', (member) => {
     rmSync(path.join(root, 'families/pool_sums', member));
     expect(() => writeLists(root)).toThrow(`families/pool_sums has no ${member}`);
   });
@@ -51,7 +51,7 @@ describe('lists of families', () => {
     ['#define MARKBASE_POOL_SUMS_OPERANDS 2', '', 'MARKBASE_POOL_SUMS_OPERANDS, or a check.cc'],
     ['#define MARKBASE_POOL_SUMS_ROW_SET 1', '', 'a field row_set or MARKBASE_POOL_SUMS_ROW_SET'],
     ['struct PoolSumsParams', 'class PoolSumsParams', 'has no struct'],
-  ])('are not made of a header with %s as %s', (before, after, message) => {
+  ])('are not generated from a header with %s as %s', (before, after, message) => {
     const file = path.join(root, 'families/pool_sums/pool_sums_params.h');
     const text = readFileSync(file, 'utf8');
     expect(text).toContain(before);
@@ -61,7 +61,7 @@ describe('lists of families', () => {
 });
 
 describe('schemas', () => {
-  it('have every field of a family, and those of its weights', () => {
+  it('contain every field of a family and of its weights', () => {
     const families = new Map(readFamilies().map((family) => [family.name, family]));
     expect(families.get('rope_table')).toMatchObject({
       struct: 'RopeTableParams',

@@ -1,14 +1,14 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A source with its flags, and what becomes of all of them: see packages/metal-sim/tools. */
+/** A source with its flags, and a target of several sources: see packages/metal-sim/tools. */
 interface Target {
   output: string;
   units: { source: string; flags: string[] }[];
   link: string[];
 }
 
-/** What builds programs over the simulator. */
+/** Builds programs over the simulator. */
 export interface HostTools {
   /** What is missing on this machine, or null. */
   readonly missingTools: () => string | null;
@@ -18,7 +18,7 @@ export interface HostTools {
 
 export const simulator = fileURLToPath(new URL('../../metal-sim/', import.meta.url));
 
-/** The simulator's own tools: plain JavaScript of a package that this one does not depend on. */
+/** The simulator's own tools: plain JavaScript in a package that this one does not depend on. */
 export async function loadHostTools(): Promise<HostTools> {
   const load = (name: string) => import(path.join(simulator, 'tools', name));
   const [clang, compile, targets] = await Promise.all(['clang.mjs', 'compile.mjs', 'targets.mjs'].map(load));

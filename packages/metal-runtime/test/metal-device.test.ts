@@ -17,7 +17,7 @@ function step(rows: number, inputs: StepInput['inputs'], more: Partial<StepInput
   return { tokens: zeros, positions: zeros, slots: zeros, outputRows: new Int32Array(0), inputs, ...more };
 }
 
-/** Bytes before the weight in its file: it begins at an address that vectors cannot be loaded from. */
+/** Bytes before the weight in its file: it begins at an address that is not aligned for vector loads. */
 const ODD_OFFSET = 2;
 
 function weightFile(name: string): string {
@@ -58,11 +58,11 @@ describe.runIf(opened)('the Metal backend', { timeout: 180_000 }, () => {
     for (const y of outputs.y!) expect(y).toBeCloseTo(1, 5);
   });
 
-  it('takes bytes that stand for numbers, beside numbers', () => checkByteInputs(device));
+  it('takes numbers encoded as bytes, along with plain numbers', () => checkByteInputs(device));
 
-  it('multiplies with codes that begin between two words of a mapped file', async () => {
+  it('multiplies with codes that begin inside a word of a mapped file', async () => {
     const file = path.join(folder, 'codes.bin');
-    // Every weight is code 3 times a scale of 1/64 in bfloat16; one group a row.
+    // Every weight is code 3 times a scale of 1/64 in bfloat16; one group per row.
     const codes = Buffer.alloc((WIDTH * WIDTH) / 2, 0x33);
     const scales = Buffer.from(new Uint16Array(WIDTH).fill(0x3c80).buffer);
     writeFileSync(file, Buffer.concat([Buffer.alloc(ODD_OFFSET), codes, scales]));
@@ -88,7 +88,7 @@ describe.runIf(opened)('the Metal backend', { timeout: 180_000 }, () => {
     for (const y of outputs.y!) expect(y).toBeCloseTo(3, 5);
   });
 
-  it('runs steps in the order of their starts, several on their way at once', async () => {
+  it('runs steps in the order in which they were started, several in flight', async () => {
     using program = chain(device, weightFile('order.bin'));
     const runs = Array.from({ length: 6 }, (_, i) =>
       program.run(step(1, { x: new Float32Array(WIDTH).fill(i) }), { read: ['y'] }),
@@ -99,7 +99,7 @@ describe.runIf(opened)('the Metal backend', { timeout: 180_000 }, () => {
     });
   });
 
-  it('names the command that wrote the first number that is not finite', async () => {
+  it('names the command that wrote the first non-finite number', async () => {
     using program = chain(device, weightFile('finite.bin'), { checkFinite: true });
     const x = new Float32Array(WIDTH).fill(1);
     await program.run(step(1, { x }));
@@ -109,7 +109,7 @@ describe.runIf(opened)('the Metal backend', { timeout: 180_000 }, () => {
     expect((error as NonFiniteError).label).toBe('layer 0 / linear');
   });
 
-  it('measures every command when asked to', async () => {
+  it('measures every command on request', async () => {
     using program = chain(device, weightFile('profile.bin'), { profile: true });
     await program.run(step(1, { x: new Float32Array(WIDTH) }));
     const profile = program.profile();
@@ -117,7 +117,7 @@ describe.runIf(opened)('the Metal backend', { timeout: 180_000 }, () => {
     for (const { milliseconds } of profile) expect(milliseconds).toBeGreaterThanOrEqual(0);
   });
 
-  it('gives up a step whose signal has aborted, and runs the next', async () => {
+  it('stops a step whose signal aborts, and runs the next', async () => {
     using program = chain(device, weightFile('abort.bin'));
     const controller = new AbortController();
     const x = new Float32Array(WIDTH).fill(1);
@@ -128,7 +128,7 @@ describe.runIf(opened)('the Metal backend', { timeout: 180_000 }, () => {
     expect(outputs.y![0]).toBeCloseTo(1, 4);
   });
 
-  it('finishes a step whose program is disposed, and refuses the next', async () => {
+  it('finishes a step whose program is disposed, and rejects the next', async () => {
     const program = chain(device, weightFile('dispose.bin'));
     const running = program.run(step(1, { x: new Float32Array(WIDTH).fill(1) }), { read: ['y'] });
     program.dispose();
@@ -136,7 +136,7 @@ describe.runIf(opened)('the Metal backend', { timeout: 180_000 }, () => {
     await expect(program.run(step(1, {}))).rejects.toThrow(DisposedError);
   });
 
-  it('reports a file that becomes shorter, and goes on with others', async () => {
+  it('reports a file that becomes shorter, and continues with others', async () => {
     const file = weightFile('truncated.bin');
     using program = chain(device, file);
     const x = new Float32Array(WIDTH).fill(1);
@@ -149,14 +149,14 @@ describe.runIf(opened)('the Metal backend', { timeout: 180_000 }, () => {
     await other.run(step(1, { x }));
   });
 
-  it('refuses what cannot be mapped', () => {
+  it('rejects files that cannot be mapped', () => {
     const range = (file: string, sizeBytes: number) => ({ path: file, offsetBytes: 0, sizeBytes });
     expect(() => device.map(range(folder, 1))).toThrow('it is not a regular file');
     expect(() => device.map(range(path.join(folder, 'missing'), 1))).toThrow(FileAccessError);
     expect(() => device.map(range(weightFile('short.bin'), 2 ** 20))).toThrow(CorruptFileError);
   });
 
-  it('gives an error instead of a token when all logits are NaN', async () => {
+  it('gives an error instead of a token if all logits are NaN', async () => {
     using program = device.record({ label: 'sampler', maxRows: 1, maxOutputs: 1, precision: 'high' }, (ops) =>
       ops.sample(ops.input('logits', 'N', { axis: 'V', size: 50 })),
     );
@@ -182,7 +182,7 @@ describe.runIf(opened)('the Metal backend', { timeout: 180_000 }, () => {
 });
 
 describe('a device that plans for Metal', () => {
-  it('counts launches anywhere, and runs nothing', async () => {
+  it('counts launches on any machine, and runs nothing', async () => {
     using device = await openPlanDevice('metal');
     const matrix: Matrix<'D', 'D'> = {
       kind: 'plain',

@@ -35,7 +35,7 @@ describe.runIf(isBuilt && missingTools() === null)('the Metal backend when Metal
   }, 300_000);
 
   it.each(HOST_ENVIRONMENTS)(
-    'gives typed errors and goes on where it can, $name',
+    'gives typed errors and continues where it can, $name',
     { timeout: 240_000 },
     ({ env }) => {
       const result = runHostProgram(program, file, env);

@@ -3,7 +3,7 @@ import { findChangedBits, findDifference, runCase } from '../conformance/run-cas
 import { linear } from '../families/linear/oracle.js';
 import { type Device, openDevice } from '../src/index.js';
 
-/** A device of the simulator that plays a version of macOS: kernels are chosen when a device is opened. */
+/** A simulated device with a version of macOS; kernels are chosen when a device is opened. */
 async function openSimulated(version: string): Promise<Device | null> {
   process.env.METAL_SIM_MACOS = version;
   return openDevice({ kind: 'metal-sim' }).catch(() => null);
@@ -36,7 +36,7 @@ describe.runIf(simulated)('linear with the tensor operations of Metal 4', { time
     const options = { precision: 'fast', kernelsFor: 'many-rows' } as const;
     const { results } = await runCase(newer, test, options);
     expect(findDifference(results, test.oracle(), test.fastTolerance!)).toBeNull();
-    // In the simulator both kernels add the columns up in ascending order.
+    // In the simulator, both kernels sum the columns in ascending order.
     const { results: tiled } = await runCase(older, test, options);
     expect(findChangedBits(results, tiled)).toBeNull();
     if (test.rows.count < 4) return;

@@ -2,7 +2,7 @@ import type { ConformanceCase } from '../conformance/conformance-case.js';
 import { recordCase } from '../conformance/run-case.js';
 import type { Device, RecordOptions } from '../src/index.js';
 
-/** The kernels that a case is planned with on a device, for one row and for all, after some numbers of positions. */
+/** The kernels that a case is planned with on a device, for one row and for all rows, at several positions. */
 export function plannedKernels(
   device: Device,
   test: ConformanceCase,

@@ -16,14 +16,14 @@ interface KernelEntry {
   parameters: { index: number; kind: 'value' | 'pointer'; bytes: number }[];
   sharedBytes: number;
   hasDynamicShared: boolean;
-  /** Those that have it, when not all do. */
+  /** The architectures that have it, if not all do. */
   architectures?: string[];
 }
 
-/** Kernels that decode four or eight rows at once need more registers than there are; no other kernel may spill. */
+/** Kernels that decode four or eight rows at a time run out of registers; no other kernel may spill. */
 const MAY_SPILL = /^(?:linear_rows[48]|moe_tiles)_q\d$/;
 const MOST_SPILLED_BYTES = 600;
-/** What a threadgroup can have without asking for more. */
+/** Shared memory of a threadgroup without an opt-in. */
 const MAX_STATIC_SHARED_BYTES = 48 * 1024;
 
 const folder = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../build/ptx');
@@ -50,7 +50,7 @@ describe('texts of entries', () => {
   const entry = (name: string, body: string) =>
     `.visible .entry ${name}(\n\t.param .u64 ${name}_param_0\n)\n{\n${body}\n}\n`;
 
-  it('have what the entry names, and nothing else', () => {
+  it('contain only what the entry uses', () => {
     const own = entry('copy', '\tld.shared.u32 %r1, [rows+4]; // two');
     const other = entry('copy_all', '\tmov.u64 %rd1, table;\n\tst.shared.u32 [other_rows], %r1;');
     const rows = '.extern .shared .align 16 .b8 rows[];\n';
@@ -63,15 +63,15 @@ describe('texts of entries', () => {
     expect(describePtx(texts.copy_all!)).toEqual({ bytes: [8], sharedBytes: 16 });
   });
 
-  it('are not made of what cannot be told apart', () => {
+  it('are not generated from code outside entries', () => {
     const call = () => splitPtx(`${head}.func helper()\n{\n}\n${entry('copy', '\tret;')}`);
     expect(call).toThrow('PTX outside of entries: .func helper()');
   });
 });
 
-describe.skipIf(!isBuilt)('PTX, which scripts/build-ptx.mjs makes where clang-19 is', () => {
+describe.skipIf(!isBuilt)('PTX, built by scripts/build-ptx.mjs if clang-19 is installed', () => {
   it.each(files)(
-    '$architecture/$kernel: keeps to registers, float32 and known memory',
+    '$architecture/$kernel: uses only registers, float32 and known memory',
     ({ architecture, source, kernel, entry, file }) => {
       const ptx = readFileSync(file, 'utf8');
       expect(ptx.split('\n')[0]).toBe(
@@ -90,7 +90,7 @@ describe.skipIf(!isBuilt)('PTX, which scripts/build-ptx.mjs makes where clang-19
       ]) {
         expect(ptx.match(unwanted)?.[0]).toBeUndefined();
       }
-      // The operands of warpgroup products are at multiples of 1024 bytes.
+      // The operands of wgmma are aligned to 1024 bytes.
       if (ptx.includes('wgmma')) {
         expect(ptx).toMatch(/^\.extern \.shared \.align 1024 /m);
         expect([entry.architectures, entry.sharedBytes]).toEqual([['sm_90'], 0]);
@@ -103,7 +103,7 @@ describe.skipIf(!isBuilt)('PTX, which scripts/build-ptx.mjs makes where clang-19
     },
   );
 
-  it('hands over parameters as values and operands as pointers', () => {
+  it('passes parameters as values and operands as pointers', () => {
     const { parameters, sharedBytes, hasDynamicShared } = table.sources.linear!.linear_row_q4!;
     expect(parameters.slice(0, 3)).toEqual([
       { index: 0, kind: 'value', bytes: 204 },
@@ -114,7 +114,7 @@ describe.skipIf(!isBuilt)('PTX, which scripts/build-ptx.mjs makes where clang-19
     expect([sharedBytes, hasDynamicShared]).toEqual([32, true]);
   });
 
-  it('loads weights in 16 bytes at a time, through the cache for what nobody writes', () => {
+  it('loads weights 16 bytes at a time through the read-only cache', () => {
     const ptx = readFileSync(path.join(folder, 'sm_80/linear_row_q4.ptx'), 'utf8');
     expect(ptx).toMatch(/ld\.global\.nc\.v4\.u32/);
     expect(ptx).toMatch(/ld\.shared\.v4\.f32/);
@@ -140,22 +140,26 @@ describe.skipIf(!isBuilt)('PTX, which scripts/build-ptx.mjs makes where clang-19
 });
 
 const assembler = isBuilt ? findAssembler() : null;
-/** Longer texts take the assembler up to seconds each: MARKBASE_PTXAS=all assembles them too. */
+/** The assembler takes up to several seconds for longer texts: only MARKBASE_PTXAS=all includes them. */
 const QUICK_BYTES = 60_000;
 const isQuick = ({ file, kernel }: (typeof files)[number]) =>
   statSync(file).size <= QUICK_BYTES || kernel.includes('warpgroup');
 const assembled = files.filter((each) => process.env.MARKBASE_PTXAS === 'all' || isQuick(each));
-describe.skipIf(assembler === null)('PTX and ptxas, where a CUDA toolkit is', { timeout: 900_000 }, () => {
-  it.each(assembled)(
-    '$architecture/$kernel assembles into registers',
-    async ({ architecture, kernel, entry, file }) => {
-      const made = await assemble(assembler!, file, architecture);
-      const { spillBytes, stackBytes, sharedBytes, warnings } = made;
-      expect(warnings).toEqual([]);
-      const limit = MAY_SPILL.test(kernel) ? MOST_SPILLED_BYTES : 0;
-      expect([spillBytes <= limit, stackBytes <= limit]).toEqual([true, true]);
-      // Counted here with a rest for alignment, before the assembler packs it.
-      expect(sharedBytes).toBeLessThanOrEqual(entry.sharedBytes);
-    },
-  );
-});
+describe.skipIf(assembler === null)(
+  'PTX and ptxas, if a CUDA toolkit is installed',
+  { timeout: 900_000 },
+  () => {
+    it.each(assembled)(
+      '$architecture/$kernel assembles into registers',
+      async ({ architecture, kernel, entry, file }) => {
+        const made = await assemble(assembler!, file, architecture);
+        const { spillBytes, stackBytes, sharedBytes, warnings } = made;
+        expect(warnings).toEqual([]);
+        const limit = MAY_SPILL.test(kernel) ? MOST_SPILLED_BYTES : 0;
+        expect([spillBytes <= limit, stackBytes <= limit]).toEqual([true, true]);
+        // The count here includes padding, which the assembler removes.
+        expect(sharedBytes).toBeLessThanOrEqual(entry.sharedBytes);
+      },
+    );
+  },
+);

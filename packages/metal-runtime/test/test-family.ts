@@ -6,7 +6,7 @@ import type { ConformanceCase, ConformanceFamily } from '../conformance/conforma
 import { type Device, listIsas, openDevice } from '../src/index.js';
 import { isBriefOn, isTakenOn, missingCudaParts, openCuda } from './cuda-host.js';
 
-/** Makes tests of a family's cases on the backend that a project of vitest.config.ts is for. */
+/** Creates tests of a family's cases for the backend of a project in vitest.config.ts. */
 export async function testFamily(family: ConformanceFamily): Promise<void> {
   const backend = process.env.MARKBASE_CONFORMANCE_BACKEND ?? 'cpu';
   if (backend === 'metal') return testOnMetal(family);
@@ -36,7 +36,7 @@ function testOnCpu({ name, cases }: ConformanceFamily): void {
   });
 }
 
-/** The simulator runs every thread of a kernel on the processor: cases of more rows are checked in fewer ways there. */
+/** The simulator runs every thread of a kernel on the processor: cases with more rows are checked in fewer ways there. */
 const MANY_ROWS = 64;
 
 /** MARKBASE_CONFORMANCE=brief: every case once per precision, for runs that measure coverage. */

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <mutex>
 
-/** Failures that a test orders of a stand-in, by kind: `skip` times it works yet, then it fails `count` times. */
+/** Failures that a test requests from a stand-in, by kind: `skip` events still succeed, then `count` fail. */
 template <int kinds>
 class OrderedFailures {
  public:
-  /** True when a failure of this kind was ordered for now. */
+  /** True if this event of the kind is to fail. */
   bool take(int kind) {
     const std::lock_guard lock(mutex_);
     Order& order = orders_[kind];

@@ -1,6 +1,6 @@
-// Runs one kernel: `run_kernel file.metal kernel groups threads elements [fast]`. Buffer 0 holds 0, 1, 2, ...; buffer 1 has as
-// many elements for the output, which is printed; argument 2 is their number; threadgroup argument 0 has 256 bytes.
-// Prints "error: ..." and returns 1 when something fails.
+// Runs one kernel: `run_kernel file.metal kernel groups threads elements [fast]`. Buffer 0 holds 0, 1, 2, ...; buffer 1 has the same number
+// of elements for the output, which is printed; argument 2 is that number; threadgroup argument 0 has 256 bytes. Prints "error: ..." and
+// returns 1 on failure.
 #import <Metal/Metal.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-/** A kernel that Metal's compiler refuses, and words of the reason that the strict front end must give. */
+/** A kernel that Metal's compiler rejects, and words of the reason that the strict front end must give. */
 export interface BadSample {
   name: string;
   source: string;

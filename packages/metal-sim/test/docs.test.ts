@@ -19,12 +19,12 @@ describe.skipIf(missingTools() !== null)('docs/metal-on-linux.md', { timeout: 30
     return done.stdout;
   };
 
-  it('shows ten lines that print what it says', () => {
+  it('shows ten lines that print the documented output', () => {
     expect(script!.trim().split('\n')).toHaveLength(10);
     expect(run(script!).replace(/ $/m, '')).toBe(output);
   });
 
-  it('shows the fault that a missing test of the index gives', () => {
+  it('shows the fault that a missing bounds check causes', () => {
     expect(run(script!.replace('if (i < n) ', ''))).toContain(
       'error: scale: read of 4 bytes, 4 bytes after the end of in at index 0 (32 bytes) (program_source:5, thread 8,0,0 of threadgroup 0,0,0)',
     );

@@ -5,8 +5,8 @@ import { missingTools } from '../tools/clang.mjs';
 import { runtimeRoot } from '../tools/targets.mjs';
 import { KernelRunner } from './kernel-runner.js';
 
-// The kernels' own functions, which are the same on every GPU: their errors over ranges of arguments, in units of the last
-// place of the exact result.
+// Errors of the kernels' own functions, which are the same on every GPU, over ranges of arguments, in units of the last place of the exact
+// result.
 
 const POINTS = 4096;
 const header = ['kernels/metal_math.h', 'families/rope_table/metal_angle.h']
@@ -19,7 +19,7 @@ interface Sweep {
   exact: (x: number) => number;
   from: number;
   to: number;
-  /** Largest error: ulp, or absolute where results pass through zero. */
+  /** Largest error: in ulp, or absolute if results pass through zero. */
   ulp: number;
   absolute?: number;
 }
@@ -67,7 +67,7 @@ describe.skipIf(missingTools() !== null)('elementary functions of the kernels', 
     runner = await KernelRunner.build();
   });
 
-  /** Bits of float32 between two numbers of one sign are in order, and so are sums of both: equal steps of either. */
+  /** The bits of float32 numbers of one sign are ordered, so arguments are spread evenly over values or over bit patterns. */
   function argument({ from, to }: Sweep, i: number): number {
     const isWide = from > 0 && to / from > 1e6;
     const fraction = (i + 0.37) / POINTS;
@@ -79,7 +79,7 @@ describe.skipIf(missingTools() !== null)('elementary functions of the kernels', 
       { length: POINTS },
       (_, i) => `${new Uint32Array(Float32Array.of(argument(sweep, i)).buffer)[0]}u`,
     );
-    // Numbers are printed with six digits: the halves of a result's bits come back as integers.
+    // Numbers are printed with six digits: the halves of a result's bits are returned as integers.
     const source = `${header}
       constant uint arguments[${POINTS}] = {${bits}};
       kernel void k(device float* out [[buffer(1)]], uint i [[thread_position_in_grid]]) {

@@ -19,12 +19,12 @@ describe.skipIf(missingTools() !== null)('the stand-in for Metal', { timeout: 12
     file = built.file;
   }, 300_000);
 
-  it.each(HOST_ENVIRONMENTS)('passes its host tests $name, and leaves no object alive', ({ env }) => {
+  it.each(HOST_ENVIRONMENTS)('passes its host tests $name and leaves no object alive', ({ env }) => {
     const result = runHostProgram(program, file, { METAL_SIM_CACHE: cache, ...env });
     expect(result.isOk, result.output).toBe(true);
   });
 
-  it('ends the process for a mistake when it is told to, as Metal does', () => {
+  it('ends the process on API misuse if requested, as Metal does', () => {
     const env = { ...process.env, METAL_SIM_CACHE: cache, METAL_SIM_VALIDATION: 'abort' };
     expect(spawnSync(file, [], { env }).signal).toBe('SIGABRT');
   });

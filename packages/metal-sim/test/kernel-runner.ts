@@ -14,7 +14,7 @@ export interface Launch {
   env?: Record<string, string>;
 }
 
-/** Runs single kernels in a process of their own. */
+/** Runs single kernels, each in a separate process. */
 export class KernelRunner {
   private readonly folder = temporaryFolder();
   private constructor(private readonly program: string) {}
@@ -26,7 +26,7 @@ export class KernelRunner {
     return new KernelRunner(target.output);
   }
 
-  /** The numbers of buffer 1, or the error's text. `source` holds a kernel named k. */
+  /** The numbers in buffer 1, or the error message. `source` contains a kernel named k. */
   run(source: string, launch: Launch = {}): number[] | string {
     const { groups = 1, threads = 64, elements = 64, isFast = false, env = {} } = launch;
     const file = path.join(this.folder, 'kernel.metal');

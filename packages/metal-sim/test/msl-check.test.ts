@@ -20,11 +20,11 @@ describe.skipIf(missingTools() !== null)('msl-check', { timeout: 120_000 }, () =
     return checkKernel(file);
   }
 
-  it.each(badSamples)('refuses: $name', ({ source, reason }) => {
+  it.each(badSamples)('rejects: $name', ({ source, reason }) => {
     expect(check(source)).toMatch(reason);
   });
 
-  it('accepts what these samples are made from', () => {
+  it('accepts the valid code that these samples are derived from', () => {
     expect(
       check(`kernel void k(device float* out [[buffer(0)]], device const float* in [[buffer(1)]],
         constant int& n [[buffer(2)]], threadgroup float* shared [[threadgroup(0)]], uint i [[thread_position_in_grid]]) {

@@ -8,7 +8,7 @@ import { KernelRunner, type Launch } from './kernel-runner.js';
 const PARAMETERS = `device const float* in [[buffer(0)]], device float* out [[buffer(1)]],
   constant uint& n [[buffer(2)]], threadgroup float* shared [[threadgroup(0)]], uint i [[thread_position_in_grid]],
   uint t [[thread_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]]`;
-/** The statements stand in line 5 of the file. */
+/** The statements begin in line 5 of the file. */
 const kernel = (statements: string) =>
   `kernel void k(\n${PARAMETERS.replaceAll('\n', ' ')}) {\n${statements}\n}`;
 const ORDERS = ['forward', 'reverse', 'random:7'];
@@ -49,14 +49,14 @@ const runs: { name: string; source: string; launch?: Launch; expected: (i: numbe
   },
   { name: 'quad_sum', source: kernel('out[i] = quad_sum(in[i]);'), expected: (i) => (i - (i % 4)) * 4 + 6 },
   {
-    name: 'threadgroup memory behind a barrier',
+    name: 'threadgroup memory after a barrier',
     source: kernel(
       'threadgroup float x[64]; x[t] = in[i]; threadgroup_barrier(mem_flags::mem_threadgroup); out[i] = x[63 - t];',
     ),
     expected: (i) => 63 - i,
   },
   {
-    name: 'a write after lanes of its simdgroup read it',
+    name: 'a write after lanes of the simdgroup have read',
     source: kernel(
       'shared[t] = in[i]; simdgroup_barrier(mem_flags::mem_threadgroup); const float x = shared[t / 32 * 32 + t % 16];\n' +
         'simdgroup_barrier(mem_flags::mem_threadgroup); shared[t] = x; out[i] = shared[t];',
@@ -78,7 +78,7 @@ const runs: { name: string; source: string; launch?: Launch; expected: (i: numbe
     expected: (i) => i ^ 1,
   },
   {
-    name: 'half and bfloat, which round after every operation',
+    name: 'half and bfloat, rounded after every operation',
     source: kernel(
       'half h = half(in[i]) + 2048.0h; bfloat b = bfloat(in[i]) + bfloat(256.0f); out[i] = float(h) - 2048 + (float(b) - 256) * 1000;',
     ),
@@ -106,7 +106,7 @@ const runs: { name: string; source: string; launch?: Launch; expected: (i: numbe
     expected: () => 64,
   },
   {
-    name: 'function constants, and constants made of them',
+    name: 'function constants, and constants derived from them',
     source: `constant int three [[function_constant(0)]];\nconstant int six = three * 2;\nconstant int none [[function_constant(1)]];\n${kernel('out[i] = six + (is_function_constant_defined(none) ? 100 : 0) + (is_function_constant_defined(three) ? 10 : 0);')}`,
     expected: () => 16,
   },
@@ -128,7 +128,7 @@ const runs: { name: string; source: string; launch?: Launch; expected: (i: numbe
     },
   },
   {
-    name: 'elements of a simdgroup matrix, where Apple keeps them',
+    name: 'elements of a simdgroup matrix, in the same lanes as on Apple GPUs',
     source: kernel(
       'simdgroup_float8x8 a; simdgroup_load(a, in, 8); out[2 * lane] = a.thread_elements()[0]; out[2 * lane + 1] = a.thread_elements()[1];',
     ),
@@ -176,25 +176,25 @@ const faults: {
     message: /k: early return: 2 of 64 .* simd_sum in line 6/,
   },
   {
-    name: 'polling what never changes',
+    name: 'polling a value that never changes',
     statements:
       'threadgroup atomic_uint c; if (t == 0) atomic_store_explicit(&c, 0u, memory_order_relaxed);\nwhile (atomic_load_explicit(&c, memory_order_relaxed) == 0) {}',
     env: { METAL_SIM_TIMEOUT: '0.3' },
     message: /k: no progress: atomics are polled.*line 6/,
   },
   {
-    name: 'a loop without end',
+    name: 'an endless loop',
     statements: 'volatile thread float x = 0;\nwhile (x < 1.0f) { x = x * 0.5f; }',
     env: { METAL_SIM_TIMEOUT: '0.3' },
     message: /k: no progress: the threadgroup runs .*:6, thread/,
   },
   {
-    name: 'write behind the end of a buffer',
+    name: 'write past the end of a buffer',
     statements: 'out[0] = 1.0f;\nout[i + 64] = 1.0f;',
     message: /k: access to address 0x[0-9a-f]+, which no buffer has \(.*:6, thread 0,0,0/,
   },
   {
-    name: 'read far in front of a buffer',
+    name: 'read far before a buffer',
     statements: 'out[i] = in[int(i) - (1 << 28)];',
     message: /k: access to address/,
   },
@@ -222,13 +222,13 @@ const faults: {
   },
   // With checks
   {
-    name: 'read behind the end of a buffer, exactly',
+    name: 'read just past the end of a buffer',
     statements: 'out[i] = in[i + 1];',
     env: { METAL_SIM_CHECK: '1' },
     message: /k: read of 4 bytes, 4 bytes after the end of in at index 0 \(256 bytes\) .*:5, thread 63,0,0/,
   },
   {
-    name: 'write of an input',
+    name: 'write to an input',
     statements: '((device float*)in)[i] = 1.0f; out[i] = 1.0f;',
     env: { METAL_SIM_CHECK: '1' },
     message: /k: write of 4 bytes at in at index 0 \+ 0, which is read-only/,
@@ -259,7 +259,7 @@ const faults: {
     message: /k: race: writes x \+ 0, which thread \d+ wrote/,
   },
   {
-    name: 'write after two simdgroups read it, behind a barrier of one',
+    name: 'write after two simdgroups read, with a barrier of only one',
     statements:
       'shared[t] = 1.0f; threadgroup_barrier(mem_flags::mem_threadgroup); const float x = shared[t % 32];\n' +
       'simdgroup_barrier(mem_flags::mem_threadgroup); shared[t] = x; out[i] = x;',
@@ -288,7 +288,7 @@ const compileErrors: { name: string; source: string; message: RegExp }[] = [
     message: /program_source:5:\d+: error: expected expression/,
   },
   {
-    name: 'an index that is used twice',
+    name: 'an index used twice',
     source: 'kernel void k(device float* a [[buffer(0)]], device float* b [[buffer(0)]]) {}',
     message: /program_source:3: error: kernel k: two parameters have index 0/,
   },
@@ -321,22 +321,22 @@ describe.skipIf(missingTools() !== null)('msl-cpu', { timeout: 120_000 }, () => 
     for (const order of ORDERS.slice(0, 2)) {
       const received = runner.run(kernel(statements), { ...launch, env: { ...env, METAL_SIM_ORDER: order } });
       if (order === 'forward') expect(received).toMatch(message);
-      // Another thread may be the first to notice; that it is noticed does not depend on the order.
+      // Another thread may be the first to detect it; whether it is detected does not depend on the order.
       else expect(received).toMatch(/^k: /);
     }
   });
 
-  it.each(compileErrors)('refuses $name', ({ source, message }) => {
+  it.each(compileErrors)('rejects $name', ({ source, message }) => {
     expect(runner.run(source)).toMatch(message);
   });
 
-  it('assumes that there are no infinities only with fast mathematics', () => {
+  it('assumes the absence of infinities only with fast mathematics', () => {
     const source = kernel('float x = in[i] - INFINITY; out[i] = isinf(x) ? 1.0f : 0.0f;');
     expect(runner.run(source)).toEqual(Array.from({ length: 64 }, () => 1));
     expect(runner.run(source, { isFast: true })).toEqual(Array.from({ length: 64 }, () => 0));
   });
 
-  it('finds the missing barrier that an order of lanes hides', () => {
+  it('finds a missing barrier that one order of lanes hides', () => {
     const source = kernel('shared[t] = in[i]; out[i] = shared[t / 32 * 32];');
     const plain = runner.run(source, { env: { METAL_SIM_ORDER: 'forward' } });
     expect(plain).toEqual(Array.from({ length: 64 }, (_, i) => i & 32));
@@ -344,7 +344,7 @@ describe.skipIf(missingTools() !== null)('msl-cpu', { timeout: 120_000 }, () => 
     expect(runner.run(source, { env: { METAL_SIM_CHECK: '1' } })).toMatch(/race/);
   });
 
-  it.each(['threadgroup_barrier', 'simdgroup_barrier'])('leaves out a %s on demand', (barrier) => {
+  it.each(['threadgroup_barrier', 'simdgroup_barrier'])('leaves out a %s on request', (barrier) => {
     const source = kernel(
       `shared[t] = in[i];\n${barrier}(mem_flags::mem_threadgroup);\nout[i] = shared[t ^ 1];`,
     );
@@ -357,7 +357,7 @@ describe.skipIf(missingTools() !== null)('msl-cpu', { timeout: 120_000 }, () => 
     }
   });
 
-  it('reports launches, and counts loads that a simdgroup does together once', () => {
+  it('reports launches, and counts simultaneous loads of a simdgroup once', () => {
     const report = path.join(temporaryFolder(), 'report');
     const env = { METAL_SIM_CHECK: '1', METAL_SIM_REPORT: report };
     // Every simdgroup loads the first number once; the loop loads each number twice.

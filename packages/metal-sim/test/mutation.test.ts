@@ -38,7 +38,7 @@ const sources = new Map([
 ]);
 
 describe('barriers of kernels', () => {
-  it('are found with the reason in the comment above', () => {
+  it('are found, with the reason in the comment above them', () => {
     expect(findBarriers(sources)).toEqual([
       {
         file: 'shared.h',
@@ -61,13 +61,13 @@ describe('barriers of kernels', () => {
     ]);
   });
 
-  it('belong to the kernel that they stand in, or to those that call the function', () => {
+  it('belong to the kernel that contains them, or to the kernels that call the function', () => {
     expect(kernelsOf(sources, { file: 'sum.metal', line: 6 })).toEqual(['sum']);
     expect(kernelsOf(sources, { file: 'sum.metal', line: 11 })).toEqual(['sum_rows']);
     expect(kernelsOf(sources, { file: 'shared.h', line: 3 })).toEqual(['sum_rows']);
   });
 
-  it('are reached by launches of instances of those kernels', () => {
+  it('are reached by launches of instances of these kernels', () => {
     const kernels = allKernels(sources);
     expect(kernels).toEqual(['plain', 'sum', 'sum_rows']);
     expect(kernelOf(kernels, 'sum_rows_bf16')).toBe('sum_rows');
@@ -75,7 +75,7 @@ describe('barriers of kernels', () => {
     expect(kernelOf(kernels, 'product')).toBeUndefined();
   });
 
-  it('of metal-runtime are all in a kernel that some file has', () => {
+  it('of metal-runtime are all in some kernel', () => {
     const kernels = readKernels();
     for (const barrier of findBarriers(kernels)) expect(kernelsOf(kernels, barrier)).not.toEqual([]);
   });
@@ -93,7 +93,7 @@ describe('runs for a mutant', () => {
     expect(names).toEqual(['small', 'large', 'again']);
   });
 
-  it('launch what a newer system takes in place of a planned kernel', () => {
+  it('launch the kernel that a newer system substitutes for a planned one', () => {
     const tensor = `kernel void linear_tensor() {\n  threadgroup_barrier(mem_flags::mem_threadgroup);\n}\n`;
     const both = new Map([
       ['linear_tensor.metal', tensor],
@@ -113,7 +113,7 @@ describe('runs for a mutant', () => {
 describe('a sample', () => {
   const all = Array.from({ length: 47 }, (_, i) => i);
 
-  it('has the share that was asked for, in order, and is the same for a seed', () => {
+  it('has the requested share, in order, and is the same for a seed', () => {
     const chosen = chooseSample(all, 0.1, randomFrom(7));
     expect(chosen).toHaveLength(5);
     expect(chosen).toEqual([...new Set(chosen)].sort((a, b) => a - b));
@@ -121,7 +121,7 @@ describe('a sample', () => {
     expect(chooseSample(all, 0.1, randomFrom(8))).not.toEqual(chosen);
   });
 
-  it('is never empty, and all of a list when all is asked for', () => {
+  it('is never empty, and is the whole list for a share of 1', () => {
     expect(chooseSample(all, 0.001, randomFrom(1))).toHaveLength(1);
     expect(chooseSample(all, 1, randomFrom(1))).toEqual(all);
     expect(chooseSample([], 1, randomFrom(1))).toEqual([]);

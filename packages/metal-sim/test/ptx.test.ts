@@ -19,7 +19,7 @@ describe.skipIf(missingTools() !== null)('Metal as PTX', { timeout: 120_000 }, (
     return deviceSource(file);
   }
 
-  /** PTX of a kernel k with these statements. */
+  /** The PTX of a kernel k with these statements. */
   function compile(statements: string, scope = '') {
     const parameters = `device float* out [[buffer(3)]], constant uint& n [[buffer(0)]], device const float* in [[buffer(1)]],
       device const uchar* bytes [[buffer(2)]], uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]]`;
@@ -29,7 +29,7 @@ describe.skipIf(missingTools() !== null)('Metal as PTX', { timeout: 120_000 }, (
     );
   }
 
-  it('takes buffers by ascending index, values for references into constant memory', async () => {
+  it('takes buffers by ascending index, and values for references to constant memory', async () => {
     const { source, entries } = rewrite(`struct P { uint4 a; float b[3]; };
       template <typename T> kernel void f(device T* y [[buffer(7)]], constant P& p [[buffer(1)]], constant T* x [[buffer(4)]],
         threadgroup T* shared [[threadgroup(0)]], uint3 at [[threadgroup_position_in_grid]]) {
@@ -54,7 +54,7 @@ describe.skipIf(missingTools() !== null)('Metal as PTX', { timeout: 120_000 }, (
     expect(ptx).toContain('.extern .shared .align 16 .b8 msl_dynamic_memory[];');
   });
 
-  it('knows the space of every access, and caches bytes that are only read', async () => {
+  it('knows the address space of every access, and caches bytes that are only read', async () => {
     const ptx = await compile(
       `threadgroup float4 x[64]; x[t] = ((device const float4*)in)[i] + float4(((device const uint4*)bytes)[i]);
        threadgroup_barrier(mem_flags::mem_threadgroup); ((device float4*)out)[i] = x[63 - t];`,
@@ -71,7 +71,7 @@ describe.skipIf(missingTools() !== null)('Metal as PTX', { timeout: 120_000 }, (
     expect(ptx).toMatch(/bar\.sync\s+0;/);
   });
 
-  it('fuses products and sums only where the source does', async () => {
+  it('fuses products and sums only if the source does', async () => {
     const statements = 'out[i] = in[i] * in[i + 1] + in[i + 2];';
     expect(await compile(statements)).toMatch(/fma\.rn\.f32/);
     const apart = await compile(statements, '#pragma METAL fp contract(off)');
@@ -92,13 +92,13 @@ describe.skipIf(missingTools() !== null)('Metal as PTX', { timeout: 120_000 }, (
     expect(ptx.match(/shfl\.sync\.idx\.b32/g)).toHaveLength(5);
   });
 
-  it('rounds to bfloat with the conversion of the processor, and has atomics of the processor', async () => {
+  it('uses the hardware conversion to bfloat, and hardware atomics', async () => {
     expect(await compile('((device bfloat*)out)[i] = bfloat(in[i]);')).toContain('cvt.rn.bf16.f32');
     const counting = 'atomic_fetch_add_explicit((device atomic_uint*)out, n, memory_order_relaxed);';
     expect(await compile(counting)).toMatch(/(?:atom|red)\.global\.add\.u32/);
   });
 
-  it('has no functions that differ between GPUs, and no function constants', async () => {
+  it('rejects functions that differ between GPUs, and function constants', async () => {
     await expect(compile('out[i] = exp(in[i]);')).rejects.toThrow(/'exp'/);
     expect(() => rewrite('constant int c [[function_constant(0)]];')).toThrow(/function constants/);
   });

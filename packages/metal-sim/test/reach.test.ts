@@ -18,8 +18,8 @@ const SOURCE = `void f() {
   always();
 }`;
 
-describe('what a source says of its lines', () => {
-  it('lists blocks of newer systems and what a comment marks', () => {
+describe('lines of a source', () => {
+  it('lists blocks of newer systems, and blocks marked by a comment', () => {
     expect([...linesElsewhere(SOURCE)]).toEqual([
       [3, 'macOS 27'],
       [4, 'macOS 27'],
@@ -28,7 +28,7 @@ describe('what a source says of its lines', () => {
     ]);
   });
 
-  it('counts what ran, what is missed, and what only runs elsewhere', () => {
+  it('counts lines that ran, were missed, or only run elsewhere', () => {
     const row = describeFile(
       'f.mm',
       SOURCE,
@@ -52,7 +52,7 @@ describe('what a source says of its lines', () => {
     });
   });
 
-  it('leaves functions that the compiler runs alone, and macros to where they are used', () => {
+  it('excludes functions that the compiler may run, and attributes macros to their uses', () => {
     const source =
       'constexpr int two() {\n  return 2;\n}\nint f() {\n  return two();\n}\n#define M \\\n  return 1; \\\n';
     expect([...linesElsewhere(source).keys()]).toEqual([1, 2, 3]);
@@ -64,9 +64,9 @@ describe('what a source says of its lines', () => {
     ]);
   });
 
-  it('joins neighbouring lines', () => expect(ranges([9, 3, 4, 5, 11])).toBe('3-5, 9, 11'));
+  it('joins adjacent lines', () => expect(ranges([9, 3, 4, 5, 11])).toBe('3-5, 9, 11'));
 
-  it('misses statements of a template that nothing uses', () => {
+  it('counts statements of an unused template as missed', () => {
     const lines = new Map([[2, 3]]);
     addLinesThatNeverCompiled(lines, 'template <typename T>\n  return 1;\n  return 2;\n');
     expect([...lines]).toEqual([

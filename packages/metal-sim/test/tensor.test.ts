@@ -9,15 +9,15 @@ import { KernelRunner } from './kernel-runner.js';
 const [M, N, K] = [16, 8, 4];
 
 interface Product {
-  /** Behind the three sizes of the descriptor. */
+  /** The arguments after the three sizes of the descriptor. */
   options: string;
   simdgroups?: number;
-  /** Statements in front of the multiplication. */
+  /** Statements before the multiplication. */
   before?: string;
   sizes?: string;
 }
 
-/** out[16, 8] += left [16, 4] · right [4, 8], twice; both operands hold the numbers 0, 1, 2, ... */
+/** out[16, 8] += left [16, 4] · right [4, 8], twice; both operands contain the numbers 0, 1, 2, ... */
 function source({ options, simdgroups = 2, before = '', sizes = `${M}, ${N}, ${K}` }: Product): string {
   return `#include <metal_tensor>
 #include <MetalPerformancePrimitives/MetalPerformancePrimitives.h>
@@ -49,7 +49,7 @@ kernel void k(device const float* in [[buffer(0)]], device float* out [[buffer(1
 const BARRIER = 'threadgroup_barrier(mem_flags::mem_threadgroup);';
 const ACCUMULATE = 'mpp::tensor_ops::matmul2d_descriptor::mode::multiply_accumulate';
 
-/** The product of what both operands hold. */
+/** The product of the two operands. */
 function expected(isLeftTransposed: boolean, isRightTransposed: boolean, accumulates: boolean): number[] {
   return Array.from({ length: M * N }, (_, at) => {
     const [m, n] = [Math.floor(at / N), at % N];
@@ -88,25 +88,25 @@ describe.skipIf(missingTools() !== null)('tensor operations', { timeout: 120_000
     }
   });
 
-  it('need a barrier in front of them', () => {
+  it('need a preceding barrier', () => {
     expect(run({ options: 'false, true' }, { METAL_SIM_CHECK: '1' })).toMatch(/k: race: /);
   });
 
-  it('are executed by all threads, and only by the simdgroups that they are made for', () => {
+  it('must be executed by all threads, and only by the declared number of simdgroups', () => {
     expect(run({ options: 'false, true', simdgroups: 4, before: BARRIER })).toMatch(
       /matmul2d: its scope is not the whole threadgroup/,
     );
     expect(run({ options: 'false, true', before: `${BARRIER} if (t == 5) return;` })).toMatch(/early return/);
   });
 
-  it('have a constant depth, and sixteen rows or columns', () => {
+  it('require a constant depth, and a multiple of 16 rows or columns', () => {
     const sizes = [`${M}, ${N}, -1`, `8, ${N}, ${K}`];
     for (const text of sizes) {
       expect(run({ options: 'false, true', before: BARRIER, sizes: text })).toMatch(/matmul2d: /);
     }
   });
 
-  it('exist from macOS 26 on', () => {
+  it('exist since macOS 26', () => {
     expect(run({ options: 'false, true', before: BARRIER }, { METAL_SIM_MACOS: '15' })).toMatch(
       /needs macOS 26/,
     );

@@ -4,11 +4,11 @@ import path from 'node:path';
 import { kernelFiles } from '../../metal-runtime/scripts/kernel-files.mjs';
 
 const BARRIER = /\b(?:threadgroup_barrier|simdgroup_barrier|atomic_thread_fence)\s*\(/;
-/** The beginning of a function or kernel. */
+/** The start of a function or kernel. */
 const DEFINITION = /^(inline|kernel) [^(;{]*?(\w+)\s*\(/gm;
-/** Its end: a brace in the first column, or that of a function in one line. */
+/** Its end: a brace in the first column, or the end of a one-line function. */
 const END = /^(?:\}|(?:inline|kernel) .*\}$)/;
-/** Begins a comment above a barrier that no test can show to be needed, with the reason behind it. */
+/** Begins a comment above a barrier that no test can show to be needed, followed by the reason. */
 const EXPLANATION = /^\/\/ No test can miss this barrier: (.+)$/;
 
 /**
@@ -45,7 +45,7 @@ export function findBarriers(sources) {
 }
 
 /**
- * What a file defines, each with the text since the one before.
+ * The definitions in a file, each with the text since the previous one.
  *
  * @param {string} source
  * @returns {{name: string, isKernel: boolean, text: string, last: number}[]} `last`: line of the end.
@@ -64,7 +64,7 @@ function definitionsIn(source) {
 }
 
 /**
- * Kernels that can reach a line: those whose functions call the one that it stands in.
+ * Kernels that can reach a line: those that call, directly or indirectly, the function that contains it.
  *
  * @param {Sources} sources
  * @param {Pick<Barrier, 'file' | 'line'>} place
@@ -74,7 +74,7 @@ export function kernelsOf(sources, { file, line }) {
   const own = definitionsIn(sources.get(file) ?? '').find(({ last }) => last >= line);
   const all = [...sources.values()].flatMap(definitionsIn);
   const reached = new Set([own?.name ?? '']);
-  // A set goes on to what is added while it is read. Structures have no name here: calls of their functions are not followed.
+  // Iteration over a set includes elements added meanwhile. Structures have no name here, so calls of their functions are not followed.
   for (const name of reached) {
     const call = new RegExp(`\\b${name}\\s*[<(]`);
     for (const { name: caller, text } of all) if (caller !== '' && call.test(text)) reached.add(caller);

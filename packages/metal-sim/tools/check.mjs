@@ -7,13 +7,13 @@ import { BuildError, checkTarget, packageRoot } from './targets.mjs';
 
 export { metalFiles } from '../../metal-runtime/scripts/kernel-files.mjs';
 
-/** Builds the rewriter when it is missing or old. */
+/** Builds the rewriter if it is missing or out of date. */
 export async function prepareCheck() {
   const built = await buildTarget(checkTarget());
   if (!built.isOk) throw new BuildError(built.message);
 }
 
-/** The words of Metal in the compiler's messages. @param {string} message */
+/** Replaces OpenCL's words in the compiler's messages by Metal's. @param {string} message */
 function inMetal(message) {
   /** @type {Record<string, string>} */
   const words = { __global: 'device', __local: 'threadgroup', __constant: 'constant', __private: 'thread' };
@@ -21,7 +21,7 @@ function inMetal(message) {
 }
 
 /**
- * What is wrong with a kernel file, or null.
+ * The errors of a kernel file, or null.
  *
  * @param {string} file
  * @returns {string | null}
@@ -43,5 +43,5 @@ export function checkKernel(file) {
   const includes = ['-I', path.join(packageRoot, 'msl/strict'), '-fsyntax-only', '-'];
   const checked = pipe(CLANG, [...language, ...strictness, ...includes], rewritten.output);
   if (checked.isOk && checked.message === '') return null;
-  return inMetal(checked.message) || 'the compiler failed without a word';
+  return inMetal(checked.message) || 'the compiler failed without a message';
 }

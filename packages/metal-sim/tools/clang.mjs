@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 
 export const CLANG = process.env.METAL_SIM_CLANG ?? 'clang++-19';
 
-/** What is missing to build and run the simulator, with the command that installs it; null when nothing is. */
+/** What is missing to build and run the simulator, with the command that installs it, or null. */
 export function missingTools() {
   if (process.platform !== 'linux' || process.arch !== 'x64') {
     return `it runs on Linux x64, this is ${process.platform} ${process.arch}`;

@@ -1,4 +1,4 @@
-// Compiles what changed and links it. One object a source and set of flags; dependencies come from the compiler.
+// Compiles changed sources and links them. One object per source and set of flags; dependencies come from the compiler.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
@@ -32,7 +32,7 @@ function modified(file) {
   return existsSync(file) ? statSync(file).mtimeMs : Number.POSITIVE_INFINITY;
 }
 
-/** Files that an object was made from, as the compiler wrote them down. @param {string} file */
+/** The dependencies of an object, as written by the compiler. @param {string} file */
 function dependencies(file) {
   if (!existsSync(file)) return null;
   const text = readFileSync(file, 'utf8').replaceAll('\\\n', ' ');
@@ -64,7 +64,7 @@ function objectOf(unit, folder) {
 }
 
 /**
- * Builds a target; processes that want to build into the same folder take turns.
+ * Builds a target; processes that build into the same folder wait for each other.
  *
  * @param {import('./targets.mjs').Target} target
  * @returns {Promise<{isOk: boolean, compiled: number, message: string}>}
@@ -80,7 +80,7 @@ export async function buildTarget(target) {
   }
 }
 
-/** False while another process holds the lock; one that was killed holds it for ten minutes. @param {string} folder */
+/** False while another process holds the lock; the lock of a killed process expires after ten minutes. @param {string} folder */
 function takeLock(folder) {
   try {
     mkdirSync(folder);

@@ -1,4 +1,4 @@
-// The conformance cases of metal-runtime as plain JavaScript, which a process loads at once.
+// The conformance cases of metal-runtime as plain JavaScript, which loads quickly.
 import path from 'node:path';
 import { build } from 'vite';
 import { packageRoot, runtimeRoot } from './targets.mjs';

@@ -13,7 +13,7 @@ function run(program, args) {
 }
 
 /**
- * Which line of which file every line of a generated source came from, by its line markers.
+ * The origin of every line of a generated source, file and line, from its line markers.
  *
  * @param {string} file
  * @returns {{file: string, line: number}[]} By line, from 1.
@@ -74,7 +74,7 @@ function addLines(counts, lcov) {
 }
 
 /**
- * A template that nothing uses is compiled to nothing, and has no counters: its statements count as lines that never ran.
+ * An unused template generates no code and has no counters, so its statements count as lines that never ran.
  *
  * @param {Map<number, number>} lines How often each line ran.
  * @param {string} text The source.

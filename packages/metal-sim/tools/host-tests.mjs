@@ -10,8 +10,8 @@ import { backendTestTarget, hostTarget, packageRoot } from './targets.mjs';
  * @typedef {object} HostProgram
  * @property {string} name
  * @property {(mode: string) => import('./targets.mjs').Target} target
- * @property {boolean} isOfBackend It tests the Metal backend, not the stand-in alone.
- * @property {number} fewestTests Fewer lines of "ok" mean that it ended early.
+ * @property {boolean} isOfBackend True if it tests the Metal backend, not only the stand-in.
+ * @property {number} fewestTests Fewer "ok" lines mean that it ended early.
  */
 
 /** @type {readonly HostProgram[]} */
@@ -26,7 +26,7 @@ export const HOST_PROGRAMS = [
 ];
 
 /**
- * Every access is checked, or the system is an older one and lanes run backwards.
+ * Either every access is checked, or the system is older and lanes run in reverse order.
  *
  * @type {readonly {name: string, env: Record<string, string>}[]}
  */
@@ -54,7 +54,7 @@ export async function buildHostProgram(program, mode) {
 }
 
 /**
- * Runs a host program in an environment, with a folder of its own.
+ * Runs a host program in an environment, with its own folder.
  *
  * @param {HostProgram} program
  * @param {string} file

@@ -1,7 +1,7 @@
-// Which mutants are tried, and with which runs of conformance cases.
+// The mutants that are tried, and the runs of conformance cases for each.
 import { allKernels, kernelOf, kernelsOf } from './barriers.mjs';
 
-/** Kernels that a system takes in place of the planned ones: with macOS 26, the tensor operations of Metal 4. */
+/** Kernels that a system substitutes for planned ones: with macOS 26, the tensor operations of Metal 4. */
 const TAKEN_FOR = new Map([['linear_tensor', 'linear_tile']]);
 const [USUAL_SYSTEM, TENSOR_SYSTEM] = ['15', '26'];
 
@@ -16,8 +16,8 @@ export function systemThatReaches(sources, barrier) {
 }
 
 /**
- * The runs that launch a kernel which can reach a barrier, small ones first: the cheapest of each set of launches, then the
- * second of each, for runs that launch the same mostly show the same.
+ * The runs that launch a kernel which can reach a barrier, small ones first: the cheapest of each set of launches, then the second of each,
+ * because runs with the same launches mostly detect the same faults.
  *
  * @template {{cost: number, launches: readonly string[]}} Run
  * @param {import('./barriers.mjs').Sources} sources
@@ -44,7 +44,7 @@ export function runsThatReach(sources, barrier, planned) {
 }
 
 /**
- * A share of a list, in its order: at least one.
+ * A random share of a list in its order; at least one element.
  *
  * @template Item
  * @param {readonly Item[]} all

@@ -6,8 +6,8 @@ import path from 'node:path';
  * @typedef {{precision: 'high' | 'fast', fusions?: false, chunk?: number}} RunOptions
  * @typedef {{family: string, name: string, index: number, options: RunOptions}} Run A case of a family, and how it runs.
  * @typedef {Run & {cost: number, launches: string[]}} PlannedRun
- * @typedef {{place: string, system: string, runs: Run[], orders: string[], seconds: number}} Job Runs until one fails, without
- *   the barrier at a place ('': with all), on a system as in METAL_SIM_MACOS.
+ * @typedef {{place: string, system: string, runs: Run[], orders: string[], seconds: number}} Job Runs to try until one fails, without the
+ * barrier at a place ('': with all), on a system as in METAL_SIM_MACOS.
  * @typedef {{run: Run, order: string, message: string}} Failure
  * @typedef {{failure: Failure | null, tried: number}} Outcome
  */
@@ -21,7 +21,7 @@ const [{ openDevice, openPlanDevice }, { FAMILIES }, { findRunFailure, planRun, 
 /** @type {Map<string, Awaited<ReturnType<typeof openDevice>>>} */
 const devices = new Map();
 
-/** The device of a system, which the simulator plays from now on. @param {string} system */
+/** The device of a system, which the simulator imitates from now on. @param {string} system */
 async function deviceOn(system) {
   process.env.METAL_SIM_MACOS = system;
   const device = devices.get(system) ?? (await openDevice({ kind: 'metal-sim' }));
@@ -48,7 +48,7 @@ async function planAll() {
 async function firstFailure({ place, system, runs, orders, seconds }) {
   const device = await deviceOn(system);
   const end = Date.now() + seconds * 1000;
-  // The simulator looks at both when a command buffer is executed.
+  // The simulator reads both when a command buffer is executed.
   process.env.METAL_SIM_MUTATE = place;
   for (const [tried, run] of runs.entries()) {
     if (Date.now() > end) return { failure: null, tried };

@@ -1,4 +1,4 @@
-// Metal kernels as PTX for NVIDIA GPUs: the preprocessor, the rewriter, and clang's CUDA mode without anything of CUDA.
+// Metal kernels as PTX for NVIDIA GPUs: the preprocessor, the rewriter, and clang's CUDA mode without the CUDA toolkit.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { CLANG } from './clang.mjs';
 import { pipe, stage } from './stage.mjs';
 import { BuildError, checkTarget, packageRoot } from './targets.mjs';
 
-/** What PTX is made for, and the version of PTX that this needs: the lower it is, the older the drivers that take it. */
+/** Target architectures, and the PTX version that each needs: a lower version supports older drivers. */
 export const ARCHITECTURES = { sm_80: 'ptx70', sm_90: 'ptx78' };
 
 /**
@@ -17,7 +17,7 @@ export const ARCHITECTURES = { sm_80: 'ptx70', sm_90: 'ptx78' };
  * @typedef {{source: string, entries: Record<string, {buffers: {index: number, kind: 'value' | 'pointer'}[], hasDynamicShared: boolean}>}} DeviceSource
  */
 
-/** Every operation rounds on its own, in the order of the source; arrays become registers, so that loops over them unroll. */
+/** Every operation rounds separately, in source order; arrays become registers, so loops over them are unrolled. */
 const FLAGS = [
   ...['-cc1', '-triple', 'nvptx64-nvidia-cuda', '-aux-triple', 'x86_64-unknown-linux-gnu'],
   ...[
@@ -37,7 +37,7 @@ const FLAGS = [
 ];
 
 /**
- * The C++ that a kernel file becomes, and what its entries take. `prepareCheck` built the rewriter before.
+ * The C++ generated from a kernel file, and the parameters of its entries. Call `prepareCheck` first, which builds the rewriter.
  *
  * @param {string} file
  * @returns {DeviceSource}
@@ -59,7 +59,7 @@ export function deviceSource(file) {
   return { source: rewritten.output, entries };
 }
 
-/** Changes with everything but the source that decides what PTX it becomes. */
+/** A key of everything that affects the PTX, except the source. */
 export function compilerHash() {
   const hash = createHash('sha256').update(FLAGS.join(' '));
   hash.update(spawnSync(CLANG, ['--version'], { encoding: 'utf8' }).stdout);
@@ -94,7 +94,7 @@ function run(program, args, input) {
 }
 
 /**
- * PTX of what `deviceSource` made.
+ * The PTX of a result of `deviceSource`.
  *
  * @param {string} source
  * @param {Architecture} architecture

@@ -1,10 +1,9 @@
 // Which lines ran, which did not, and which can only run elsewhere.
 //
-// A source tells what only runs elsewhere in three ways: a block behind `@available` of a system that the simulator does not
-// play; a comment `// Reached only REASON`, which holds until the end of the block that it stands in; and a constexpr
-// function, which the compiler may run instead.
+// A source marks lines that only run elsewhere in three ways: a block after `@available` for a system that the simulator does not support;
+// a comment `// Reached only REASON`, which applies until the end of its block; and a constexpr function, which the compiler may evaluate.
 
-/** The newest macOS that METAL_SIM_MACOS plays. */
+/** The newest macOS that METAL_SIM_MACOS supports. */
 const NEWEST_SYSTEM = 26;
 
 /**
@@ -16,7 +15,7 @@ const NEWEST_SYSTEM = 26;
 export function linesElsewhere(text) {
   /** @type {Map<number, string>} */
   const found = new Map();
-  /** Blocks that are open: the depth outside of each. @type {{depth: number, reason: string}[]} */
+  /** Open blocks, with the depth outside each. @type {{depth: number, reason: string}[]} */
   const open = [];
   let depth = 0;
   text.split('\n').forEach((line, index) => {
@@ -51,7 +50,7 @@ export function linesElsewhere(text) {
  */
 
 /**
- * A file's row of the report, and what of it only runs elsewhere.
+ * A file's row of the report, and its lines that only run elsewhere.
  *
  * @param {string} name
  * @param {string} text Its source.

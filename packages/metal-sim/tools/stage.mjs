@@ -1,4 +1,4 @@
-// What the front ends of this package begin with: the preprocessor, with the macros of Metal's standard library.
+// The first stage of this package's front ends: the preprocessor, with the macros of Metal's standard library.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -16,7 +16,7 @@ export function pipe(program, args, input) {
   return { isOk: done.status === 0, output: done.stdout, message: done.stderr };
 }
 
-/** Whether a kernel file needs Metal 4; everything else is held to what older systems know. @param {string} file */
+/** Whether a kernel file needs Metal 4; all other files must compile for older systems. @param {string} file */
 export function usesTensors(file) {
   return readFileSync(file, 'utf8').includes('#include <metal_tensor>');
 }

@@ -1,4 +1,4 @@
-// What can be built: which sources, with which flags.
+// The build targets, with their sources and flags.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { writeLists } from '../../metal-runtime/scripts/list-families.mjs';
 export const packageRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 export const runtimeRoot = path.resolve(packageRoot, '../metal-runtime');
 
-/** The simulator cannot be built from what is here; the message says what is missing. */
+/** The simulator cannot be built; the message says what is missing. */
 export class BuildError extends Error {
   /** @param {string} message */
   constructor(message) {
@@ -25,7 +25,7 @@ export class BuildError extends Error {
  */
 
 const WARNINGS = ['-Wall', '-Wextra', '-Werror', '-Wno-psabi'];
-/** `@available` asks the simulator which system it plays: it becomes a boxed string, or nil. */
+/** `@available` asks the simulator for its system: it becomes a boxed string, or nil. */
 const AVAILABILITY = [
   '-Wno-objc-literal-conversion',
   '-Davailable(...)=(metal_sim_available(#__VA_ARGS__))',
@@ -33,7 +33,7 @@ const AVAILABILITY = [
   path.join(packageRoot, 'native/foundation/available.h'),
 ];
 
-/** Counters of lines, which live in the profile's file: a process that is killed has written them. */
+/** Line counters are in the mapped profile file, so that even a killed process has written them. */
 const COUNTERS = [
   '-O0',
   '-fprofile-instr-generate',
@@ -76,7 +76,7 @@ function filesIn(folder, pattern) {
     .map((name) => path.join(folder, name));
 }
 
-/** Changes when something changes that decides how kernels are compiled. */
+/** A key of everything that affects how kernels are compiled. */
 function simulatorHash() {
   const hash = createHash('sha256');
   for (const name of ['tokens.cc', 'rewriter.cc', 'kernel_parameters.cc', 'library.cc']) {
@@ -111,7 +111,7 @@ function simulatorUnits(mode) {
   return units;
 }
 
-/** Only the backend itself is counted: everything else is what the plain build has. @param {string} mode */
+/** Only the backend itself has counters; everything else is as in the plain build. @param {string} mode */
 function objectFolder(mode) {
   return path.join(packageRoot, 'build/objects', mode === 'coverage' ? 'plain' : mode);
 }
@@ -124,13 +124,13 @@ function linkFlags(mode) {
   return [...runtime, ...common];
 }
 
-/** What runs kernels on the CPU, without Metal's host API. @param {string} mode @returns {Unit[]} */
+/** The sources that run kernels on the CPU, without Metal's host API. @param {string} mode @returns {Unit[]} */
 function kernelUnits(mode) {
   return simulatorUnits(mode).filter((unit) => unit.source.startsWith(path.join(packageRoot, 'native/msl/')));
 }
 
 /**
- * A stand-in for NVIDIA's driver, which runs the Metal sources that PTX was made from.
+ * A stand-in for NVIDIA's driver, which runs the Metal sources that PTX was generated from.
  *
  * @param {string} mode
  * @returns {Target}
@@ -177,7 +177,7 @@ export function hostTarget(source, mode) {
 }
 
 /**
- * The host test of the Metal backend: the addon's objects without Node's, and a test program that orders failures.
+ * The host test of the Metal backend: the addon's objects without Node's, and a test program that requests failures.
  *
  * @param {string} mode
  * @returns {Target}
@@ -199,7 +199,7 @@ export function backendTestTarget(mode) {
   };
 }
 
-/** The program behind msl-check.mjs. @returns {Target} */
+/** The program that msl-check.mjs runs. @returns {Target} */
 export function checkTarget() {
   const native = path.join(packageRoot, 'native');
   const names = [
@@ -224,7 +224,7 @@ function headerPackage(name, folder = '.') {
   return path.join(path.dirname(require.resolve(`${name}/package.json`)), folder);
 }
 
-/** Writes the kernels as C++ text, as the real build does, when they changed. @param {'metal' | 'nvidia'} [kind] */
+/** Writes the kernels as C++ text, as the real build does, if they have changed. @param {'metal' | 'nvidia'} [kind] */
 function embedKernels(kind = 'metal') {
   const output = path.join(
     packageRoot,
@@ -241,7 +241,7 @@ function embedKernels(kind = 'metal') {
   return output;
 }
 
-/** Where the sources of a GPU's backend find headers. @param {'metal' | 'cuda'} backend */
+/** Include folders of a GPU backend's sources. @param {'metal' | 'cuda'} backend */
 function gpuIncludes(backend) {
   const folders = [
     'kernels',
@@ -254,7 +254,7 @@ function gpuIncludes(backend) {
   return [...folders, `native/backends/${backend}`].map((folder) => `-I${path.join(runtimeRoot, folder)}`);
 }
 
-/** What every GPU's backend has of the families, and the list of them. */
+/** The sources of families that every GPU backend needs, and the list of families. */
 function familySources() {
   writeLists(runtimeRoot);
   const families = path.join(runtimeRoot, 'families');
@@ -315,8 +315,8 @@ export function addonTarget(mode) {
 }
 
 /**
- * A program of plain C++ over the CUDA backend, which finds the stand-in for the driver when it runs. Where the addon over the
- * simulator was built, only the backend itself is compiled.
+ * A plain C++ program over the CUDA backend, which loads the driver's stand-in at run time. If the addon over the simulator was built, only
+ * the backend itself is compiled.
  *
  * @public Tests of metal-runtime import it by a path that they compute.
  * @param {string} source

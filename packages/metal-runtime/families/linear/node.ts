@@ -17,7 +17,7 @@ import { rowSetCode, strideOf, type ValueTable } from '../../src/recorder/values
 import type { Value } from '../../src/value.js';
 import type { Matrix } from '../../src/weights.js';
 
-/** Most weights that one command multiplies the same rows with. */
+/** Maximum number of weights that one command multiplies with the same rows. */
 export const MAX_LINEAR_WEIGHTS = 3;
 
 /** h = (residual + rms_norm(x) · gain) · scale, computed by the command that consumes h first. */
@@ -36,7 +36,7 @@ export type LinearEpilogue =
   | { readonly kind: 'gegluMul'; readonly operand: number; readonly y: number }
   | { readonly kind: 'softcap'; readonly cap: number; readonly y: number };
 
-/** Bounds of the rows that a weight takes and of its product, before the epilogue; infinite = none. */
+/** Bounds for the rows of a weight and for its product before the epilogue; infinite = none. */
 export interface LinearClip {
   readonly inputLow: number;
   readonly inputHigh: number;
@@ -52,19 +52,19 @@ export const NO_CLIP: LinearClip = {
   outputHigh: Number.POSITIVE_INFINITY,
 };
 
-/** y_i = x W_iᵀ for up to three weights, with what was fused before and after. */
+/** y_i = x W_iᵀ for up to three weights, with a fused prologue and epilogue. */
 export interface LinearNode {
   readonly kind: 'linear';
   readonly label: string;
   readonly x: number;
   readonly residual: ResidualPrologue | null;
   readonly norm: { readonly gain: AnyVector; readonly eps: number } | null;
-  /** `y` is not stored when the epilogue has an output of its own. */
+  /** `y` is not stored if the epilogue has its own output. */
   readonly weights: readonly { readonly matrix: AnyMatrix; readonly y: number; readonly clip?: LinearClip }[];
   readonly epilogue: LinearEpilogue;
-  /** Rows of x and residual are the step's output rows: the value that they would have been gathered into; null = all. */
+  /** If x and residual are read at the step's output rows: the value that they would have been gathered into; null = all rows. */
   readonly gathered: number | null;
-  /** Activations stay float32 in a `fast` program too. */
+  /** Activations stay float32 even in a `fast` program. */
   readonly isHigh: boolean;
 }
 
@@ -73,7 +73,7 @@ const EPILOGUE_CODES = { store: 0, geglu: 1, gegluMul: 2, softcap: 3 } as const;
 /** What records `linear` nodes. */
 export interface LinearOps {
   /**
-   * `[R, Out]`: y = x · Wᵀ. With precision 'high' the activations stay float32 in a `fast` program too: for products that decide
+   * `[R, Out]`: y = x · Wᵀ. With precision 'high', the activations stay float32 even in a `fast` program: for products that decide
    * something, such as which experts run.
    */
   linear<R extends RowAxis, Out extends Axis, In extends Axis>(

@@ -68,7 +68,7 @@ interface FusedCase {
   readonly gainDtype?: FloatType;
 }
 
-/** Norm with residual, norm, products, epilogue: recorded plainly, for the fusions to find. */
+/** Norm with residual, norm, products, epilogue: recorded separately, so that the fusions apply. */
 export function fusedCase(options: FusedCase): ConformanceCase {
   const {
     title,
@@ -210,7 +210,7 @@ export function clippedCase(
   };
 }
 
-/** A router of a mixture, whose products are exact in `fast` too: with a norm, or plainly. */
+/** A router of a mixture of experts, whose products are float32 even in `fast`: with or without a norm. */
 export function routerCase(rows: number, weight: StoredMatrix, hasNorm: boolean): ConformanceCase {
   const { columns } = weight;
   const x = normalArray(78, rows * columns);

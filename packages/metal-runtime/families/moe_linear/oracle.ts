@@ -154,7 +154,7 @@ function productCase(options: MoeCase & { storage: ExpertStorage; hasSlices?: bo
   });
 }
 
-/** norm → gate and up → geglu, or a product and the sum over the experts, or all of it: recorded plainly. */
+/** norm → gate and up → geglu, or a product and the sum over the experts, or all of it: recorded separately. */
 function blockCase(
   options: MoeCase & { gate?: ExpertStorage; up?: ExpertStorage; down?: ExpertStorage },
 ): ConformanceCase {
@@ -321,7 +321,7 @@ export const moeLinear: ConformanceFamily = {
       hasSlices: true,
     }),
     productCase({
-      title: 'q4 behind others',
+      title: 'q4 after others',
       rows: 7,
       ...ROUTE,
       storage: { ...Q4, fusedWith: 13 },

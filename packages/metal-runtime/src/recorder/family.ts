@@ -12,7 +12,7 @@ export type Operand =
   | null;
 
 /**
- * A command as the native side takes it: kernel family, numbers for its parameter struct, operands in binding order.
+ * A command in the form that the native side takes: kernel family, numbers for its parameter struct, operands in binding order.
  */
 export interface EncodedCommand {
   readonly family: string;
@@ -75,7 +75,7 @@ export function matrixAttributes(matrix: AnyMatrix): {
 /**
  * weight, scales, biases: the three bindings of a matrix.
  *
- * @throws ShapeMismatchError when a buffer is too small for the shape: a kernel would read past its end
+ * @throws ShapeMismatchError if a buffer is too small for the shape, because a kernel would read past its end
  */
 export function matrixOperands(matrix: AnyMatrix): Operand[] {
   const { rows, columns, weight } = matrix;
@@ -92,17 +92,17 @@ export function matrixOperands(matrix: AnyMatrix): Operand[] {
   ];
 }
 
-/** The binding of a vector. @throws ShapeMismatchError when its buffer is too small for its length */
+/** The binding of a vector. @throws ShapeMismatchError if its buffer is too small for its length */
 export function vectorOperand({ data, length, dtype }: AnyVector): Operand {
   return checkedBuffer('vector', data, length * SCALAR_BYTES[dtype]);
 }
 
-/** The binding of float32 numbers. @throws ShapeMismatchError when the buffer holds fewer than `count` */
+/** The binding of float32 numbers. @throws ShapeMismatchError if the buffer holds fewer than `count` */
 export function floatsOperand(argument: string, buffer: DeviceBuffer, count: number): Operand {
   return checkedBuffer(argument, buffer, count * SCALAR_BYTES.F32);
 }
 
-/** The key and the value binding of a cache. @throws ShapeMismatchError when a buffer is too small for its slots */
+/** The key and the value binding of a cache. @throws ShapeMismatchError if a buffer is too small for its slots */
 export function cacheOperands(cache: KvCache, isOutput: boolean): [Operand, Operand] {
   const { slotCount, capacityTokens, kvHeadCount, headWidth, dtype } = cache;
   const bytes = slotCount * capacityTokens * kvHeadCount * headWidth * SCALAR_BYTES[dtype];

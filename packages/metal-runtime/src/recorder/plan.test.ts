@@ -34,7 +34,7 @@ function randomGraph(seed: number): Graph {
   return ops.graph;
 }
 
-/** Values that are alive at the same time must not share a byte. */
+/** Values that are live at the same time must not share a byte. */
 function overlaps(graph: Graph): string[] {
   const plan = planMemory(graph);
   const lives = graph.values.map((value) => {
@@ -60,7 +60,7 @@ describe('planMemory', () => {
     for (let seed = 0; seed < 50; seed++) expect(overlaps(randomGraph(seed)), `seed ${seed}`).toEqual([]);
   });
 
-  it('uses memory again once a value is dead', () => {
+  it('reuses the memory of dead values', () => {
     const ops = recorder();
     let x = ops.input('x', 'T', { axis: 'D', size: 64 });
     for (let step = 0; step < 20; step++) x = ops.scale(x, 2);
@@ -70,7 +70,7 @@ describe('planMemory', () => {
     expect(planMemory(ops.graph).arenaBytes).toBe(2 * 3 * rowBytes);
   });
 
-  it('places a view inside of its base', () => {
+  it('places a view inside its base', () => {
     const ops = recorder();
     const x = ops.input('x', 'T', { axis: 'LP', size: 64 });
     const view = ops.columns(x, { axis: 'P', begin: 16, width: 16 });

@@ -3,7 +3,7 @@ import type { Merge } from './fusions/merge.js';
 import type { Graph } from './graph.js';
 import { baseOf, type ValueRecord } from './values.js';
 
-/** Where every activation of a program lies in its arena. */
+/** The location of every activation of a program in its arena. */
 export interface MemoryPlan {
   readonly arenaBytes: number;
   /** Offset of a value (of its base, for a view) in bytes. */
@@ -30,10 +30,9 @@ interface Placed {
 }
 
 /**
- * Gives every value an offset so that values whose lives overlap do not overlap in memory: largest first, each at the
- * lowest place that is free during its life. Inputs live from the start, outputs to the end. If the nodes of a merge may
- * run at once, what they read and store lives until the last of them; values between them may share that memory, because
- * they are not stored in that case.
+ * Assigns offsets so that values with overlapping lifetimes do not overlap in memory: largest first, each at the lowest offset that is free
+ * during its lifetime. Inputs live from the start, outputs to the end. If the nodes of a merge may run as one, the values that they read
+ * and store live until the last node; values between them may share that memory, because they are then not stored.
  */
 export function planMemory(graph: Graph, merges: readonly Merge[] = []): MemoryPlan {
   const spans = lifetimes(graph, merges);

@@ -9,24 +9,24 @@ const weight: Matrix<'F', 'D'> = { kind: 'plain', dtype: 'F32', rows: 8, columns
 const gain: Vector<'D'> = { length: 5, dtype: 'F32', data: buffer };
 
 describe('Recorder', () => {
-  it('refuses a weight of another width and says both', () => {
+  it('rejects a weight of another width and states both widths', () => {
     const ops = recorder();
     const x = ops.input('x', 'T', { axis: 'D', size: 4 });
     expect(() => ops.linear(x, weight)).toThrow('linear: weight is [8, 6], expected [*, 4]');
     expect(() => ops.rmsNorm(x, gain, { eps: 1e-6 })).toThrow(ShapeMismatchError);
   });
 
-  it('does not compile a matrix of other axes', () => {
+  it('does not compile with a matrix of other axes', () => {
     const ops = recorder();
     const x = ops.input('x', 'T', { axis: 'F', size: 6 });
     // @ts-expect-error the rows have axis F, the weight takes D
     ops.linear(x, weight);
     const n = ops.input('n', 'N', { axis: 'F', size: 6 });
-    // @ts-expect-error rows T and N do not add
+    // @ts-expect-error rows T and N cannot be added
     expect(() => ops.add(x, n)).toThrow('add: second operand is [N, 6], expected [T, 6]');
   });
 
-  it('refuses columns outside of a value', () => {
+  it('rejects columns outside a value', () => {
     const ops = recorder();
     const x = ops.input('x', 'T', { axis: 'LP', size: 4 });
     expect(() => ops.columns(x, { axis: 'P', begin: 3, width: 2 })).toThrow('[3, 5)');
@@ -40,7 +40,7 @@ describe('Recorder', () => {
     expect(ops.graph.values[inner.id]!.view).toEqual({ base: x.id, offset: 5 });
   });
 
-  it('refuses a name twice', () => {
+  it('rejects a duplicate name', () => {
     const ops = recorder();
     ops.input('x', 'T', { axis: 'D', size: 4 });
     expect(() => ops.input('x', 'T', { axis: 'D', size: 4 })).toThrow('input name');
@@ -53,7 +53,7 @@ describe('Recorder', () => {
     expect(() => ops.insertSoftTokens(x, soft)).toThrow('insertSoftTokens: x');
   });
 
-  it('refuses sounds that do not fit their kernels', () => {
+  it('rejects sounds that do not match their kernels', () => {
     const ops = recorder();
     const x = ops.input('x', 'T', { axis: 'M', size: 24 });
     const mask = ops.input('mask', 'T', { axis: 'M', size: 4 });
@@ -66,7 +66,7 @@ describe('Recorder', () => {
     expect(() => ops.causalConv(odd, { taps: 5, channels: 4, data: buffer })).toThrow('causalConv: x');
   });
 
-  it('refuses attention that sees more than it has keys for', () => {
+  it('rejects attention with more visible positions than keys', () => {
     const ops = recorder();
     const q = ops.input('q', 'T', { axis: 'HK', size: 6 });
     const queryScale = { length: 3, dtype: 'F32', data: buffer } as const;
@@ -80,7 +80,7 @@ describe('Recorder', () => {
     expect(() => ops.localAttention(q, q, q, { ...options, queryScale: stored })).toThrow('F32 [3]');
   });
 
-  it('puts the scopes into labels', () => {
+  it('includes the scopes in labels', () => {
     const ops = recorder();
     const x = ops.input('x', 'T', { axis: 'D', size: 4 });
     ops.scope('layer 3', () => ops.scope('mlp', () => ops.scale(x, 2)));

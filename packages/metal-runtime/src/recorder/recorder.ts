@@ -11,7 +11,7 @@ export type Recorder = Ops & { readonly graph: Graph };
 export function createRecorder(limits: RecorderLimits): Recorder {
   const recording = new Recording(limits);
   const graph: Graph = {
-    // Families push nodes of their own kinds, which are the union.
+    // Families push nodes of their own kinds, which make up the union.
     nodes: recording.nodes as Node[],
     values: recording.values,
     inputs: new Map(),
@@ -21,7 +21,7 @@ export function createRecorder(limits: RecorderLimits): Recorder {
   return Object.assign({ graph }, ...operations, portsAndViews(recording, graph));
 }
 
-/** What belongs to no family. */
+/** Operations that belong to no family. */
 function portsAndViews(recording: Recording, { inputs, outputs }: Graph): PortOps {
   return {
     input(name, rows, { size, maxRows }) {

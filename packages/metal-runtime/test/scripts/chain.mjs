@@ -1,4 +1,4 @@
-// Shared by the scripts: a program that multiplies with one mapped matrix over and over.
+// Shared by the scripts: a program that multiplies with one mapped matrix repeatedly.
 import { openDevice } from '../../dist/index.js';
 
 /** Starts a step of `layers` products of `rows` rows; returns its promise. */

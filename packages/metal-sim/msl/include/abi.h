@@ -1,13 +1,13 @@
 #pragma once
 
 /**
- * What a compiled kernel library and the runtime that executes it say to each other. Included by both sides, so it uses the
- * compiler's own types only. Change MSL_ABI with every change of this file: it is part of the key of the kernel cache.
+ * The interface between a compiled kernel library and the runtime that executes it. Included by both sides, so it uses only the compiler's
+ * own types. Change MSL_ABI with every change of this file: it is part of the key of the kernel cache.
  */
 
 #define MSL_ABI 4
 
-// Functions of the headers that touch the runtime's memory are not checked; those that touch a kernel's are.
+// Header functions that access the runtime's memory are not checked; those that access a kernel's memory are.
 #if defined(MSL_CHECKS)
 #define MSL_UNCHECKED_BEGIN _Pragma("clang attribute push(__attribute__((no_sanitize(\"thread\"))), apply_to = function)")
 #define MSL_UNCHECKED_END _Pragma("clang attribute pop")
@@ -46,7 +46,7 @@ struct Parameter {
   bool is_constant_space;
 };
 
-/** Where a thread stands in its dispatch. */
+/** Position of a thread in its dispatch. */
 struct ThreadContext {
   unsigned thread_in_grid[3];
   unsigned thread_in_group[3];
@@ -74,7 +74,7 @@ struct KernelRecord {
   const char* name;
   void (*entry)(const Call&);
   const Parameter* parameters;
-  const unsigned* reference_bytes;  ///< a parameter: size of what it refers to, 0 for pointers
+  const unsigned* reference_bytes;  ///< size of the type that a reference parameter refers to, 0 for pointers
   unsigned parameter_count;
   unsigned max_threads;  ///< of [[max_total_threads_per_threadgroup]], or 0
   unsigned line;
@@ -89,7 +89,7 @@ struct ConstantRecord {
   bool* is_defined;
 };
 
-/** Lanes of a simdgroup meet: `slots[i]` is what lane i brought, null for lanes that the threadgroup does not have. */
+/** Called when the lanes of a simdgroup meet: `slots[i]` is the value of lane i, null for lanes that the threadgroup lacks. */
 using Combine = void (*)(void* const* slots);
 
 /** Functions of the runtime that kernels call. `file` and `line` are those of the call in the kernel's source. */
@@ -105,7 +105,7 @@ struct Runtime {
   unsigned (*lane_count)();
   unsigned (*thread_index)();
   unsigned (*thread_count)();
-  void (*refuse)(const char* message, unsigned line);  ///< ends the dispatch: an operation is used where it cannot be
+  void (*refuse)(const char* message, unsigned line);  ///< ends the dispatch: an operation is used where it is not allowed
 };
 
 /** The table of contents of a library. */

@@ -4,11 +4,11 @@
 
 MSL_UNCHECKED_BEGIN
 
-// <metal_atomic>: relaxed operations on memory of their own types.
+// <metal_atomic>: relaxed operations on memory of atomic types.
 
 namespace msl {
 
-/** The operations are atomic by themselves; of volatile memory, clang does not tell which space it is in. */
+/** The operations are already atomic; for volatile memory, clang does not report the address space. */
 template <typename T>
 inline T* plain(const volatile T* at) {
   return const_cast<T*>(at);
@@ -35,7 +35,7 @@ inline void atomic_thread_fence(mem_flags flags, memory_order, thread_scope = th
   msl::fence(unsigned(flags), file, line);
 }
 
-/** Old value; `next` computes the new one. Threads of a group take turns on one processor, so a plain loop is enough. */
+/** Returns the old value; `next` computes the new one. The threads of a group share one processor, so a plain loop is enough. */
 template <typename T, typename Next>
 inline T atomic_update(volatile atomic<T>* object, Next next, unsigned line) {
   msl::atomic_access(line);

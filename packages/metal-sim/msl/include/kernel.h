@@ -6,7 +6,7 @@
 
 MSL_UNCHECKED_BEGIN
 
-// Entry points: how a kernel's parameters are filled from the tables that the rewriter wrote.
+// Entry points: fill a kernel's parameters from the tables that the rewriter generates.
 
 namespace msl {
 

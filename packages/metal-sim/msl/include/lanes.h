@@ -24,7 +24,7 @@ Slot<T>& slot_of(void* slot) {
   return *static_cast<Slot<T>*>(slot);
 }
 
-/** Folds by halves, so that the order of a sum is that of a butterfly; absent lanes bring the neutral element. */
+/** Folds by halves, so that the order of a sum is that of a butterfly; absent lanes contribute the neutral element. */
 template <typename T, typename Folding>
 void fold_lanes(void* const* slots) {
   T values[kSimdWidth];
@@ -37,7 +37,7 @@ void fold_lanes(void* const* slots) {
   }
 }
 
-/** The first lane's values first; an exclusive scan starts with the neutral element. */
+/** In lane order; an exclusive scan starts with the neutral element. */
 template <typename T, typename Folding, bool is_inclusive>
 void scan_lanes(void* const* slots) {
   T total = Folding::neutral();
@@ -50,7 +50,7 @@ void scan_lanes(void* const* slots) {
   }
 }
 
-/** Every lane takes the value of the lane that it names; of an absent lane, its own. */
+/** Every lane takes the value of the lane that it names, or its own if that lane is absent. */
 template <typename T>
 void exchange_lanes(void* const* slots) {
   for (unsigned i = 0; i < kSimdWidth; ++i) {
@@ -88,7 +88,7 @@ inline T exchange(T value, unsigned lane, const char* operation, unsigned line) 
   return meet(value, lane, exchange_lanes<T>, operation, line);
 }
 
-/** The compiler may not move accesses across either: the call is opaque, and this says so for inlined copies. */
+/** The compiler must not move accesses across it: the call is opaque, and this also holds for inlined copies. */
 inline void barrier(unsigned flags, const char* file, unsigned line) {
   __asm__ volatile("" ::: "memory");
   runtime->barrier(flags, file, line);

@@ -63,7 +63,7 @@ constexpr To as_type(From from) {
     return out;                                                      \
   }
 
-// What every processor rounds the same way.
+// Functions that every processor rounds in the same way.
 #define MSL_EXACT_FUNCTIONS                                                  \
   MSL_UNARY(sqrt, __builtin_sqrtf(x))                                        \
   MSL_UNARY(rsqrt, 1.0f / __builtin_sqrtf(x))                                \
@@ -82,7 +82,7 @@ constexpr To as_type(From from) {
   MSL_BINARY(step, (y < x ? 0.0f : 1.0f))
 
 #if defined(__NVPTX__)
-// There is no library to take the others from: kernels bring their own, which are the same on every GPU.
+// There is no library for the other functions: kernels define their own, which are the same on every GPU.
 #define MSL_FLOAT_FUNCTIONS MSL_EXACT_FUNCTIONS
 #else
 #define MSL_FLOAT_FUNCTIONS                       \
@@ -115,7 +115,7 @@ constexpr To as_type(From from) {
 
 MSL_FLOAT_FUNCTIONS
 
-// Kernels say which accuracy they want; both are this processor's.
+// Kernels choose an accuracy; here both use this processor's.
 namespace precise {
 MSL_FLOAT_FUNCTIONS
 }

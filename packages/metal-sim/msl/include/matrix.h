@@ -2,11 +2,11 @@
 
 #include "simd.h"
 
-// simdgroup_matrix: 8 × 8 elements over 32 lanes, two neighbours of a row each, placed as on Apple GPUs.
+// simdgroup_matrix: 8 × 8 elements over 32 lanes, two adjacent elements of a row per lane, distributed as on Apple GPUs.
 
 namespace msl {
 
-/** Where the two elements of a lane lie. */
+/** Position of the two elements of a lane. */
 constexpr unsigned matrix_row(unsigned lane) { return (lane / 4 & 4) + (lane / 2 & 3); }
 constexpr unsigned matrix_column(unsigned lane) { return (lane / 4 & 2) * 2 + (lane & 1) * 2; }
 
@@ -53,7 +53,7 @@ inline simdgroup_matrix<T, columns, rows> make_filled_simdgroup_matrix(T value) 
 
 MSL_UNCHECKED_END
 
-/** Each lane loads its own elements: these accesses are the kernel's. */
+/** Each lane loads its own elements; these count as accesses of the kernel. */
 template <typename T>
 inline void simdgroup_load(simdgroup_matrix<T, 8, 8>& matrix,
                            const T* source,

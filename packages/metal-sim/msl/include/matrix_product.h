@@ -2,7 +2,7 @@
 
 #include "lanes.h"
 
-// The product of two simdgroup matrices on the CPU, by the last lane that arrives.
+// The product of two simdgroup matrices on the CPU, computed by the last lane to arrive.
 
 MSL_UNCHECKED_BEGIN
 
@@ -16,7 +16,7 @@ struct MatrixSlot {
   metal::vec<C, 2> c;
 };
 
-/** d = a b + c, products and sums in float32 as the matrix units of Apple GPUs keep them. */
+/** d = a b + c, with products and sums in float32 as in the matrix units of Apple GPUs. */
 template <typename D, typename A, typename B, typename C>
 void multiply_lanes(void* const* slots) {
   using Slot = MatrixSlot<D, A, B, C>;
@@ -43,7 +43,7 @@ void multiply_lanes(void* const* slots) {
   }
 }
 
-/** The own elements of a b + c. */
+/** This lane's elements of a b + c. */
 template <typename D, typename A, typename B, typename C>
 inline metal::vec<D, 2> multiply(metal::ext<A, 2> a, metal::ext<B, 2> b, metal::ext<C, 2> c, unsigned line) {
   MatrixSlot<D, A, B, C> slot{{}, a, b, c};

@@ -40,7 +40,7 @@ struct ConstantEntry {
 
 }  // namespace msl
 
-// Conversions to bfloat that compilers call and older libraries of theirs lack: to nearest, ties to even.
+// Conversions to bfloat that compilers call but whose older libraries lack them: to nearest, ties to even.
 extern "C" {
 __attribute__((visibility("hidden"), weak)) __bf16 __truncsfbf2(float x) {
   const unsigned bits = __builtin_bit_cast(unsigned, x);
@@ -51,7 +51,7 @@ __attribute__((visibility("hidden"), weak)) __bf16 __truncsfbf2(float x) {
 }
 
 #if defined(MSL_CHECKS)
-// The compiler calls these in front of every access of memory that is not provably a thread's own.
+// The compiler calls these before every memory access that is not provably private to a thread.
 #define MSL_HOOK extern "C" __attribute__((no_sanitize("thread"), disable_sanitizer_instrumentation, visibility("hidden")))
 #define MSL_ACCESS_HOOKS(SIZE)                                                       \
   MSL_HOOK void __tsan_read##SIZE(void* p) { MSL_REPORT(p, SIZE, false); }           \

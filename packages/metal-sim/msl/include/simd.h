@@ -7,7 +7,7 @@
 #include "lanes.h"
 #endif
 
-// Barriers and simdgroup functions, on top of what lanes.h knows about a processor.
+// Barriers and simdgroup functions, based on the processor-specific part in lanes.h.
 
 #define MSL_LINE unsigned line = __builtin_LINE()
 #define MSL_PLACE const char *file = __builtin_FILE(), MSL_LINE
@@ -28,7 +28,7 @@ constexpr mem_flags operator|(mem_flags a, mem_flags b) { return mem_flags(unsig
 inline void threadgroup_barrier(mem_flags flags, MSL_PLACE) { msl::barrier(unsigned(flags), file, line); }
 inline void simdgroup_barrier(mem_flags flags, MSL_PLACE) { msl::simdgroup_barrier(unsigned(flags), file, line); }
 
-// What a fold or scan does with two values is a type: the processor's part of it takes no other arguments.
+// The operation of a fold or scan is a type, because the processor-specific part takes no other arguments.
 #define MSL_FOLDING(NAME, NEUTRAL, FOLD)             \
   template <typename T>                              \
   struct NAME##_folding {                            \
@@ -111,7 +111,7 @@ inline T simd_shuffle_rotate_up(T value, ushort delta, MSL_LINE) {
   return msl::exchange(value, (msl::lane_index() + 32 - delta % 32) % 32, "simd_shuffle_rotate_up", line);
 }
 
-/** One bit a lane. */
+/** One bit per lane. */
 struct simd_vote {
   using vote_t = ulong;
   vote_t bits = 0;

@@ -2,15 +2,15 @@
 
 #include "simd.h"
 
-// Tensors of Metal 4, as far as a kernel needs them that brings its operands into threadgroup memory itself: dense tensors of
-// two dimensions over memory, and matmul2d of Metal Performance Primitives with a cooperative tensor as its destination.
+// The part of Metal 4 tensors that a kernel needs if it copies its operands to threadgroup memory itself: dense two-dimensional tensors
+// over memory, and matmul2d of Metal Performance Primitives with a cooperative tensor as its destination.
 
 MSL_UNCHECKED_BEGIN
 namespace msl {
 
 inline unsigned thread_index() { return runtime->thread_index(); }
 
-/** All threads of the threadgroup meet, which orders no accesses of memory; they must be `threads`. */
+/** All threads of the threadgroup, which must be `threads`, meet; this does not order memory accesses. */
 inline void meet_group(unsigned threads, const char* file, unsigned line) {
   if (runtime->thread_count() != threads) runtime->refuse("matmul2d: its scope is not the whole threadgroup", line);
   runtime->barrier(0, file, line);
@@ -23,7 +23,7 @@ namespace metal {
 
 struct tensor_inline {};
 
-/** Sizes that are not known to the compiler, the innermost dimension first. */
+/** Sizes unknown at compile time, innermost dimension first. */
 template <typename Index, size_t rank>
 struct dextents {
   static_assert(rank == 2, "dextents: only two dimensions are simulated");
@@ -34,7 +34,7 @@ struct dextents {
   Index sizes_[rank];
 };
 
-/** A view of memory whose rows lie one behind the other. */
+/** A view of memory with contiguous rows. */
 template <typename T, typename Extents, typename Descriptor>
 struct tensor {
   static_assert(is_same_v<Descriptor, tensor_inline>, "tensor: only tensor_inline is simulated");
@@ -56,8 +56,8 @@ struct execution_simdgroups {
 using execution_simdgroup = execution_simdgroups<1>;
 
 /**
- * A matrix that the threads of an operation own together. Which thread has which element is left open by Metal; here every
- * thread has some neighbours, those of the rows in order.
+ * A matrix distributed over the threads of an operation. Metal does not specify which thread has which element; here every thread has a run
+ * of adjacent elements in row order.
  */
 template <typename T, uint rows, uint columns, uint threads>
 struct cooperative_tensor {
@@ -67,7 +67,7 @@ struct cooperative_tensor {
   static constexpr uint16_t get_capacity() { return kCapacity; }
   T& operator[](uint16_t i) { return elements_[i]; }
 
-  /** Rows and columns of element i; an element behind the last row does not exist. */
+  /** Rows and columns of element i; elements beyond the last row do not exist. */
   static uint row_of(uint16_t i) { return (msl::thread_index() * kCapacity + i) / columns; }
   static uint column_of(uint16_t i) { return (msl::thread_index() * kCapacity + i) % columns; }
 
@@ -86,7 +86,7 @@ struct cooperative_tensor {
 
 namespace mpp::tensor_ops {
 
-/** A product of [m, k] and [k, n]; a transposed operand is stored the other way. */
+/** A product of [m, k] and [k, n]; a transposed operand is stored with swapped dimensions. */
 struct matmul2d_descriptor {
   enum class mode { multiply, multiply_accumulate };
   int m, n, k;
@@ -108,7 +108,7 @@ struct matmul2d_descriptor {
         relaxed_precision(is_relaxed),
         matmul_mode(how) {}
 
-  /** All of it as a number: in the language that kernels are compiled as, a structure is no template argument. */
+  /** The descriptor as a number, because a structure cannot be a template argument in the language that kernels are compiled as. */
   constexpr operator ulong() const {
     return ulong(m) << 48 | ulong(n) << 32 | ulong(k & 0xffff) << 16 | ulong(transpose_left) | ulong(transpose_right) << 1 |
            ulong(matmul_mode == mode::multiply_accumulate) << 2;
@@ -127,7 +127,7 @@ struct matmul2d {
     return {};
   }
 
-  /** All threads of the scope meet; then each one makes its elements, with products and sums in float32. */
+  /** All threads of the scope meet; then each computes its elements, with products and sums in float32. */
   template <typename Left, typename Right, typename T>
   void run(Left& left, Right& right, metal::cooperative_tensor<T, kRows, kColumns, Scope::kThreads>& destination, MSL_PLACE) const {
     static_assert(metal::is_same_v<typename Left::element_type, typename Right::element_type> && metal::is_same_v<T, float>,

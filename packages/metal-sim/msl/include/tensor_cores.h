@@ -2,13 +2,14 @@
 
 #include "lanes.h"
 
-// What kernels for NVIDIA GPUs use beside Metal, on the CPU. Elements lie in the lanes as PTX places those of mma.m16n8k16 and m16n8k32.
+// Functions that kernels for NVIDIA GPUs use in addition to Metal, on the CPU. Elements are distributed over lanes as in PTX for
+// mma.m16n8k16 and m16n8k32.
 
 MSL_UNCHECKED_BEGIN
 
 namespace msl {
 
-/** What a lane brings to a product, and its sums. */
+/** A lane's operands of a product, and its sums. */
 template <typename Sum>
 struct CoreSlot {
   Sum* sums;
@@ -16,15 +17,15 @@ struct CoreSlot {
   const unsigned* outputs;
 };
 
-/** Element k, 0 or 1, of a pair of numbers of bf16. */
+/** Element k, 0 or 1, of a bf16 pair. */
 inline float element_of(unsigned pair, unsigned k) { return __builtin_bit_cast(float, k == 0 ? pair << 16 : pair & 0xffff0000u); }
 
 /** Byte k of a word. */
 inline unsigned byte_of(unsigned word, unsigned k) { return word >> (8 * k) & 0xffu; }
 
 /**
- * [16, 8] += [16, 8 n] [8 n, 8] over the columns in ascending order, where a word has n elements. `Core`: Sum, n, the elements of words
- * of rows and of outputs, and the sum with one more product.
+ * [16, 8] += [16, 8 n] [8 n, 8] over the columns in ascending order, with n elements per word. `Core`: Sum, n, access to the elements of
+ * words of rows and outputs, and the addition of one product.
  */
 template <typename Core>
 inline void multiply_on_cores(void* const* slots) {
@@ -61,7 +62,7 @@ struct PairCore {
   static float add(float a, float b, float sum) { return __builtin_fmaf(a, b, sum); }
 };
 
-/** mma.m16n8k32 of bytes: rows have no sign, outputs have one. */
+/** mma.m16n8k32 of bytes: rows are unsigned, outputs are signed. */
 struct ByteCore {
   using Sum = int;
   static constexpr unsigned kElements = 4;
@@ -70,7 +71,7 @@ struct ByteCore {
   static int add(int a, int b, int sum) { return sum + a * b; }
 };
 
-/** What a lane brings to a product of a warpgroup, and its sums: 16 columns of every 32nd row are its own to read. */
+/** A lane's operands of a product of a warpgroup, and its sums; it reads 16 columns of every 32nd row. */
 template <unsigned rows>
 struct WarpgroupSlot {
   float* sums;
@@ -102,13 +103,13 @@ inline void multiply_warpgroup_lanes(void* const* slots) {
   }
 }
 
-/** What a lane brings to a load of a matrix: the row that it names, and where its elements go. */
+/** A lane's part in loading a matrix: the row that it names, and the destination of its elements. */
 struct MatrixLoad {
   unsigned row[4];
   unsigned* pairs;
 };
 
-/** Lane i names row i of a 16 × 8 matrix; pairs of neighbours in a column go to the lanes. */
+/** Lane i names row i of a 16 × 8 matrix; lanes get adjacent pairs of a column. */
 inline void load_transposed_lanes(void* const* slots) {
   unsigned short rows[16][8] = {};
   for (unsigned row = 0; row < 16; ++row) {
@@ -137,7 +138,7 @@ inline void load_matrix_lanes(void* const* slots) {
   }
 }
 
-/** The same of four 8 × 8 matrices, with pairs of neighbours in a column. */
+/** The same for four 8 × 8 matrices, with adjacent pairs of a column. */
 inline void load_matrix_transposed_lanes(void* const* slots) {
   unsigned short rows[kSimdWidth][8] = {};
   for (unsigned i = 0; i < kSimdWidth; ++i) {
@@ -156,7 +157,7 @@ inline void load_matrix_transposed_lanes(void* const* slots) {
 
 namespace nvidia {
 
-/** Waits for what the kernels before make: they have ended here. */
+/** Waits for the results of earlier kernels, which have already ended here. */
 inline void wait_for_inputs() {}
 
 /** (word & mask) | bits. */
@@ -170,37 +171,37 @@ inline unsigned bf16_pair(float first, float second) {
   return bits;
 }
 
-/** sums [16, 8] += rows [16, 16] times outputs [8, 16], of bf16. */
+/** sums [16, 8] += rows [16, 16] times outputs [8, 16], in bf16. */
 inline void multiply_accumulate(float (&sums)[4], const unsigned (&rows)[4], const unsigned (&outputs)[2], MSL_LINE) {
   msl::CoreSlot<float> slot{sums, rows, outputs};
   msl::meet_lanes(&slot, msl::multiply_on_cores<msl::PairCore>, "multiply_accumulate", line);
 }
 
-/** sums [16, 8] += rows [16, 32] times outputs [8, 32], of bytes: rows have no sign, outputs have one. */
+/** sums [16, 8] += rows [16, 32] times outputs [8, 32], of bytes: rows are unsigned, outputs are signed. */
 inline void multiply_accumulate_bytes(int (&sums)[4], const unsigned (&rows)[4], const unsigned (&outputs)[2], MSL_LINE) {
   msl::CoreSlot<int> slot{sums, rows, outputs};
   msl::meet_lanes(&slot, msl::multiply_on_cores<msl::ByteCore>, "multiply_accumulate_bytes", line);
 }
 
-/** 2^x; what is no normal number becomes 0. */
+/** 2^x; results that are not normal numbers become 0. */
 inline float exponential_of_two(float x) {
   const float y = __builtin_exp2f(x);
   return y < 0x1p-126f ? 0.0f : y;
 }
 
-/** 1 / x; what is no normal number becomes 0. */
+/** 1 / x; results that are not normal numbers become 0. */
 inline float reciprocal(float x) {
   const float y = 1.0f / x;
   return __builtin_fabsf(y) < 0x1p-126f ? 0.0f : y;
 }
 
-/** a b + c of two numbers of bf16 each, rounded once. */
+/** a b + c for bf16 pairs, rounded once. */
 inline unsigned fma_pair(unsigned a, unsigned b, unsigned c) {
   const auto fma = [&](unsigned k) { return __builtin_fmaf(msl::element_of(a, k), msl::element_of(b, k), msl::element_of(c, k)); };
   return bf16_pair(fma(0), fma(1));
 }
 
-/** Four bytes of a (0 to 3) and b (4 to 7): byte i is the one that the i-th hexadecimal digit of `selector` names. */
+/** Four bytes of a (0 to 3) and b (4 to 7): the i-th hexadecimal digit of `selector` names byte i. */
 inline unsigned select_bytes(unsigned a, unsigned b, unsigned selector) {
   unsigned bytes = 0;
   for (unsigned i = 0; i < 4; ++i) {
@@ -213,20 +214,20 @@ inline unsigned select_bytes(unsigned a, unsigned b, unsigned selector) {
 /** Ends a batch of copies of this thread. */
 inline void end_copies() {}
 
-/** Waits until at most `batches` of this thread are not complete. */
+/** Waits until at most `batches` batches of this thread are incomplete. */
 template <int batches>
 inline void wait_copies() {}
 
 /**
- * The products of a warpgroup, four simdgroups that do the same: begin_products, some of multiply_warpgroup, end_products. They run beside
- * what follows, on registers and threadgroup memory that nothing may touch until wait_products; copies that they read are shown to
- * them, before a barrier. Here they are done at once.
+ * The products of a warpgroup, four simdgroups in lockstep: begin_products, calls of multiply_warpgroup, end_products. They run
+ * asynchronously on registers and threadgroup memory that must not be accessed until wait_products; copies that they read must be made
+ * visible to them before a barrier. Here they run immediately.
  */
 inline void begin_products() {}
 inline void end_products() {}
 inline void show_copies() {}
 
-/** Waits until at most `batches` of products of this warpgroup are not complete. */
+/** Waits until at most `batches` batches of products of this warpgroup are incomplete. */
 template <int batches>
 inline void wait_products() {}
 
@@ -234,7 +235,7 @@ inline void wait_products() {}
 
 MSL_UNCHECKED_END
 
-// What follows reads and writes memory as its thread does, and is checked so.
+// The following functions access memory on behalf of their thread, and are checked accordingly.
 
 namespace nvidia {
 
@@ -252,7 +253,7 @@ inline unsigned load_weight_scalar(const void* at) {
 }
 
 /**
- * Columns of a 16 × 8 matrix of 16-bit elements in threadgroup memory, as multiply_accumulate takes outputs. Lane i of the first
+ * Columns of a 16 × 8 matrix of 16-bit elements in threadgroup memory, in the layout of outputs in multiply_accumulate. Lane i of the first
  * 16 names row i, at a multiple of 16 bytes.
  */
 inline void load_transposed(unsigned (&pairs)[2], const bfloat* row, MSL_LINE) {
@@ -262,8 +263,8 @@ inline void load_transposed(unsigned (&pairs)[2], const bfloat* row, MSL_LINE) {
 }
 
 /**
- * A 16 × 16 matrix of 16-bit elements in threadgroup memory, as multiply_accumulate takes rows. Lane i names columns 8 (i / 16) ..
- * of row i % 16, at a multiple of 16 bytes.
+ * A 16 × 16 matrix of 16-bit elements in threadgroup memory, in the layout of rows in multiply_accumulate. Lane i names columns 8 (i / 16)
+ * .. of row i % 16, at a multiple of 16 bytes.
  */
 inline void load_matrix(unsigned (&pairs)[4], const uchar* row, MSL_LINE) {
   msl::MatrixLoad slot{{}, pairs};
@@ -272,8 +273,8 @@ inline void load_matrix(unsigned (&pairs)[4], const uchar* row, MSL_LINE) {
 }
 
 /**
- * A 16 × 16 matrix of 16-bit elements in threadgroup memory, its two halves of 8 columns as multiply_accumulate takes outputs, the
- * left one first. Lanes name rows as for load_matrix.
+ * A 16 × 16 matrix of 16-bit elements in threadgroup memory, as two halves of 8 columns in the layout of outputs in multiply_accumulate,
+ * left half first. Lanes name rows as for load_matrix.
  */
 inline void load_matrix_transposed(unsigned (&pairs)[4], const uchar* row, MSL_LINE) {
   msl::MatrixLoad slot{{}, pairs};
@@ -281,11 +282,11 @@ inline void load_matrix_transposed(unsigned (&pairs)[4], const uchar* row, MSL_L
   msl::meet_lanes(&slot, msl::load_matrix_transposed_lanes, "load_matrix_transposed", line);
 }
 
-/** Copies from device to threadgroup memory, both at multiples of as many bytes; complete after wait_copies and a barrier. */
+/** Copies from device to threadgroup memory, both aligned to the size of the copy; complete after wait_copies and a barrier. */
 inline void copy_16(uchar* to, const uchar* from) { __builtin_memcpy(to, from, 16); }
 inline void copy_4(uchar* to, const uchar* from) { __builtin_memcpy(to, from, 4); }
 
-/** The same where `exists`; else nothing is read or written. */
+/** The same if `exists`; otherwise nothing is read or written. */
 inline void copy_16_if(bool exists, uchar* to, const uchar* from) {
   if (exists) __builtin_memcpy(to, from, 16);
 }
@@ -294,9 +295,9 @@ inline void copy_8_if(bool exists, uchar* to, const uchar* from) {
 }
 
 /**
- * sums [64, rows] += weights [64, 16] times rows [rows, 16], of bf16, where `rows` is 64, 128 or 256. Each simdgroup brings 16 weight rows as
- * multiply_accumulate takes rows, and has their sums: of rows 8 i .. sums 4 i .. as multiply_accumulate has them. `stage`, at a multiple of
- * 1024 bytes, has rows of 64 columns, whose pieces of 16 bytes lie at their number ^ row % 8; the product takes columns 16 m ...
+ * sums [64, rows] += weights [64, 16] times rows [rows, 16], in bf16, where `rows` is 64, 128 or 256. Each simdgroup supplies 16 weight
+ * rows in the layout of rows in multiply_accumulate, and has their sums: sums 4 i .. for rows 8 i .., in its layout. `stage`, at a multiple
+ * of 1024 bytes, has rows of 64 columns, whose 16-byte piece p is stored at index p ^ row % 8; the product takes columns 16 m ...
  */
 template <int rows>
 inline void multiply_warpgroup(float (&sums)[rows / 2], const unsigned (&weights)[4], const uchar* stage, int m, MSL_LINE) {

@@ -2,7 +2,7 @@
 
 #include "abi.h"
 
-// Scalars and vectors of Metal as clang's own: swizzles and arithmetic are the compiler's.
+// Metal's scalars and vectors as clang's own types: the compiler provides swizzles and arithmetic.
 
 using int8_t = signed char;
 using uint8_t = unsigned char;
@@ -139,7 +139,7 @@ constexpr void append(To& out, int& at, From from) {
   }
 }
 
-/** `To(from...)` as Metal means it: element by element, one scalar to all, or several pieces in a row. */
+/** `To(from...)` with Metal's meaning: element by element, one scalar for all elements, or several parts concatenated. */
 template <typename To, typename... From>
 constexpr To make(From... from) {
   if constexpr (VectorTraits<To>::kSize == 1) {
@@ -173,7 +173,7 @@ constexpr To cast(From&& from) {
 
 MSL_UNCHECKED_BEGIN
 
-/** A position as the number or vector that a kernel's parameter is. `at`: x, y, z. */
+/** A position as the scalar or vector type of a kernel's parameter. `at`: x, y, z. */
 template <typename P>
 struct PositionOf {
   static P from(const unsigned* at) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What rewrite_for_ptx includes: everything that a kernel uses is device code and becomes part of its entry.
+// Included by the output of rewrite_for_ptx: everything that a kernel uses is device code and is inlined into its entry.
 
 #define MSL_DEVICE_BEGIN \
   _Pragma("clang force_cuda_host_device begin") _Pragma("clang attribute push(__attribute__((always_inline)), apply_to = function)")
@@ -34,19 +34,19 @@ template <typename T>
 struct Passed<T*> {
   using Pointer = T*;
 };
-/** Bytes that a kernel only reads are weights, gains and tables, which nobody writes in a step: loads may be cached. */
+/** Bytes that a kernel only reads are weights, gains and tables, which are constant during a step: loads may be cached. */
 template <>
 struct Passed<const uchar*> {
   using Pointer = const uchar* __restrict__;
 };
 
-/** Types of the parameters of an entry, from those of the kernel. */
+/** Parameter types of an entry, derived from those of the kernel. */
 template <typename F, unsigned index>
 using Value = typename Passed<typename ParameterOf<F, index>::Type>::Value;
 template <typename F, unsigned index>
 using Pointer = typename Passed<typename ParameterOf<F, index>::Type>::Pointer;
 
-/** Where a thread stands. Threadgroups have one dimension, grids three. */
+/** Position of a thread. Threadgroups have one dimension, grids three. */
 template <typename F, unsigned index>
 inline typename ParameterOf<F, index>::Type place(ParameterKind what) {
   const uint thread = __nvvm_read_ptx_sreg_tid_x(), threads = __nvvm_read_ptx_sreg_ntid_x();
@@ -76,7 +76,7 @@ inline typename ParameterOf<F, index>::Type place(ParameterKind what) {
   }
 }
 
-/** A variable in threadgroup memory; vectors may be read from it. Static: the modules of a program know nothing of each other. */
+/** A variable in threadgroup memory; vectors may be read from it. Static, because the modules of a program are independent. */
 template <typename T, unsigned id>
 static inline T& threadgroup_variable(const char*, unsigned) {
   static __attribute__((shared)) T memory __attribute__((aligned(16)));
@@ -89,7 +89,7 @@ extern "C" __attribute__((shared)) metal::float4 msl_dynamic_memory[];
 
 namespace msl {
 
-/** The threadgroup memory whose size the launch gives. */
+/** Threadgroup memory whose size is set by the launch. */
 template <typename F, unsigned index>
 inline typename ParameterOf<F, index>::Type dynamic_memory() {
   return reinterpret_cast<typename ParameterOf<F, index>::Type>(msl_dynamic_memory);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Simdgroups on NVIDIA GPUs: both are 32 lanes wide. Every operation is one of all lanes of a warp, so that threadgroups have
-// whole warps and a kernel returns early only with all of them.
+// Simdgroups on NVIDIA GPUs, as warps of 32 lanes. Every operation involves all lanes of a warp, so threadgroups consist of whole warps,
+// and a kernel returns early only with all lanes of a warp.
 
 #include "../include/abi.h"
 
@@ -28,8 +28,8 @@ inline T exchange(T value, unsigned lane, const char*, unsigned) {
 }
 
 /**
- * By halves, as on the CPU: lane 0 has the same order of values there, and all lanes the same bits, because each step folds
- * two values that their lanes see in either order.
+ * By halves, as on the CPU: lane 0 folds values in the same order, and all lanes get the same bits, because each step folds the same two
+ * values in either order.
  */
 template <typename Folding, typename T>
 inline T fold(T value, const char* operation, unsigned line) {
@@ -40,7 +40,7 @@ inline T fold(T value, const char* operation, unsigned line) {
   return value;
 }
 
-/** One lane after the other, as on the CPU. */
+/** In lane order, as on the CPU. */
 template <typename Folding, bool is_inclusive, typename T>
 inline T scan(T value, const char* operation, unsigned line) {
   T total = Folding::neutral(), result = total;

@@ -2,7 +2,7 @@
 
 #include "lanes.h"
 
-// The product of two simdgroup matrices by shuffles: the bits of the CPU, not the speed of a matrix unit.
+// The product of two simdgroup matrices with shuffles: it has the bits of the CPU, but not the speed of a matrix unit.
 
 namespace msl {
 
@@ -11,7 +11,7 @@ constexpr unsigned matrix_lane(unsigned row, unsigned column) {
   return (row & 4) * 4 + (row & 3) * 2 + (column & 4) * 2 + (column / 2 & 1);
 }
 
-/** The own elements of a b + c. */
+/** This lane's elements of a b + c. */
 template <typename D, typename A, typename B, typename C>
 inline metal::vec<D, 2> multiply(metal::ext<A, 2> a, metal::ext<B, 2> b, metal::ext<C, 2> c, unsigned line) {
   const unsigned row = matrix_row(lane_index()), column = matrix_column(lane_index());

@@ -1,17 +1,17 @@
 #pragma once
 
-// The tensor cores, and loads ahead of time: matrices of bf16 with sums in float32, matrices of bytes with sums of integers.
+// Tensor cores and asynchronous copies: bf16 matrices with float32 sums, and byte matrices with integer sums.
 
 namespace nvidia {
 
-/** Waits for what the kernels before make; until then, a kernel reads weights alone. From sm_90 on it starts before they end. */
+/** Waits for the results of earlier kernels; before that, a kernel reads only weights. From sm_90 on, it starts before they end. */
 inline void wait_for_inputs() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" : : : "memory");
 #endif
 }
 
-/** Words of a weight, which nobody writes in a step: one load, cached apart from what steps make. `words`: 1, 2 or 4. */
+/** Words of a weight, which is constant during a step: one load through the read-only cache. `words`: 1, 2 or 4. */
 template <int words>
 inline void load_weights(const void* at, unsigned* out) {
   const auto from = (__attribute__((address_space(1))) const void*)at;
@@ -24,14 +24,14 @@ inline void load_weights(const void* at, unsigned* out) {
   }
 }
 
-/** (word & mask) | bits in one instruction: two constants in one place make two of it. */
+/** (word & mask) | bits in one instruction; the compiler would split it in two, because only one operand can be a constant. */
 inline unsigned masked_or(unsigned word, unsigned mask, unsigned bits) {
   unsigned result;
   asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(result) : "r"(word), "r"(mask), "r"(bits));
   return result;
 }
 
-/** 16 bits of a weight's scales or biases, the same way. */
+/** 16 bits of a weight's scales or biases, loaded in the same way. */
 inline unsigned load_weight_scalar(const void* at) {
   unsigned short bits;
   asm("ld.global.nc.u16 %0, [%1];" : "=h"(bits) : "l"((__attribute__((address_space(1))) const void*)at));
@@ -45,14 +45,14 @@ inline unsigned bf16_pair(float first, float second) {
   return pair;
 }
 
-/** sums [16, 8] += rows [16, 16] times outputs [8, 16], of bf16. */
+/** sums [16, 8] += rows [16, 16] times outputs [8, 16], in bf16. */
 inline void multiply_accumulate(float (&sums)[4], const unsigned (&rows)[4], const unsigned (&outputs)[2]) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
       : "r"(rows[0]), "r"(rows[1]), "r"(rows[2]), "r"(rows[3]), "r"(outputs[0]), "r"(outputs[1]));
 }
 
-/** sums [16, 8] += rows [16, 32] times outputs [8, 32], of bytes: rows have no sign, outputs have one. */
+/** sums [16, 8] += rows [16, 32] times outputs [8, 32], of bytes: rows are unsigned, outputs are signed. */
 inline void multiply_accumulate_bytes(int (&sums)[4], const unsigned (&rows)[4], const unsigned (&outputs)[2]) {
   asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
@@ -60,7 +60,7 @@ inline void multiply_accumulate_bytes(int (&sums)[4], const unsigned (&rows)[4],
 }
 
 /**
- * Columns of a 16 × 8 matrix of 16-bit elements in threadgroup memory, as multiply_accumulate takes outputs. Lane i of the first
+ * Columns of a 16 × 8 matrix of 16-bit elements in threadgroup memory, in the layout of outputs in multiply_accumulate. Lane i of the first
  * 16 names row i, at a multiple of 16 bytes.
  */
 inline void load_transposed(unsigned (&pairs)[2], const bfloat* row) {
@@ -79,8 +79,8 @@ inline unsigned long global_address(const void* at) {
 }
 
 /**
- * A 16 × 16 matrix of 16-bit elements in threadgroup memory, as multiply_accumulate takes rows. Lane i names columns 8 (i / 16) ..
- * of row i % 16, at a multiple of 16 bytes.
+ * A 16 × 16 matrix of 16-bit elements in threadgroup memory, in the layout of rows in multiply_accumulate. Lane i names columns 8 (i / 16)
+ * .. of row i % 16, at a multiple of 16 bytes.
  */
 inline void load_matrix(unsigned (&pairs)[4], const uchar* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -90,8 +90,8 @@ inline void load_matrix(unsigned (&pairs)[4], const uchar* row) {
 }
 
 /**
- * A 16 × 16 matrix of 16-bit elements in threadgroup memory, its two halves of 8 columns as multiply_accumulate takes outputs, the
- * left one first. Lanes name rows as for load_matrix.
+ * A 16 × 16 matrix of 16-bit elements in threadgroup memory, as two halves of 8 columns in the layout of outputs in multiply_accumulate,
+ * left half first. Lanes name rows as for load_matrix.
  */
 inline void load_matrix_transposed(unsigned (&pairs)[4], const uchar* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -100,35 +100,35 @@ inline void load_matrix_transposed(unsigned (&pairs)[4], const uchar* row) {
                : "memory");
 }
 
-/** 2^x, to about 2e-7 of it; what is no normal number becomes 0. */
+/** 2^x with a relative error of about 2e-7; results that are not normal numbers become 0. */
 inline float exponential_of_two(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 
-/** 1 / x, to about 1e-7 of it; what is no normal number becomes 0. */
+/** 1 / x with a relative error of about 1e-7; results that are not normal numbers become 0. */
 inline float reciprocal(float x) {
   float y;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 
-/** a b + c of two numbers of bf16 each, rounded once. */
+/** a b + c for bf16 pairs, rounded once. */
 inline unsigned fma_pair(unsigned a, unsigned b, unsigned c) {
   unsigned pair;
   asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(pair) : "r"(a), "r"(b), "r"(c));
   return pair;
 }
 
-/** Four bytes of a (0 to 3) and b (4 to 7): byte i is the one that the i-th hexadecimal digit of `selector` names. */
+/** Four bytes of a (0 to 3) and b (4 to 7): the i-th hexadecimal digit of `selector` names byte i. */
 inline unsigned select_bytes(unsigned a, unsigned b, unsigned selector) {
   unsigned bytes;
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(a), "r"(b), "r"(selector));
   return bytes;
 }
 
-/** Copies from device to threadgroup memory, both at multiples of as many bytes; complete after wait_copies and a barrier. */
+/** Copies from device to threadgroup memory, both aligned to the size of the copy; complete after wait_copies and a barrier. */
 inline void copy_16(uchar* to, const uchar* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(shared_address(to)), "l"(global_address(from)) : "memory");
 }
@@ -136,7 +136,7 @@ inline void copy_4(uchar* to, const uchar* from) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" : : "r"(shared_address(to)), "l"(global_address(from)) : "memory");
 }
 
-/** The same where `exists`; else nothing is read or written. */
+/** The same if `exists`; otherwise nothing is read or written. */
 inline void copy_16_if(bool exists, uchar* to, const uchar* from) {
   asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0; @p cp.async.cg.shared.global [%0], [%1], 16; }"
                :
@@ -153,22 +153,22 @@ inline void copy_8_if(bool exists, uchar* to, const uchar* from) {
 /** Ends a batch of copies of this thread. */
 inline void end_copies() { asm volatile("cp.async.commit_group;" : : : "memory"); }
 
-/** Waits until at most `batches` of this thread are not complete. */
+/** Waits until at most `batches` batches of this thread are incomplete. */
 template <int batches>
 inline void wait_copies() {
   asm volatile("cp.async.wait_group %0;" : : "n"(batches) : "memory");
 }
 
 /**
- * The products of a warpgroup, four simdgroups that do the same: begin_products, some of multiply_warpgroup, end_products. They run beside
- * what follows, on registers and threadgroup memory that nothing may touch until wait_products; copies that they read are shown to
- * them, before a barrier.
+ * The products of a warpgroup, four simdgroups in lockstep: begin_products, calls of multiply_warpgroup, end_products. They run
+ * asynchronously on registers and threadgroup memory that must not be accessed until wait_products; copies that they read must be made
+ * visible to them before a barrier.
  */
 inline void begin_products() { asm volatile("wgmma.fence.sync.aligned;" : : : "memory"); }
 inline void end_products() { asm volatile("wgmma.commit_group.sync.aligned;" : : : "memory"); }
 inline void show_copies() { asm volatile("fence.proxy.async.shared::cta;" : : : "memory"); }
 
-/** Waits until at most `batches` of products of this warpgroup are not complete. */
+/** Waits until at most `batches` batches of products of this warpgroup are incomplete. */
 template <int batches>
 inline void wait_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" : : "n"(batches) : "memory");
@@ -181,9 +181,9 @@ inline void wait_products() {
 #define MARKBASE_SUMS_64(i) MARKBASE_SUMS_32(i), MARKBASE_SUMS_32(i + 32)
 
 /**
- * sums [64, rows] += weights [64, 16] times rows [rows, 16], of bf16, where `rows` is 64, 128 or 256. Each simdgroup brings 16 weight rows as
- * multiply_accumulate takes rows, and has their sums: of rows 8 i .. sums 4 i .. as multiply_accumulate has them. `stage`, at a multiple of
- * 1024 bytes, has rows of 64 columns, whose pieces of 16 bytes lie at their number ^ row % 8; the product takes columns 16 m ...
+ * sums [64, rows] += weights [64, 16] times rows [rows, 16], in bf16, where `rows` is 64, 128 or 256. Each simdgroup supplies 16 weight
+ * rows in the layout of rows in multiply_accumulate, and has their sums: sums 4 i .. for rows 8 i .., in its layout. `stage`, at a multiple
+ * of 1024 bytes, has rows of 64 columns, whose 16-byte piece p is stored at index p ^ row % 8; the product takes columns 16 m ...
  */
 template <int rows>
 inline void multiply_warpgroup(float (&sums)[rows / 2], const unsigned (&weights)[4], const uchar* stage, int m) {

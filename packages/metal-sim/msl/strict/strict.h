@@ -5,7 +5,7 @@
 // Long because Metal has one standard library: its declarations with real address spaces, in C++ for OpenCL, for a compiler that
 // only checks.
 
-// The language has types of these names.
+// The language has its own types with these names.
 #define atomic_int msl_atomic_int
 #define atomic_uint msl_atomic_uint
 #define atomic_ulong msl_atomic_ulong
@@ -45,7 +45,7 @@ template <>
 struct StorageOf<bool> {
   using Type = int;
 };
-// There are no vectors of structures: those of bfloat hold another type of 16 bits.
+// Vectors of structures do not exist, so vectors of bfloat hold another 16-bit type.
 template <>
 struct StorageOf<bfloat> {
   using Type = half;
@@ -308,7 +308,7 @@ constexpr mem_flags operator|(mem_flags a, mem_flags b) { return mem_flags(uint(
 void threadgroup_barrier(mem_flags);
 void simdgroup_barrier(mem_flags);
 
-// Simdgroup functions take what has no address space: numbers and vectors of 8 to 64 bits each.
+// Simdgroup functions take values, without an address space: numbers and vectors of 8 to 64 bits per element.
 template <typename T>
 struct IsExchangeable {
   static constexpr bool kValue = false;
@@ -392,7 +392,7 @@ void simdgroup_multiply_accumulate(__private simdgroup_matrix<D, 8, 8>&,
 template <typename D, typename A, typename B>
 void simdgroup_multiply(__private simdgroup_matrix<D, 8, 8>&, simdgroup_matrix<A, 8, 8>, simdgroup_matrix<B, 8, 8>);
 
-// Tensors of Metal 4: what packages/metal-sim/msl/include/tensor.h simulates.
+// Tensors of Metal 4: the part that packages/metal-sim/msl/include/tensor.h simulates.
 struct tensor_inline {};
 template <typename Index, size_t rank>
 struct dextents {
@@ -458,7 +458,7 @@ struct matmul2d_descriptor {
   bool is_whole;
   constexpr matmul2d_descriptor(int m, int n, int k, bool = false, bool = false, bool = false, mode = mode::multiply)
       : is_whole(k > 0 && (m % 16 == 0 || n % 16 == 0)) {}
-  // The language has no structures as template arguments.
+  // The language does not allow structures as template arguments.
   constexpr operator bool() const { return is_whole; }
 };
 

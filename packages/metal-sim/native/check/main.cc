@@ -1,5 +1,5 @@
-// Reads preprocessed Metal and writes what a compiler gets: by default the C++ for OpenCL that msl-check.mjs checks, with
-// --ptx the C++ that becomes PTX.
+// Reads preprocessed Metal and writes source for a compiler: by default the C++ for OpenCL that msl-check.mjs checks, with --ptx the C++
+// that is compiled to PTX.
 #include <cstdio>
 #include <iostream>
 #include <iterator>

@@ -1,4 +1,4 @@
-// The functions of the driver that hosts look up, with the names and the binary interface of NVIDIA's libcuda.
+// The driver functions that hosts look up, with the names and the binary interface of NVIDIA's libcuda.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,7 +14,7 @@ using namespace cuda_sim;
 
 namespace {
 
-/** One context for the whole process: the primary one of the only device that contexts are made of. */
+/** One context for the whole process: the primary context of the only device that has one. */
 char primary_context;
 
 struct GraphObject {
@@ -30,7 +30,7 @@ void remove_live() { state().live_objects -= 1; }
 
 int capability() { return static_cast<int>(setting("CUDA_SIM_CAPABILITY", 90)); }
 
-/** Work that a failed context does not do any more. */
+/** Work that a failed context no longer does. */
 template <typename Work>
 void push(void* stream, Work work) {
   static_cast<Stream*>(stream)->push([work = std::move(work)]() mutable {
@@ -112,7 +112,7 @@ CUDA_SIM_EXPORT Result cuDeviceGetName(char* name, int length, int) {
 
 CUDA_SIM_EXPORT Result cuDeviceGetAttribute(int* value, int attribute, int) {
   switch (attribute) {
-    // Few multiprocessors: small grids fill them, as large ones do on a GPU.
+    // Few multiprocessors, so that small grids fill them as large ones do on a GPU.
     case 16: *value = static_cast<int>(setting("CUDA_SIM_MULTIPROCESSORS", 2)); return kSuccess;
     case 75: *value = capability() / 10; return kSuccess;
     case 76: *value = capability() % 10; return kSuccess;
@@ -139,13 +139,13 @@ CUDA_SIM_EXPORT Result cuDevicePrimaryCtxRetain(void** context, int) {
 CUDA_SIM_EXPORT Result cuDevicePrimaryCtxRelease_v2(int) {
   if (state().context_users.fetch_sub(1) <= 0) return misuse(kInvalidContext, "cuDevicePrimaryCtxRelease without a retain");
   remove_live();
-  // What failed goes with the context.
+  // The failure ends with the context.
   if (state().context_users == 0) state().failure = kSuccess;
   return kSuccess;
 }
 
 CUDA_SIM_EXPORT Result cuCtxPushCurrent_v2(void* context) {
-  if (context != &primary_context) return misuse(kInvalidContext, "cuCtxPushCurrent of no context");
+  if (context != &primary_context) return misuse(kInvalidContext, "cuCtxPushCurrent without a context");
   push_context(context);
   return kSuccess;
 }
@@ -164,7 +164,7 @@ CUDA_SIM_EXPORT Result cuMemAlloc_v2(uint64_t* address, size_t size) {
 }
 
 CUDA_SIM_EXPORT Result cuMemFree_v2(uint64_t address) {
-  // Memory of a failed context can be freed: it is gone with the rest.
+  // Memory of a failed context can be freed; it was lost with the rest.
   const Result result = check_context(), freed = free_device(address);
   return result == kSuccess ? freed : result;
 }
@@ -187,7 +187,7 @@ CUDA_SIM_EXPORT Result cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_
   state().copied_bytes += size;
   auto* target = reinterpret_cast<char*>(to);
   if (!is_pinned(from, size)) {
-    // Other memory is read before the call returns.
+    // Memory that is not pinned is read before the call returns.
     const auto* bytes = static_cast<const char*>(from);
     push(stream, [target, staged = std::vector<char>(bytes, bytes + size)] {
       std::memcpy(target, staged.data(), staged.size());
@@ -373,7 +373,7 @@ CUDA_SIM_EXPORT Result cuGraphAddKernelNode(void** node, void* graph, void* cons
   if (result != kSuccess) return result;
   std::vector<size_t> earlier;
   for (size_t i = 0; i < count; ++i) {
-    // Nodes are numbers from 1 on.
+    // Nodes are numbered from 1.
     const auto number = reinterpret_cast<uintptr_t>(dependencies[i]);
     if (number == 0 || number > target.launches.size()) return misuse(kInvalidValue, "cuGraphAddKernelNode: an unknown node");
     earlier.push_back(number - 1);

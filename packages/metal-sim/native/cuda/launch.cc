@@ -21,9 +21,10 @@ Result result_of(msl::FaultKind kind) {
 Result prepare_launch(Function* function, const unsigned* grid, const unsigned* block, unsigned shared_bytes, void** params, Launch* out) {
   const std::string name = function->kernel->name;
   if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0 || grid[1] > 65535 || grid[2] > 65535) {
-    return misuse(kInvalidValue, name + ": a grid that no GPU has");
+    return misuse(kInvalidValue, name + ": the grid is empty or too large");
   }
-  if (block[0] == 0 || block[0] * block[1] * block[2] > 1024) return misuse(kInvalidValue, name + ": a block of no or too many threads");
+  if (block[0] == 0 || block[0] * block[1] * block[2] > 1024)
+    return misuse(kInvalidValue, name + ": the block is empty or has more than 1024 threads");
   if (shared_bytes > function->max_dynamic_bytes) return misuse(kInvalidValue, name + ": too much dynamic shared memory");
   if (function->has_dynamic_shared && shared_bytes == 0) return misuse(kInvalidValue, name + ": no dynamic shared memory");
   *out = {function, {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared_bytes, {}};
@@ -54,7 +55,7 @@ Result run_launch(const Launch& launch) {
     uint64_t address = 0;
     std::memcpy(&address, values[i].data(), sizeof address);
     const Span memory = device_memory(address);
-    if (!memory.begin) return misuse(kIllegalAddress, std::string(function.kernel->name) + ": an address outside of any memory");
+    if (!memory.begin) return misuse(kIllegalAddress, std::string(function.kernel->name) + ": an address outside all allocated memory");
     dispatch.buffers[parameter.index] = {memory.begin, memory.size};
   }
   if (function.library->has_checks()) {

@@ -6,7 +6,7 @@
 
 namespace cuda_sim {
 
-/** A kernel with its grid and the values of its parameters, taken when the call was made. */
+/** A kernel with its grid and the values of its parameters at the time of the call. */
 struct Launch {
   Function* function;
   unsigned grid[3];
@@ -15,19 +15,19 @@ struct Launch {
   std::vector<std::vector<char>> arguments;
 };
 
-/** Takes the values that `params` points to; kInvalidValue for what a GPU would refuse. */
+/** Copies the values that `params` points to; kInvalidValue for what a GPU would reject. */
 Result prepare_launch(Function* function, const unsigned* grid, const unsigned* block, unsigned shared_bytes, void** params, Launch* out);
 
-/** Runs a kernel to its end; addresses that are no memory of the GPU fail as on one. */
+/** Runs a kernel to completion; addresses outside the GPU's memory fail as on a real one. */
 Result run_launch(const Launch& launch);
 
-/** What a graph does: launches, and of each those that it waits for. */
+/** The launches of a graph, each with those that it waits for. */
 struct Graph {
   std::vector<Launch> launches;
   std::vector<std::vector<size_t>> dependencies;
 };
 
-/** Runs the launches of a graph, those that wait for nothing any more in the order that METAL_SIM_ORDER asks for. */
+/** Runs the launches of a graph; launches that are ready run in the order that METAL_SIM_ORDER selects. */
 Result run_graph(const Graph& graph);
 
 }  // namespace cuda_sim

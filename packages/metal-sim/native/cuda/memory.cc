@@ -1,4 +1,4 @@
-// The GPU's memory and pinned memory: guarded pages of the host, poisoned when they are new.
+// The GPU's memory and pinned memory: guarded pages of the host, poisoned on allocation.
 #include "memory.h"
 
 #include <cstring>
@@ -15,20 +15,20 @@ struct Allocation {
   size_t size;
 };
 
-/** Allocations by where they begin. */
+/** Allocations by start address. */
 class Table {
  public:
   char* add(size_t size) {
     msl::GuardedMemory memory(size, 256);
     if (!memory) return nullptr;
     char* begin = memory.begin();
-    // What nobody wrote is NaN. Larger memory stays untouched, so that a test does not need all of it.
+    // Unwritten memory is NaN. Large allocations are left untouched, so that a test does not need all of the memory.
     std::memset(begin, msl::kPoison, size < kPoisonedBytes ? size : kPoisonedBytes);
     const std::lock_guard lock(mutex_);
     allocations_.emplace(begin, Allocation{std::move(memory), size});
     return begin;
   }
-  /** Bytes that were freed, or 0. */
+  /** Number of bytes freed, or 0. */
   size_t remove(const void* begin) {
     const std::lock_guard lock(mutex_);
     const auto found = allocations_.find(static_cast<const char*>(begin));
@@ -69,7 +69,7 @@ uint64_t total_memory() { return setting("CUDA_SIM_MEMORY", uint64_t{16} << 30);
 }  // namespace
 
 Result allocate_device(uint64_t* address, size_t size) {
-  if (size == 0) return misuse(kInvalidValue, "cuMemAlloc of no bytes");
+  if (size == 0) return misuse(kInvalidValue, "cuMemAlloc of 0 bytes");
   if (state().takes_failure(kCudaSimNoMemory)) return kOutOfMemory;
   if (state().allocated_bytes + size > total_memory()) return kOutOfMemory;
   char* begin = device_table().add(size);
@@ -83,7 +83,7 @@ Result allocate_device(uint64_t* address, size_t size) {
 
 Result free_device(uint64_t address) {
   const size_t size = device_table().remove(reinterpret_cast<const void*>(address));
-  if (size == 0) return misuse(kInvalidValue, "cuMemFree of an address that cuMemAlloc did not give");
+  if (size == 0) return misuse(kInvalidValue, "cuMemFree of an address that cuMemAlloc did not return");
   state().live_objects -= 1;
   state().allocated_bytes -= size;
   return kSuccess;

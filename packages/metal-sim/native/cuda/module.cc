@@ -10,7 +10,7 @@
 namespace cuda_sim {
 namespace {
 
-/** The value of a word "name=value" of a line. */
+/** The value of a "name=value" word in a line. */
 std::string value_of(const std::string& line, const std::string& name) {
   std::istringstream words(line);
   for (std::string word; words >> word;) {
@@ -26,7 +26,7 @@ const char* find_source(const std::string& name) {
   return nullptr;
 }
 
-/** Parameters that the contract gives an entry: buffers in the order of their indices. */
+/** Parameters of an entry by convention: buffers in index order. */
 std::vector<EntryParameter> parameters_of(const msl::KernelRecord& kernel) {
   std::vector<EntryParameter> parameters;
   for (unsigned i = 0; i < kernel.parameter_count; ++i) {
@@ -39,7 +39,7 @@ std::vector<EntryParameter> parameters_of(const msl::KernelRecord& kernel) {
   return parameters;
 }
 
-/** Bytes of the parameters of an entry, as its PTX declares them; false when there is no such entry. */
+/** Parameter sizes of an entry as declared in its PTX; false if the entry does not exist. */
 bool declared_bytes(const std::string& text, const std::string& name, std::vector<size_t>* out) {
   const std::string head = ".entry " + name;
   size_t at = text.find(head);
@@ -65,7 +65,7 @@ Result load_module(const char* text, std::unique_ptr<Module>* out, std::string* 
   const std::string source = value_of(line, "source"), arch = value_of(line, "arch");
   if (state().takes_failure(kCudaSimOldPtx)) return kOldPtx;
   if (state().takes_failure(kCudaSimNoModule)) {
-    *log = "ptxas fatal: ordered by a test";
+    *log = "ptxas fatal: requested by a test";
     return kInvalidPtx;
   }
   if (arch.compare(0, 3, "sm_") != 0 || std::strtoul(arch.c_str() + 3, nullptr, 10) > setting("CUDA_SIM_CAPABILITY", 90)) {
@@ -74,7 +74,7 @@ Result load_module(const char* text, std::unique_ptr<Module>* out, std::string* 
   }
   const char* metal = find_source(source);
   if (!metal) {
-    *log = "there is no kernel file " + source;
+    *log = "no such kernel file: " + source;
     return kInvalidPtx;
   }
   msl::CompileOptions options = msl::compile_options_from_environment();

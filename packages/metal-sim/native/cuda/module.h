@@ -16,7 +16,7 @@ struct EntryParameter {
   size_t bytes;
 };
 
-/** An entry of a module, run by the Metal source that its PTX was made from. */
+/** An entry of a module, run from the Metal source that its PTX was generated from. */
 struct Function {
   std::shared_ptr<msl::Library> library;
   const msl::KernelRecord* kernel;
@@ -31,10 +31,10 @@ struct Module {
   std::vector<std::unique_ptr<Function>> functions;
 };
 
-/** Reads the first line of a PTX text, and compiles that Metal source for the CPU. `log`: why not. */
+/** Reads the first line of a PTX text, and compiles that Metal source for the CPU. `log`: the reason if that fails. */
 Result load_module(const char* text, std::unique_ptr<Module>* out, std::string* log);
 
-/** An entry of the PTX; kInvalidPtx when its parameters are not those of the kernel. */
+/** An entry of the PTX; kInvalidPtx if its parameters differ from the kernel's. */
 Result find_function(Module& module, const std::string& name, Function** out);
 
 }  // namespace cuda_sim

@@ -14,18 +14,18 @@ inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotI
                         kInvalidContext = 201, kEcc = 214, kInvalidPtx = 218, kOldPtx = 222, kInvalidHandle = 400, kNotFound = 500,
                         kNotReady = 600, kIllegalAddress = 700, kLaunchTimeout = 702, kLaunchFailed = 719, kUnknown = 999;
 
-/** Orders, counts and the context of the whole process. */
+/** Requested failures, counts and the context of the whole process. */
 struct State {
   std::atomic<uint64_t> launches{0}, graph_launches{0}, graphs{0}, copies_to_device{0}, copies_to_host{0}, copied_bytes{0};
   std::atomic<uint64_t> allocations{0}, modules{0}, misuses{0}, live_objects{0}, allocated_bytes{0};
   std::atomic<bool> is_initialized{false};
   std::atomic<int> context_users{0};
-  /** Why the context works no more, or kSuccess. */
+  /** Why the context has failed, or kSuccess. */
   std::atomic<Result> failure{kSuccess};
 
   OrderedFailures<kCudaSimFailureKinds> failures;
 
-  /** True when a failure of this kind was ordered for now. */
+  /** True if this event of the kind is to fail. */
   bool takes_failure(CudaSimFailure kind) { return failures.take(kind); }
   void reset();
   void reset_counts();
@@ -33,13 +33,13 @@ struct State {
 
 State& state();
 
-/** A number of the environment. */
+/** A number from an environment variable. */
 uint64_t setting(const char* name, uint64_t otherwise);
 
-/** A mistake of the caller, which a driver may or may not notice. */
+/** Records a mistake of the caller, which a real driver may not notice. */
 Result misuse(Result result, const std::string& message);
 
-/** The context that this thread works in, if it has one; a result otherwise, that of a failed context too. */
+/** The current context of this thread; an error if there is none or it has failed. */
 Result check_context();
 void push_context(void* context);
 Result pop_context(void** context);

@@ -12,16 +12,16 @@
 
 namespace cuda_sim {
 
-/** Runs what is queued, in order, on a thread of its own: nothing is done when a call returns. */
+/** Runs queued work in order on its own thread: nothing has run yet when a call returns. */
 class Stream {
  public:
   using Work = std::function<Result()>;
 
   Stream();
-  /** Runs what is queued to its end first. */
+  /** Runs all queued work first. */
   ~Stream();
 
-  /** Queues work. What fails makes the context fail, and nothing runs any more. */
+  /** Queues work. If it fails, the context fails, and nothing runs any more. */
   void push(Work work);
   void wait_until_idle();
 
@@ -36,7 +36,7 @@ class Stream {
   std::thread thread_;
 };
 
-/** A point in a stream; shared with the streams that will come to it. */
+/** A point in a stream, shared with the streams that wait for it. */
 class Event {
  public:
   explicit Event(bool has_time) : has_time_(has_time) {}

@@ -1,4 +1,4 @@
-// NSArray and NSDictionary over vectors. Dictionaries compare keys one by one: here they hold a handful.
+// NSArray and NSDictionary over vectors. Dictionaries compare keys one by one, because they only hold a few here.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

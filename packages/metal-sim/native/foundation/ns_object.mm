@@ -1,4 +1,4 @@
-// NSObject. Compiled without ARC: this is where allocation and deallocation end.
+// NSObject. Compiled without ARC, because it implements allocation and deallocation.
 #include <cstdio>
 #include <string>
 
@@ -35,7 +35,7 @@ objc::Class* native(Class of_class) { return reinterpret_cast<objc::Class*>(of_c
 }
 
 - (id)copy {
-  // Copyable classes of this Foundation do not change, so a copy is one more reference.
+  // Copyable classes of this Foundation are immutable, so a copy is another reference.
   extern id metal_sim_retain(id) __asm__("objc_retain");
   return metal_sim_retain(self);
 }

@@ -1,4 +1,4 @@
-// NSString and its three storages: constants of the program, tiny ones inside of the pointer, and the heap.
+// NSString and its three kinds of storage: constants of the program, tiny strings in the pointer, and the heap.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -10,7 +10,7 @@
 
 #include "../objc/runtime.h"
 
-/** What clang emits for a literal; the variables follow the ABI. */
+/** Layout that clang emits for a literal; the variables follow the ABI. */
 @interface NSConstantString : NSString {
  @public
   uint32_t _flags;
@@ -38,7 +38,7 @@ NSHeapString* make_string(std::string text) {
   return made;
 }
 
-/** A pointer that stays valid for ever: tiny strings have no memory of their own. */
+/** A pointer that stays valid forever: tiny strings have no memory of their own. */
 const char* interned(std::string text) {
   static auto* texts = new std::unordered_set<std::string>;
   static auto* mutex = new std::mutex;
@@ -46,7 +46,7 @@ const char* interned(std::string text) {
   return texts->insert(std::move(text)).first->c_str();
 }
 
-/** Appends one conversion, such as "%5.2f", and returns the text behind it. */
+/** Appends one conversion, such as "%5.2f", and returns the text after it. */
 const char* append_conversion(std::string& out, const char* format, va_list arguments) {
   std::string conversion = "%";
   int longs = 0;
@@ -158,7 +158,7 @@ std::string format_string(const char* format, va_list arguments) {
 }
 
 - (NSUInteger)length {
-  // UTF-16 code units: continuation bytes count nothing, four-byte sequences two.
+  // UTF-16 code units: continuation bytes count as none, four-byte sequences as two.
   NSUInteger units = 0;
   for (const char* at = self.UTF8String; *at; ++at) {
     const auto byte = static_cast<unsigned char>(*at);
@@ -218,7 +218,7 @@ std::string format_string(const char* format, va_list arguments) {
 @implementation NSConstantString
 
 - (const char*)UTF8String {
-  // Bits 0 and 1 name the encoding; clang writes UTF-16 only for literals outside of ASCII.
+  // Bits 0 and 1 name the encoding; clang writes UTF-16 only for non-ASCII literals.
   if ((_flags & 3) == 2) {
     std::string text;
     const auto* units = reinterpret_cast<const uint16_t*>(_data);

@@ -15,7 +15,7 @@ int system_version() {
 
 }  // namespace metal_sim
 
-/** The text of a truth value: not null when the system is new enough. */
+/** A string as a truth value: not null if the system is new enough. */
 const char* metal_sim_available(const char* systems) {
   const char* named = std::strstr(systems, "macOS");
   if (!named) return "yes";

@@ -2,7 +2,7 @@
 
 namespace metal_sim {
 
-/** The version of macOS that the simulator plays: METAL_SIM_MACOS, or 15. Below 14 and above 26 it is clamped. */
+/** The simulated version of macOS: METAL_SIM_MACOS, or 15, clamped to 14 .. 26. */
 int system_version();
 
 }  // namespace metal_sim

@@ -14,7 +14,7 @@ using metal_sim::state;
 
 namespace {
 
-/** Buffers that the simulator allocates start at multiples of this, and end where touching more is a fault. */
+/** Alignment of the buffers that the simulator allocates; they end at a guard page, so that accesses beyond the end fault. */
 constexpr NSUInteger kBufferAlignment = 256;
 
 std::string number(NSUInteger value) { return std::to_string(value); }
@@ -190,7 +190,7 @@ MTLHazardTrackingMode tracking_of(MTLResourceOptions options, MTLHazardTrackingM
   _size = descriptor.size;
   _type = descriptor.type;
   _options = descriptor.resourceOptions;
-  // A heap's resources are untracked unless somebody asks for more.
+  // A heap's resources are untracked unless requested otherwise.
   _tracking = descriptor.hazardTrackingMode == MTLHazardTrackingModeDefault ? MTLHazardTrackingModeUntracked
                                                                             : descriptor.hazardTrackingMode;
   state().allocated_bytes += _size;
@@ -272,7 +272,7 @@ MTLHazardTrackingMode tracking_of(MTLResourceOptions options, MTLHazardTrackingM
 @implementation MTLSimResidencySet {
   id<MTLDevice> _device;
   NSMutableArray<id<MTLAllocation>>* _pending;
-  // The queue's thread reads what a thread of the host commits.
+  // The queue's thread reads what host threads commit.
   std::mutex _mutex;
   NSArray<id<MTLAllocation>>* _committed;
 }

@@ -78,7 +78,7 @@ NSString* string_of(const std::string& text) { return [NSString stringWithUTF8St
 
 namespace {
 
-/** Runs command buffers one after the other. Shared by the queue and its thread, so that either may go first. */
+/** Runs command buffers one at a time. Shared by the queue and its thread, so that either may be destroyed first. */
 struct QueueWorker {
   std::mutex mutex;
   std::condition_variable changed;
@@ -134,7 +134,7 @@ struct QueueWorker {
     _worker->is_closed = true;
   }
   _worker->changed.notify_all();
-  // The last reference may be one that the thread itself held.
+  // The last reference may be held by the thread itself.
   if (_thread.get_id() == std::this_thread::get_id()) _thread.detach();
   else _thread.join();
 }
@@ -193,7 +193,7 @@ struct QueueWorker {
   std::condition_variable _changed;
   MTLCommandBufferStatus _status;
   std::atomic<unsigned> _waits;  ///< threads in waitUntilCompleted
-  bool _isOver;                  ///< its completed handlers have run too
+  bool _isOver;                  ///< its completed handlers have also run
   NSError* _error;
   __weak id _openEncoder;
   bool _isEncoding;
@@ -334,7 +334,7 @@ struct QueueWorker {
 
 - (void)commit {
   if (![self canEncode:"commit"]) {
-    // Committing with an open encoder is a mistake, but whoever waits for the command buffer must still wake.
+    // Committing with an open encoder is a mistake, but threads that wait for the command buffer must still wake up.
     if (self.status > MTLCommandBufferStatusEnqueued) return;
   }
   [self setStatus:MTLCommandBufferStatusCommitted];
@@ -382,7 +382,7 @@ struct QueueWorker {
   [self finishWith:failure];
 }
 
-/** False when something decided already that this command buffer fails. */
+/** False if this command buffer is already known to fail. */
 - (bool)startsWell:(metal_sim::ExecutionFailure*)failure {
   const struct {
     MetalSimFailure kind;
@@ -416,7 +416,7 @@ struct QueueWorker {
     std::lock_guard lock(_mutex);
     _error = error;
   }
-  // What the commands held is let go before anybody hears of the end, as objects may be released in a handler.
+  // Resources of the commands are released before the end is reported, because handlers may release objects.
   _passes.clear();
   [_residency removeAllObjects];
   std::vector<MTLCommandBufferHandler> handlers = std::move(_completed);
@@ -425,7 +425,7 @@ struct QueueWorker {
   [self setStatus:has_failed ? MTLCommandBufferStatusError : MTLCommandBufferStatusCompleted];
   if (!handlers.empty()) state().waits += 1;
   for (MTLCommandBufferHandler handler : handlers) handler(self);
-  // As Metal does, who waits goes on when the handlers are done.
+  // As in Metal, waiting threads continue after the handlers.
   {
     std::lock_guard lock(_mutex);
     _isOver = true;

@@ -17,11 +17,11 @@
 
 namespace metal_sim {
 
-/** A dispatch with everything that was set when it was encoded. */
+/** A dispatch with all state that was set when it was encoded. */
 struct DispatchCommand {
   MTLSimPipeline* pipeline = nil;
   msl::Dispatch dispatch;
-  std::vector<MTLSimBuffer*> buffers;    ///< by argument index, nil where bytes were set
+  std::vector<MTLSimBuffer*> buffers;    ///< by argument index; nil if bytes were set
   std::vector<std::vector<char>> bytes;  ///< by argument index
   std::vector<id<MTLResource>> used;     ///< through useResource
   std::vector<id<MTLHeap>> used_heaps;
@@ -55,7 +55,7 @@ struct EventCommand {
 
 using EncodedCommand = std::variant<DispatchCommand, BarrierCommand, CopyCommand, FenceCommand, EventCommand>;
 
-/** What one encoder recorded; events between encoders are an encoder of their own. */
+/** The commands of one encoder; events between encoders form a pass of their own. */
 struct EncodedPass {
   std::string label;
   bool is_concurrent = false;
@@ -77,7 +77,7 @@ struct EncodedPass {
 
 @interface MTLSimCommandBuffer : NSObject <MTLCommandBuffer>
 - (instancetype)initWithQueue:(MTLSimQueue*)queue retainedReferences:(BOOL)retainedReferences options:(MTLCommandBufferErrorOption)options;
-/** A mistake of the caller: the command buffer will end with it. */
+/** Records a mistake of the caller: the command buffer will end with this error. */
 - (void)invalidate:(const std::string&)message;
 - (void)encoderEnded:(id)encoder pass:(metal_sim::EncodedPass)pass;
 /** On the queue's thread. */
@@ -92,7 +92,7 @@ struct EncodedPass {
 - (instancetype)initWithCommandBuffer:(MTLSimCommandBuffer*)commandBuffer;
 @end
 
-/** Executes the passes of a command buffer, adds what they did to `report`, and says why it stopped. */
+/** Executes the passes of a command buffer, adds their work to `report`, and returns why it stopped. */
 namespace metal_sim {
 
 struct ExecutionFailure {

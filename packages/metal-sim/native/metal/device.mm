@@ -89,7 +89,7 @@ using metal_sim::state;
 
 - (BOOL)supportsFamily:(MTLGPUFamily)family {
   if (state().takes_failure(kMetalSimOldGpu)) return NO;
-  // With macOS 26 it plays a GPU with matrix units for tensors.
+  // With macOS 26, it simulates a GPU with matrix units for tensors.
   const bool is_new = family == MTLGPUFamilyApple9 || family == MTLGPUFamilyApple10 || family == MTLGPUFamilyMetal4;
   if (is_new && metal_sim::system_version() >= 26) return YES;
   return (family >= MTLGPUFamilyApple1 && family <= MTLGPUFamilyApple8) || family == MTLGPUFamilyMac2 || family == MTLGPUFamilyCommon3 ||
@@ -147,7 +147,7 @@ using metal_sim::state;
   }
   MTLCompileOptions* asked = options ? options : [[MTLCompileOptions alloc] init];
   msl::CompileOptions compile = msl::compile_options_from_environment();
-  // Either switch turns fast mathematics off; only the older one exists before macOS 15.
+  // Either option disables fast mathematics; before macOS 15, only the older one exists.
   compile.has_fast_math = asked.fastMathEnabled && asked.mathMode == MTLMathModeFast;
   if (const char* forced = std::getenv("METAL_SIM_FAST_MATH")) compile.has_fast_math |= std::strcmp(forced, "1") == 0;
   const auto language = static_cast<NSUInteger>(asked.languageVersion);

@@ -1,4 +1,4 @@
-// Encoders: they check every call as Metal's API validation does, and write commands down.
+// Encoders: they check every call like Metal's API validation, and record commands.
 #include <cstring>
 
 #include "commands.h"
@@ -50,7 +50,7 @@ std::string dimensions(MTLSize size) { return number(size.width) + "x" + number(
   return _commandBuffer.device;
 }
 
-/** Reports a mistake; the command buffer ends with it. */
+/** Reports a mistake; the command buffer ends with this error. */
 - (void)reject:(const std::string&)message {
   std::string where = _label ? std::string(" (encoder ") + _label.UTF8String + ")" : "";
   if (_pipeline) where += std::string(" (kernel ") + _pipeline.function.kernel->name + ")";
@@ -151,7 +151,7 @@ std::string dimensions(MTLSize size) { return number(size.width) + "x" + number(
                           indirectBufferOffset:(NSUInteger)offset
                          threadsPerThreadgroup:(MTLSize)threads {
   if (!buffer || offset % 4 != 0 || offset + sizeof(MTLDispatchThreadgroupsIndirectArguments) > buffer.length) {
-    return [self reject:"dispatchThreadgroupsWithIndirectBuffer: the arguments lie outside of the buffer"];
+    return [self reject:"dispatchThreadgroupsWithIndirectBuffer: the arguments are outside the buffer"];
   }
   [self encodeGrid:MTLSizeMake(1, 1, 1) threads:threads indirect:(MTLSimBuffer*)buffer offset:offset];
 }
@@ -187,7 +187,7 @@ std::string dimensions(MTLSize size) { return number(size.width) + "x" + number(
   state().dispatches += 1;
 }
 
-/** Copies what is bound into the command; false, and a reported mistake, when the kernel needs more. */
+/** Copies the bindings into the command; false, with a reported mistake, if the kernel needs more. */
 - (bool)bindArgumentsOf:(metal_sim::DispatchCommand&)command {
   const msl::KernelRecord& kernel = *command.dispatch.kernel;
   command.buffers.resize(msl::kMaxArguments);

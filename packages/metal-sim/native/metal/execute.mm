@@ -1,4 +1,4 @@
-// Runs what encoders recorded, on the queue's thread.
+// Runs recorded commands on the queue's thread.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -32,7 +32,7 @@ class Executor {
     for (size_t i = 0; i < passes_.size(); ++i) {
       failure_->pass = i;
       if (!run_pass(passes_[i])) return false;
-      // Metal keeps encoders apart that use the same tracked memory.
+      // Metal orders encoders that use the same tracked memory.
       tracker_.barrier();
     }
     for (const auto& memory : tracker_.counted()) {
@@ -43,7 +43,7 @@ class Executor {
   }
 
  private:
-  /** With checks: memory that some dispatch writes is tracked, and the rest counted. */
+  /** With checks: memory that any dispatch writes is tracked; reads of other memory are counted. */
   void find_memory() {
     std::vector<MTLSimBuffer*> read_only;
     for (const EncodedPass& pass : passes_) {
@@ -65,7 +65,7 @@ class Executor {
     }
   }
 
-  /** Dispatches between two barriers of a concurrent encoder may run in any order, so they run in the one asked for. */
+  /** Dispatches between two barriers of a concurrent encoder may run in any order, so they run in the requested one. */
   bool run_pass(EncodedPass& pass) {
     size_t begin = 0;
     while (begin < pass.commands.size()) {
@@ -126,7 +126,7 @@ class Executor {
     return false;
   }
 
-  /** What the kernel may reach through addresses: used resources, used heaps, residency sets. */
+  /** Memory that the kernel may access through addresses: used resources, used heaps, residency sets. */
   void add_resident(DispatchCommand& command) {
     for (id<MTLResource> resource : command.used) add_allocation(command, resource);
     for (id<MTLHeap> heap : command.used_heaps) add_allocation(command, heap);

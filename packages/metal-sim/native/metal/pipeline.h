@@ -37,5 +37,5 @@
 - (BOOL)containsFunction:(MTLSimFunction*)function;
 @end
 
-/** Sets *error, where there is one. */
+/** Sets *error if `error` is not null. */
 void metal_sim_set_error(NSError* __autoreleasing* error, NSErrorDomain domain, NSInteger code, const std::string& message);

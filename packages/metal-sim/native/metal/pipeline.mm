@@ -52,7 +52,7 @@ std::vector<unsigned char> bytes_of(const void* value, MTLDataType type) {
 
 - (instancetype)init {
   self = [super init];
-  // Metal's own defaults: fast mathematics, which is what makes infinities dangerous.
+  // Metal's defaults include fast mathematics, which makes infinities dangerous.
   _fastMathEnabled = YES;
   _mathMode = MTLMathModeFast;
   _languageVersion = MTLLanguageVersion3_2;
@@ -208,7 +208,7 @@ std::vector<unsigned char> bytes_of(const void* value, MTLDataType type) {
     metal_sim_set_error(error, MTLLibraryErrorDomain, MTLLibraryErrorInternal, "the function is nil");
     return nil;
   }
-  // Used constants need values; an unused one is not told apart here, so each of the library's counts.
+  // Constants that are used need values; here every constant of the library counts as used.
   const msl::Module& module = _function.library->module();
   std::set<unsigned> given;
   for (const msl::ConstantValue& value : _function.constants) given.insert(value.index);
@@ -260,7 +260,7 @@ static const char* const kArchiveHeader = "metal-sim archive 1";
   std::ifstream file(descriptor.url.fileSystemRepresentation);
   std::string line;
   if (!std::getline(file, line) || line != kArchiveHeader) {
-    metal_sim_set_error(error, MTLBinaryArchiveDomain, MTLBinaryArchiveErrorInvalidFile, "the file is no binary archive");
+    metal_sim_set_error(error, MTLBinaryArchiveDomain, MTLBinaryArchiveErrorInvalidFile, "the file is not a binary archive");
     return nil;
   }
   while (std::getline(file, line)) _names.insert(line);

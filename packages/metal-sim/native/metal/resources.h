@@ -11,7 +11,7 @@
 /** Memory of the simulated device. */
 @interface MTLSimBuffer : NSObject <MTLBuffer>
 @property(nonatomic, readonly) msl::BoundMemory memory;
-/** Fresh memory that ends at a guard page; nil when there is none. */
+/** Fresh memory that ends at a guard page; nil if memory is exhausted. */
 + (MTLSimBuffer*)bufferWithLength:(NSUInteger)length
                           options:(MTLResourceOptions)options
                            device:(id<MTLDevice>)device __attribute__((ns_returns_retained));

@@ -10,7 +10,7 @@
 
 namespace metal_sim {
 
-/** Counts and orders of the whole process. */
+/** Counts and requested failures of the whole process. */
 struct State {
   std::atomic<uint64_t> command_buffers{0}, encoders{0}, dispatches{0}, barriers{0}, waits{0}, threadgroups{0};
   std::atomic<uint64_t> validation_errors{0}, libraries{0}, pipelines{0}, read_bytes{0}, allocated_bytes{0};
@@ -18,7 +18,7 @@ struct State {
 
   OrderedFailures<kMetalSimFailureKinds> failures;
 
-  /** True when a failure of this kind was ordered for now. */
+  /** True if this event of the kind is to fail. */
   bool takes_failure(MetalSimFailure kind) { return failures.take(kind); }
   void reset();
   void reset_counts();
@@ -37,8 +37,8 @@ struct State {
 State& state();
 
 /**
- * What Metal's API validation would stop the process for. Here it is counted and written to stderr; the caller fails what
- * it can: the command buffer, or the object that was asked for. With METAL_SIM_VALIDATION=abort the process ends, as on a Mac.
+ * Records a mistake for which Metal's API validation would stop the process. It is counted and written to stderr; the caller fails the
+ * command buffer or the requested object. With METAL_SIM_VALIDATION=abort the process ends, as on a Mac.
  */
 void report_validation(const std::string& message);
 

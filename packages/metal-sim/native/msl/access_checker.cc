@@ -13,7 +13,7 @@ constexpr unsigned kThreadgroupFlag = 2;
 
 std::string describe(const Touch& touch) { return "thread " + std::to_string(touch.thread); }
 
-/** What reads of a byte stand for after another one. */
+/** Combines a read of a byte with earlier ones. */
 Touch with_reader(const Touch& earlier, Touch self) {
   const bool is_same_time = earlier.dispatch == self.dispatch && earlier.group == self.group && earlier.group_clock == self.group_clock;
   if (!is_same_time) return self;
@@ -21,7 +21,7 @@ Touch with_reader(const Touch& earlier, Touch self) {
   if (earlier.by == Touchers::kGroup || !is_same_simdgroup) {
     self.by = Touchers::kGroup;
   } else if (earlier.simdgroup_clock == self.simdgroup_clock) {
-    // No barrier of the simdgroup lies between.
+    // There was no barrier of the simdgroup in between.
     self.by = earlier.thread == self.thread ? earlier.by : Touchers::kSimdgroup;
   }
   return self;
@@ -86,7 +86,7 @@ void AccessChecker::fence(unsigned thread, unsigned flags) {
 bool AccessChecker::is_ordered(const Touch& earlier, const Clock& clock, uint32_t first_unordered) const {
   if (earlier.dispatch == 0) return true;
   if (earlier.dispatch != serial_) return earlier.dispatch < first_unordered;
-  // Atomics with fences may order threadgroups; which, is beyond this checker.
+  // Atomics with fences may order threadgroups, but this checker does not track which.
   if (earlier.group != group_) return is_fenced_[thread_];
   if (earlier.group_clock < clock.group) return true;
   if (earlier.by == Touchers::kGroup) return false;
@@ -94,7 +94,7 @@ bool AccessChecker::is_ordered(const Touch& earlier, const Clock& clock, uint32_
   return earlier.thread / kSimdWidth == simdgroup_ && earlier.simdgroup_clock < clock.simdgroups[simdgroup_];
 }
 
-/** Arguments may share a buffer: the one that begins last in front of the address is meant. */
+/** Arguments may share a buffer: returns the last one that begins at or before the address. */
 AccessChecker::Region* AccessChecker::region_of(const char* address) {
   Region* best = nullptr;
   for (Region& region : regions_) {
@@ -127,7 +127,7 @@ void AccessChecker::check_bounds(GroupRunner& runner, const char* address, size_
   const std::string what = std::string(is_write ? "write" : "read") + " of " + std::to_string(size) + " bytes";
   if (is_inside) return runner.fail_at(FaultKind::kAddress, what + " at " + name_of(address) + ", which is read-only", from);
   if (!is_write && dispatch_.library->contains(address)) return;
-  std::string nearest = "address outside of every argument";
+  std::string nearest = "address outside every argument";
   ptrdiff_t distance = PTRDIFF_MAX;
   for (const Region& region : regions_) {
     const ptrdiff_t behind = address + size - region.end, before = region.begin - address;

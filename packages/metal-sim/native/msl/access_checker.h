@@ -14,9 +14,9 @@ namespace msl {
 class GroupRunner;
 
 /**
- * Sees every access of a kernel that was compiled with checks: bounds of what is bound, races between threads, hazards
- * between dispatches. Two accesses of a byte, one of them a write, must be ordered: by a barrier that names that memory
- * between threads of a group, by a memory barrier of the encoder between dispatches. Nothing orders threadgroups.
+ * Checks every access of a kernel that was compiled with checks: bounds of bindings, races between threads, hazards between dispatches. Two
+ * accesses of a byte, one of them a write, must be ordered: between threads of a group by a barrier that names this memory, between
+ * dispatches by a memory barrier of the encoder. Nothing orders threadgroups.
  */
 class AccessChecker {
  public:
@@ -29,14 +29,14 @@ class AccessChecker {
   void fence(unsigned thread, unsigned flags);
   void access(GroupRunner& runner, const void* address, size_t size, bool is_write, const void* from);
 
-  /** All threadgroups have run. What was loaded from each argument that no dispatch writes goes to `loads`. */
+  /** Called when all threadgroups have run. Adds the loads from each argument that no dispatch writes to `loads`. */
   void end_dispatch(std::vector<ArgumentLoads>* loads);
 
-  /** Outputs that nobody wrote to, as "y at index 5". */
+  /** Outputs that were not written, as "y at index 5". */
   std::vector<std::string> unwritten_outputs() const;
 
  private:
-  /** An argument of the kernel, or memory that is resident. */
+  /** An argument of the kernel, or resident memory. */
   struct Region {
     const char* begin;
     const char* end;
@@ -73,7 +73,7 @@ class AccessChecker {
   Clock device_clock_;
   Clock group_clock_;
   std::vector<bool> is_fenced_;
-  // The thread that runs.
+  // State of the running thread.
   uint32_t group_ = 0;
   uint16_t thread_ = 0;
   uint16_t simdgroup_ = 0;

@@ -14,7 +14,7 @@
 namespace msl {
 namespace {
 
-/** Sets the library's function constants, which stay as they are until its next dispatch. */
+/** Sets the library's function constants, which keep their values until its next dispatch. */
 void set_constants(const Dispatch& dispatch) {
   const Module& module = dispatch.library->module();
   for (unsigned i = 0; i < module.constant_count; ++i) {
@@ -30,7 +30,7 @@ void set_constants(const Dispatch& dispatch) {
   module.derive_constants();
 }
 
-/** All threadgroups of the grid, in the order in which they run. */
+/** All threadgroups of the grid in execution order. */
 std::vector<std::array<unsigned, 3>> group_order(const Dispatch& dispatch, const RunOptions& options) {
   unsigned counts[3];
   for (int axis = 0; axis < 3; ++axis) {

@@ -15,7 +15,7 @@ namespace msl {
 class Library;
 class MemoryTracker;
 
-/** Memory behind an argument index, from the bound offset to the buffer's end. */
+/** Memory of an argument, from the bound offset to the buffer's end. */
 struct BoundMemory {
   char* begin = nullptr;
   size_t size = 0;
@@ -27,7 +27,7 @@ struct ConstantValue {
   std::vector<unsigned char> bytes;
 };
 
-/** What the kernel loaded from an argument that no dispatch of the command buffer writes; see load_counter.h. */
+/** Bytes that the kernel loaded from an argument that no dispatch of the command buffer writes; see load_counter.h. */
 struct ArgumentLoads {
   std::string argument;  ///< "weight at index 3"
   std::string buffer;    ///< label
@@ -45,10 +45,10 @@ struct Dispatch {
   std::array<BoundMemory, kMaxArguments> buffers{};
   std::array<size_t, kMaxArguments> threadgroup_bytes{};
   size_t most_threadgroup_bytes = kMaxThreadgroupBytes;  ///< of arguments and variables
-  bool barriers_order_all = false;                       ///< any barrier orders device and threadgroup memory, as on NVIDIA GPUs
+  bool barriers_order_all = false;                       ///< every barrier orders device and threadgroup memory, as on NVIDIA GPUs
   unsigned threads_per_group[3] = {1, 1, 1};
-  unsigned threads_per_grid[3] = {1, 1, 1};  ///< edge groups are smaller when it is no multiple
-  /** What kernels may reach beside `buffers`: resources made resident through their addresses. */
+  unsigned threads_per_grid[3] = {1, 1, 1};  ///< edge groups are smaller if it is not a multiple
+  /** Memory that kernels may access in addition to `buffers`: resident resources, through their addresses. */
   std::vector<BoundMemory> resident;
   /** For libraries with checks: the memory of this and earlier dispatches. */
   MemoryTracker* tracker = nullptr;
@@ -61,8 +61,8 @@ struct RunOptions {
   Order order = Order::kForward;
   uint64_t seed = 1;
   double timeout_seconds = 120;
-  bool needs_outputs = false;  ///< a writable argument that nobody writes to is a fault, with checks
-  /** Barriers and fences of this line do nothing: a mutation that tests must notice. Line 0: none is left out. */
+  bool needs_outputs = false;  ///< with checks, a writable argument that is not written is a fault
+  /** Barriers and fences in this line have no effect: a mutation that tests must detect. Line 0: none is left out. */
   std::string mutated_file;
   unsigned mutated_line = 0;
 };
@@ -75,7 +75,7 @@ RunOptions options_from_environment();
 
 inline constexpr unsigned kMaxThreadsPerGroup = 1024;
 
-/** Runs a dispatch to its end on the calling thread; one at a time in a process. */
+/** Runs a dispatch to completion on the calling thread; one at a time per process. */
 std::optional<Fault> run(const Dispatch& dispatch, const RunOptions& options);
 
 }  // namespace msl

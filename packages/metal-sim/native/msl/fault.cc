@@ -27,7 +27,7 @@ SourcePosition find_source(const void* instruction) {
   const auto offset = static_cast<const char*>(instruction) - static_cast<const char*>(info.dli_fbase);
   std::ostringstream command;
   command << "llvm-symbolizer-19 --obj='" << info.dli_fname << "'" << std::hex;
-  // Some instructions belong to no line, such as the jump of a loop: then those behind them.
+  // Some instructions, such as the jump of a loop, have no line; then the following ones are tried.
   for (int step = 0; step < 8; ++step) command << " 0x" << offset + 3 * step;
   command << " 2>/dev/null";
   FILE* pipe = popen(command.str().c_str(), "r");
@@ -35,7 +35,7 @@ SourcePosition find_source(const void* instruction) {
   SourcePosition found;
   char text[1024];
   while (std::fgets(text, sizeof text, pipe)) {
-    // Lines come in pairs: a function, then file:line:column.
+    // Output lines come in pairs: a function, then file:line:column.
     std::string position = text;
     const size_t column = position.rfind(':');
     const size_t line = column == std::string::npos ? column : position.rfind(':', column - 1);

@@ -7,12 +7,12 @@ namespace msl {
 enum class FaultKind {
   kDivergence,   ///< threads wait in different barriers or simdgroup operations
   kEarlyReturn,  ///< a thread ended before a barrier that others wait in
-  kDeadlock,     ///< no thread can go on, or none did for too long
-  kAddress,      ///< memory that no bound buffer has
+  kDeadlock,     ///< no thread can continue, or none did for too long
+  kAddress,      ///< access to memory outside all bound buffers
   kStackOverflow,
-  kThreadgroupMemory,  ///< more than a threadgroup may have
-  kRace,               ///< two threads touch a byte without a barrier between them, and one writes
-  kUnwritten,          ///< memory was read that nobody wrote, or an output was not written
+  kThreadgroupMemory,  ///< more memory than a threadgroup may have
+  kRace,               ///< two threads access a byte without a barrier in between, and one of them writes
+  kUnwritten,          ///< unwritten memory was read, or an output was not written
   kArithmetic,
 };
 
@@ -21,7 +21,7 @@ struct Fault {
   FaultKind kind;
   std::string kernel;
   std::string message;
-  std::string file;  ///< of the kernel's source, or empty when it is not known
+  std::string file;  ///< of the kernel's source, or empty if unknown
   unsigned line = 0;
   unsigned group[3] = {};
   unsigned thread[3] = {};  ///< in its threadgroup
@@ -36,7 +36,7 @@ struct SourcePosition {
   unsigned line = 0;
 };
 
-/** Slow: runs llvm-symbolizer. The innermost frame outside of this package's headers. */
+/** Slow: runs llvm-symbolizer. Returns the innermost frame outside this package's headers. */
 SourcePosition find_source(const void* instruction);
 
 }  // namespace msl

@@ -11,7 +11,7 @@
 
 extern "C" void msl_switch_stack(void** save, void* load);
 
-// Saves what a call must preserve, changes stacks, and returns on the other one.
+// Saves the registers that a call must preserve, switches stacks, and returns on the other one.
 asm(".text\n.globl msl_switch_stack\n.hidden msl_switch_stack\nmsl_switch_stack:\n"
     "push %rbp\npush %rbx\npush %r12\npush %r13\npush %r14\npush %r15\n"
     "mov %rsp, (%rdi)\n"
@@ -36,7 +36,7 @@ Fiber::Fiber(char* memory) : memory_(memory) {
 void Fiber::prepare(void (*entry)()) {
   forget_frames();
   auto* top = reinterpret_cast<void**>(stack_end());
-  // As after a call of `entry`: its return address (none) leaves the stack 8 bytes off a multiple of 16.
+  // As after a call of `entry`: the (absent) return address leaves the stack 8 bytes off a multiple of 16.
   *--top = nullptr;
   *--top = reinterpret_cast<void*>(entry);
   for (int i = 0; i < 6; ++i) *--top = nullptr;
@@ -44,7 +44,7 @@ void Fiber::prepare(void (*entry)()) {
 }
 
 #if defined(MSL_HAS_ASAN)
-// The sanitizer follows each change of stacks. A fiber that is abandoned never comes back, which it is told as well.
+// The sanitizer must be told about each switch of stacks, and that an abandoned fiber never returns.
 void Fiber::resume(void** caller) {
   void* fake_stack = nullptr;
   __sanitizer_start_switch_fiber(&fake_stack, stack_begin(), kStackBytes);

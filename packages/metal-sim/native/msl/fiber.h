@@ -6,7 +6,7 @@
 
 namespace msl {
 
-/** A stack with a guard page below it, and where its code stopped. */
+/** A stack with a guard page below it, and the point where its code stopped. */
 class Fiber {
  public:
   static constexpr size_t kStackBytes = 256 * 1024;
@@ -23,11 +23,11 @@ class Fiber {
   void prepare(void (*entry)());
   /** Runs the fiber until it switches back. */
   void resume(void** caller);
-  /** What ran on its stack was left without returning: the sanitizer's marks of it are void. */
+  /** The code on its stack was abandoned: clears the sanitizer's marks. */
   void forget_frames();
-  /** The first thing that its entry calls. */
+  /** Must be called first by its entry. */
   void enter();
-  /** From inside: back to whoever resumed it. */
+  /** Called inside the fiber: switches back to its resumer. */
   void suspend(void** caller);
 
   char* stack_begin() const { return memory_ + kGuardBytes; }
@@ -38,15 +38,15 @@ class Fiber {
   static constexpr size_t kGuardBytes = kReservedBytes - kStackBytes;
   char* memory_;
   void* stack_pointer_ = nullptr;
-  // What AddressSanitizer is told about the stack that resumed this one.
+  // The resuming stack, for AddressSanitizer.
   [[maybe_unused]] const void* caller_stack_ = nullptr;
   [[maybe_unused]] size_t caller_bytes_ = 0;
 };
 
-/** Fibers that wait to be used again, side by side in one piece of address space. */
+/** Reusable fibers, adjacent in one range of address space. */
 class FiberPool {
  public:
-  /** As many as a threadgroup has threads. */
+  /** The maximum number of threads of a threadgroup. */
   static constexpr size_t kMaxFibers = 1024;
 
   FiberPool();

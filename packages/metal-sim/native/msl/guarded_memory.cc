@@ -9,7 +9,7 @@
 namespace msl {
 namespace {
 
-/** Before and behind the memory: address space alone, so that a far access meets nobody else's memory either. */
+/** Reserved address space before and after the memory, so that even distant accesses hit no other memory. */
 constexpr size_t kGuardBytes = size_t{16} << 20;
 
 size_t round_up(size_t value, size_t step) { return (value + step - 1) / step * step; }

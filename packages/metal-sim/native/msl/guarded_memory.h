@@ -5,8 +5,7 @@
 namespace msl {
 
 /**
- * Memory that ends where nobody may touch anything for megabytes, and begins behind as much. Its begin is aligned; the size is
- * rounded up to the alignment.
+ * Memory between inaccessible ranges of several megabytes. Its start is aligned; the size is rounded up to the alignment.
  */
 class GuardedMemory {
  public:
@@ -25,7 +24,7 @@ class GuardedMemory {
   char* begin_ = nullptr;
 };
 
-/** What fresh memory holds: every byte is 0xff, which is NaN in each floating format. */
+/** Fills fresh memory: every byte is 0xff, which is NaN in every floating-point format. */
 inline constexpr int kPoison = 0xff;
 
 }  // namespace msl

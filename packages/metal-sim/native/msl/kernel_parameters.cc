@@ -38,7 +38,7 @@ ParameterText describe_parameter(const std::vector<Token>& tokens) {
     const Token& token = tokens[i];
     if (token.is("*") || token.is("&")) is_pointer = true;
     is_reference = is_reference || token.is("&");
-    // "const" behind the asterisk belongs to the pointer.
+    // "const" after the asterisk applies to the pointer.
     if (token.is("const") && !is_pointer) has_const = true;
     is_device = is_device || token.is("device");
     is_constant = is_constant || token.is("constant");
@@ -60,11 +60,11 @@ ParameterText describe_parameter(const std::vector<Token>& tokens) {
     }
   }
   if (name.empty()) out.error = "a parameter has no name";
-  else if (kind.empty()) out.error = "parameter " + name + " has no attribute that is supported, such as [[buffer(0)]]";
+  else if (kind.empty()) out.error = "parameter " + name + " has no supported attribute, such as [[buffer(0)]]";
   else if (kind == "kBuffer" && !is_device && !is_constant)
     out.error = "parameter " + name + " is a buffer in neither device nor constant memory";
   else if (kind == "kThreadgroup" && !is_threadgroup)
-    out.error = "parameter " + name + " has a threadgroup index, but is no threadgroup memory";
+    out.error = "parameter " + name + " has a threadgroup index, but is in no threadgroup memory";
   else if (out.slot >= 31) out.error = "parameter " + name + " has index " + index + ", expected 0 to 30";
   out.kind = kind;
   out.is_value = is_constant && is_reference;

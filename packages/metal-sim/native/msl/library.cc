@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/** Two rounds of FNV-1a with different offsets: 128 bits are enough to tell kernels apart. */
+/** Two rounds of FNV-1a with different offsets: 128 bits are enough to distinguish kernels. */
 class Hash {
  public:
   void add(const std::string& text) {
@@ -47,7 +47,7 @@ std::string read_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/** Hash of all headers, read once a process. */
+/** Hash of all headers, read once per process. */
 const std::string& headers_hash() {
   static const std::string hash = [] {
     std::vector<fs::path> files;
@@ -64,7 +64,7 @@ const std::string& headers_hash() {
   return hash;
 }
 
-/** The rewriter and this file decide what is compiled: a rebuilt simulator compiles anew. */
+/** The rewriter and this file affect the output, so a rebuilt simulator recompiles everything. */
 const std::string& simulator_hash() {
   static const std::string hash = METAL_SIM_BUILD_HASH;
   return hash;
@@ -96,7 +96,7 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-/** Options of the processor: those of the x86-64-v3 level where it has them, for half precision and fma. */
+/** Processor options: x86-64-v3 if supported, for half precision and fma. */
 std::string processor_options() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")) {
@@ -145,7 +145,7 @@ std::string cache_key(const std::string& source, const CompileOptions& options) 
   return key.text();
 }
 
-/** Removes its folder when it goes. */
+/** Removes its folder when destroyed. */
 struct WorkFolder {
   fs::path path;
   ~WorkFolder() {
@@ -154,7 +154,7 @@ struct WorkFolder {
   }
 };
 
-/** Writes `target`, or returns why not. */
+/** Writes `target`; returns an error message on failure. */
 std::string build(const std::string& source, const CompileOptions& options, const fs::path& target) {
   WorkFolder work{target.string() + ".work." + std::to_string(getpid())};
   std::error_code failed;
@@ -163,7 +163,7 @@ std::string build(const std::string& source, const CompileOptions& options, cons
   const std::string go = "cd " + quoted(work.path.string()) + " && ";
   std::ofstream(work.path / options.file_name, std::ios::binary) << source;
   const std::string name = quoted(options.file_name);
-  // Coverage is reported for this file, which must then be there.
+  // Coverage is reported for this file, so it must exist.
   const bool is_kept = !options.coverage_folder.empty() || std::getenv("METAL_SIM_KEEP") != nullptr;
   const fs::path generated = is_kept ? fs::path(target.string() + ".cc") : work.path / "kernels.cc";
   CommandResult done = run_command(go + compiler() + " -E " + preprocess_options(options) + " " + name + " -o staged.i");
@@ -187,7 +187,7 @@ struct LoadedRange {
   const char* end;
 };
 
-/** The pages that a file is loaded to, from any address in it. */
+/** The pages of a loaded file that contain an address. */
 LoadedRange loaded_range(const void* inside) {
   LoadedRange range{inside, nullptr, nullptr};
   dl_iterate_phdr(

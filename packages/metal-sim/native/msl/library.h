@@ -9,7 +9,7 @@
 
 namespace msl {
 
-/** How a library is compiled. */
+/** Compilation options of a library. */
 struct CompileOptions {
   std::vector<std::pair<std::string, std::string>> macros;
   bool has_fast_math = true;  ///< Metal's default
@@ -25,14 +25,14 @@ CompileOptions compile_options_from_environment();
 /** A compiled Metal source file. */
 class Library {
  public:
-  /** Compiles, or finds the result of an earlier time in the cache. On failure null, with the compiler's words in `error`. */
+  /** Compiles, or loads an earlier result from the cache. Null on failure, with the compiler's message in `error`. */
   static std::shared_ptr<Library> compile(const std::string& source, const CompileOptions& options, std::string* error);
   ~Library();
 
   const Module& module() const { return *module_; }
   const KernelRecord* find(const std::string& name) const;
   bool has_checks() const { return has_checks_; }
-  /** True for the library's own constants. */
+  /** True if the address is one of the library's constants. */
   bool contains(const void* address) const { return address >= begin_ && address < end_; }
 
  private:

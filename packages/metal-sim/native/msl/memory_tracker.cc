@@ -12,7 +12,7 @@ TrackedMemory::TrackedMemory(const char* begin, size_t size) : begin_(begin), si
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   void* memory = mmap(nullptr, size * sizeof(ByteState), PROT_READ | PROT_WRITE, flags, -1, 0);
   if (memory == MAP_FAILED) std::abort();
-  // Zero pages are a valid state: nobody touched anything.
+  // Zero pages are a valid state: nothing was accessed.
   bytes_ = static_cast<ByteState*>(memory);
 }
 

@@ -8,26 +8,26 @@
 
 namespace msl {
 
-/** Which threads of a group a touch stands for, since the last barrier of the group. */
+/** The threads of a group that an access represents, since the group's last barrier. */
 enum class Touchers : uint16_t { kThread, kSimdgroup, kGroup };
 
-/** Who touched a byte last: a thread of a threadgroup of a dispatch, and how many barriers it had passed. */
+/** The last access of a byte: thread, threadgroup and dispatch, and the number of barriers that the thread had passed. */
 struct Touch {
-  uint32_t dispatch = 0;  ///< 0: nobody
+  uint32_t dispatch = 0;  ///< 0: none
   uint32_t group = 0;
   uint16_t thread = 0;
   uint16_t group_clock = 0;
   uint16_t simdgroup_clock = 0;
-  Touchers by = Touchers::kThread;  ///< of reads: several threads of one simdgroup, or of some
+  Touchers by = Touchers::kThread;  ///< for reads: several threads of one simdgroup, or of several
 };
 
-/** What is known of one byte. */
+/** State of one byte. */
 struct ByteState {
   Touch write;
   Touch read;
 };
 
-/** State of every byte of a piece of memory; pages of it exist once they are used. */
+/** State of every byte of a range of memory; its pages are allocated on first use. */
 class TrackedMemory {
  public:
   TrackedMemory(const char* begin, size_t size);
@@ -41,7 +41,7 @@ class TrackedMemory {
   size_t size() const { return size_; }
   void clear();
 
-  /** Dispatches before this one are finished where this memory is concerned. */
+  /** Dispatches before this one have finished as far as this memory is concerned. */
   uint32_t first_unordered = 1;
 
  private:
@@ -50,7 +50,7 @@ class TrackedMemory {
   ByteState* bytes_;
 };
 
-/** Counts bytes of memory that is only read. */
+/** Counts reads of memory that is only read. */
 class ReadSet {
  public:
   ReadSet(const char* begin, size_t size, std::string label) : begin_(begin), bits_((size + 63) / 64), label_(std::move(label)) {}
@@ -59,7 +59,7 @@ class ReadSet {
   void end_dispatch();
   const char* begin() const { return begin_; }
   const std::string& label() const { return label_; }
-  /** Each byte counts once a dispatch. */
+  /** Each byte counts once per dispatch. */
   uint64_t read_bytes() const { return read_bytes_; }
 
  private:
@@ -71,10 +71,10 @@ class ReadSet {
   size_t highest_ = 0;
 };
 
-/** Memory of the dispatches of one command buffer: what is written is tracked, what is only read is counted. */
+/** Memory of the dispatches of one command buffer: written memory is tracked, reads of read-only memory are counted. */
 class MemoryTracker {
  public:
-  /** Memory that some dispatch writes. */
+  /** Memory that at least one dispatch writes. */
   void track(const char* begin, size_t size);
   /** Memory that no dispatch writes; `label` of its buffer. */
   void count(const char* begin, size_t size, const std::string& label);
@@ -83,7 +83,7 @@ class MemoryTracker {
 
   uint32_t begin_dispatch(const std::string& name);
   void end_dispatch();
-  /** What was encoded before is finished before what comes now: for all memory, or for some. */
+  /** A barrier: earlier dispatches finish before later ones begin, for all memory or for part of it. */
   void barrier();
   void barrier(const char* begin);
 

@@ -10,7 +10,7 @@ EntryText describe_entry(const std::string& quoted_name,
                          const std::string& function,
                          const std::vector<ParameterText>& parameters,
                          const std::string& max_threads) {
-  std::string name;  // pieces of a literal stand one after the other
+  std::string name;  // adjacent literals are concatenated
   for (char c : quoted_name) {
     if (c != '"' && c != ' ') name += c;
   }

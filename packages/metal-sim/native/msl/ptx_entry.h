@@ -14,9 +14,9 @@ struct EntryText {
 };
 
 /**
- * An entry that calls a kernel. It takes values and pointers of buffers in ascending index; everything else comes from special
- * registers and shared memory. `quoted_name`: its host name as a literal; `function`: the kernel; `max_threads`: "0" or a
- * bound. Throws RewriteError.
+ * An entry that calls a kernel. It takes values and pointers of buffers in ascending index order; everything else comes from special
+ * registers and shared memory. `quoted_name`: its host name as a literal; `function`: the kernel; `max_threads`: "0" or a bound. Throws
+ * RewriteError.
  */
 EntryText describe_entry(const std::string& quoted_name,
                          const std::string& function,

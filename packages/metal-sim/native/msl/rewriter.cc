@@ -34,7 +34,7 @@ std::string float_literal(std::string text) {
   return text + "f";
 }
 
-/** Words that mean something in OpenCL, and nothing in Metal. */
+/** Words that have a meaning in OpenCL but not in Metal. */
 const std::set<std::string>& reserved_names() {
   static const std::set<std::string> names = {"global",     "local",   "generic",   "pipe",    "read_only", "write_only",
                                               "read_write", "event_t", "sampler_t", "queue_t", "__kernel"};
@@ -49,7 +49,7 @@ std::set<std::string> vector_type_names() {
   return names;
 }
 
-/** What Metal is turned into: see rewriter.h. */
+/** The target of the rewriting; see rewriter.h. */
 enum class Dialect { kCpu, kStrict, kPtx };
 
 class Rewriter {
@@ -85,13 +85,13 @@ class Rewriter {
   std::string text_of(size_t begin, size_t end) {
     std::string text;
     for (size_t i = begin; i < end; ++i) {
-      // Comments are gone and directives stay where they are: a blank joins tokens well.
+      // Comments are gone and directives stay in place, so a blank can join tokens.
       if (!at(i).text.empty()) text += (text.empty() ? "" : " ") + at(i).text;
     }
     return text;
   }
 
-  /** Names whose `name(...)` may make a vector: aliases and template parameters. */
+  /** Names whose `name(...)` may construct a vector: aliases and template parameters. */
   void collect_names() {
     for (size_t i = 0; i < tokens_.size(); ++i) {
       if (at(i).is("using") && at(i + 1).is_identifier() && at(i + 2).is("=")) aliases_.insert(at(i + 1).text);
@@ -113,7 +113,7 @@ class Rewriter {
     for (size_t i = 0; i < tokens_.size(); ++i) {
       if (at(i).is("namespace")) {
         while (i < tokens_.size() && !at(i).is("{") && !at(i).is(";") && !at(i).is("=")) ++i;
-        continue;  // the body of a namespace is program scope too
+        continue;  // the body of a namespace is also program scope
       }
       if (at(i).is("template") && !at(i + 1).is("<")) {
         i = rewrite_instantiation(i);
@@ -156,7 +156,7 @@ class Rewriter {
     }
     if (is_strict_) {
       at(begin).text = "__constant";
-      // The value is not known, but a constant needs one here.
+      // The value is unknown, but a constant needs one here.
       if (!attribute.empty()) at(end).text = " = {};";
       else if (assign == end) fail(at(begin), "a constant at program scope needs a value");
     } else if (!attribute.empty() && is_ptx_) {
@@ -201,7 +201,7 @@ class Rewriter {
     return false;
   }
 
-  /** Removes every `[[...]]` between the two and returns the argument of the one asked for, or "". */
+  /** Removes every `[[...]]` in the range and returns the argument of the requested one, or "". */
   std::string take_attribute(size_t begin, size_t end, const std::string& wanted) {
     std::string argument;
     for (size_t i = begin; i + 1 < end; ++i) {
@@ -264,7 +264,7 @@ class Rewriter {
            kernel.table + ", " + kernel.max_threads + ", " + std::to_string(line) + ");";
   }
 
-  /** A definition at the word kernel. Returns the index before its body, which is rewritten like any other. */
+  /** Rewrites a definition that begins with `kernel`. Returns the index before its body, which is rewritten like any other. */
   size_t rewrite_kernel(size_t word) {
     size_t open = word;
     while (open < tokens_.size() && !at(open).is("(")) open = at(open).is("[") ? find_closing(tokens_, open) + 1 : open + 1;

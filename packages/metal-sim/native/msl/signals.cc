@@ -25,7 +25,7 @@ struct sigaction previous_actions[64];
 
 int watchdog_signal() { return SIGRTMIN + 5; }
 
-/** Ends the fiber on its own stack, from its top: what it held is of no use any more. */
+/** Ends the fiber on its own stack, starting at the top, because the contents are no longer needed. */
 void abandon_current() { GroupRunner::current()->abandon(); }
 
 void send_to_abandon(ucontext_t* context, const GroupRunner& runner) {
@@ -42,7 +42,7 @@ void pass_on(int number, siginfo_t* info, void* context) {
   if (previous.sa_flags & SA_SIGINFO) return previous.sa_sigaction(number, info, context);
   if (previous.sa_handler == SIG_IGN) return;
   if (previous.sa_handler != SIG_DFL) return previous.sa_handler(number);
-  signal(number, SIG_DFL);  // the instruction faults again, and ends the process
+  signal(number, SIG_DFL);  // the instruction faults again and ends the process
 }
 
 void handle_fault(int number, siginfo_t* info, void* raw_context) {
@@ -61,7 +61,7 @@ void handle_watchdog(int, siginfo_t*, void* raw_context) {
   if (!runner || !runner->is_inside() || !runner->running_fiber() || !runner->is_late()) return;
   if (runner->has_accessed_atomics()) return;
   auto* context = static_cast<ucontext_t*>(raw_context);
-  // Only inside of the kernel's own code: anything else may hold a lock.
+  // Only inside the kernel's own code: other code may hold a lock.
   Dl_info kernel{}, here{};
   if (!dladdr(reinterpret_cast<const void*>(runner->dispatch().kernel->entry), &kernel)) return;
   if (!dladdr(instruction_of(context), &here) || here.dli_fbase != kernel.dli_fbase) return;
@@ -72,17 +72,17 @@ void handle_watchdog(int, siginfo_t*, void* raw_context) {
 void install_handlers() {
   struct sigaction action{};
   sigemptyset(&action.sa_mask);
-  // The handler leaves by changing the context; the signal must stay open for the next fault.
+  // The handler leaves by switching contexts; the signal must stay unblocked for the next fault.
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   action.sa_sigaction = handle_fault;
   for (int number : kFaults) sigaction(number, &action, &previous_actions[number]);
   action.sa_sigaction = handle_watchdog;
-  // Reading the symbolizer's answer goes on after a wake-up, however slow the machine is.
+  // Reading the symbolizer's output continues after a wake-up, however slow the machine is.
   action.sa_flags |= SA_RESTART;
   sigaction(watchdog_signal(), &action, nullptr);
 }
 
-/** A stack for handlers, for a fault may be that of the stack. One a thread, for its life. */
+/** A separate stack for handlers, because the fault may be a stack overflow. One per thread, for its lifetime. */
 struct SignalStack {
   void* memory = mmap(nullptr, kSignalStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   SignalStack() {
@@ -114,7 +114,7 @@ class Watchdog {
   }
 
  private:
-  /** Looks now and then, rather than being woken by each of thousands of dispatches. */
+  /** Polls occasionally instead of being woken by each of thousands of dispatches. */
   void watch() {
     pthread_setname_np(pthread_self(), "msl-watchdog");
     while (true) {
@@ -131,7 +131,7 @@ class Watchdog {
   bool is_running_ = false;
 };
 
-/** Lives as long as the process: its thread is detached. */
+/** Lives as long as the process, because its thread is detached. */
 Watchdog& watchdog() {
   static auto* shared = new Watchdog;
   return *shared;

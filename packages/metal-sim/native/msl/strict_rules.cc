@@ -6,7 +6,7 @@
 namespace msl {
 namespace {
 
-/** Words of C++ that Metal has not, and why. */
+/** C++ words that Metal does not have, and why. */
 const std::map<std::string, const char*>& forbidden_words() {
   static const std::map<std::string, const char*> words = {
       {"double", "Metal has no double: write float"},
@@ -22,7 +22,7 @@ const std::map<std::string, const char*>& forbidden_words() {
       {"thread_local", "Metal has no thread_local"},
       {"asm", "Metal has no inline assembly"},
       {"__asm__", "Metal has no inline assembly"},
-      {"std", "Metal has no C++ standard library: its own lies in namespace metal"},
+      {"std", "Metal has no C++ standard library: use namespace metal"},
       {"co_await", "Metal has no coroutines"},
       {"__global", "an address space of OpenCL: write device"},
       {"__local", "an address space of OpenCL: write threadgroup"},
@@ -78,13 +78,13 @@ class Rules {
   void check_word(size_t i) {
     const Token& token = tokens_[i];
     if (!token.is_identifier()) return;
-    // A member or a function may have such a name.
+    // A member or a function may have this name.
     if (i > 0 && (at(i - 1).is(".") || at(i - 1).is("->"))) return;
     auto found = forbidden_words().find(token.text);
     if (found != forbidden_words().end()) refuse(i, found->second);
   }
 
-  /** Pointers and references name the address space of what they point to. */
+  /** Pointers and references must name the address space that they point to. */
   void check_pointer(size_t i) {
     if (!at(i + 1).is("*") && !at(i + 1).is("&")) return;
     size_t begin = i;
@@ -100,7 +100,7 @@ class Rules {
     } else if (!at(i).is_identifier() || !types_.count(at(i).text)) {
       return;
     }
-    // A function parameter of a macro or an operator is no declarator.
+    // A function parameter of a macro or an operator is not a declarator.
     if (at(i + 2).is("operator")) return;
     for (size_t k = i + 2; k < i + 4; ++k) {
       if (is_space(at(k))) return;
@@ -109,12 +109,12 @@ class Rules {
       --begin;
       if (is_space(at(begin))) return;
     }
-    // "device packed<T>* p" and "T const device* p" end the walk above early; what stands behind counts as well.
+    // "device packed<T>* p" and "T const device* p" end the loop above early; qualifiers after the type also count.
     if (is_space(at(i + 1)) || (at(i).is("const") && is_space(at(i - 1)))) return;
     refuse(i, "a pointer or reference to " + at(i).text + " names no address space: device, constant, threadgroup or thread");
   }
 
-  /** `[...] (` or `[...] {` in front of which no name or bracket stands. */
+  /** `[...] (` or `[...] {` without a preceding name or bracket. */
   void check_lambda(size_t i) {
     if (at(i + 1).is("[") || (i > 0 && at(i - 1).is("["))) return;
     if (i > 0 && (at(i - 1).is_identifier() || at(i - 1).is("]") || at(i - 1).is(")") || at(i - 1).is(">"))) {
@@ -131,7 +131,7 @@ class Rules {
     bool is_kernel;
   };
 
-  /** Functions of the program, and what else stands at program scope. */
+  /** Functions and other declarations at program scope. */
   void check_scopes() {
     size_t begin = 0;
     for (size_t i = 0; i < tokens_.size() && problem_.empty(); ++i) {
@@ -148,7 +148,7 @@ class Rules {
         const size_t close = find_closing(tokens_, i);
         add_function(begin, i, close);
         i = close;
-        // A structure's body is followed by a semicolon, a function's by nothing.
+        // A structure's body is followed by a semicolon, a function's is not.
         begin = at(close + 1).is(";") ? close + 2 : close + 1;
         if (at(close + 1).is(";")) ++i;
       } else if (token.is("(") || token.is("[")) {
@@ -168,7 +168,7 @@ class Rules {
       if (is_other) is_variable = false;
       if (at(i).is("=")) break;
     }
-    if (is_variable) refuse(begin, "a variable at program scope lies in constant memory: write constant in front of it");
+    if (is_variable) refuse(begin, "a variable at program scope must be in constant memory: write constant before it");
   }
 
   void add_function(size_t begin, size_t open, size_t close) {
@@ -196,7 +196,7 @@ class Rules {
       }
       const bool is_statement = at(i - 1).is("{") || at(i - 1).is("}") || at(i - 1).is(";");
       if (at(i).is("device") && is_statement && !has_declarator(i, function.end)) {
-        refuse(i, "a variable in a function cannot lie in device memory");
+        refuse(i, "a variable in a function cannot be in device memory");
       }
       if (at(i).is("threadgroup") && is_statement && !function.is_kernel && !has_declarator(i, function.end)) {
         refuse(i, "a threadgroup variable belongs in a kernel");
@@ -204,7 +204,7 @@ class Rules {
     }
   }
 
-  /** True when the declaration that begins here is one of a pointer or reference. */
+  /** True if the declaration that begins here is of a pointer or reference. */
   bool has_declarator(size_t i, size_t end) const {
     for (; i < end && !at(i).is(";") && !at(i).is("="); ++i) {
       if (at(i).is("*") || at(i).is("&")) return true;
@@ -212,7 +212,7 @@ class Rules {
     return false;
   }
 
-  /** Names that have one definition, and that call themselves in the end. */
+  /** Functions with a single definition that call themselves, directly or indirectly. */
   void check_recursion() {
     std::map<std::string, std::set<std::string>> calls;
     std::map<std::string, int> definitions;

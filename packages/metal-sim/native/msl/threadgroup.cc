@@ -14,7 +14,7 @@ namespace {
 
 thread_local GroupRunner* current_runner = nullptr;
 
-/** Stacks outlive dispatches. */
+/** Stacks are reused across dispatches. */
 FiberPool& thread_fibers() {
   static thread_local FiberPool fibers;
   return fibers;
@@ -129,7 +129,7 @@ void GroupRunner::fiber_main() {
     Thread& thread = runner->threads_[runner->running_];
     const Call call{runner->buffers_.data(), runner->threadgroup_memory_.data(), &thread.context};
     runner->dispatch_.kernel->entry(call);
-    // The fiber may serve another thread now.
+    // The fiber may be reused by another thread now.
     runner->threads_[runner->running_].state = State::kDone;
     runner->suspend();
   }
@@ -185,7 +185,7 @@ void GroupRunner::simdgroup_barrier(unsigned flags, unsigned line) {
   const unsigned simdgroup = threads_[running_].context.simdgroup;
   const unsigned waiting = simdgroups_[simdgroup].waiting;
   meet(&threads_[running_], [](void* const*) {}, "simdgroup_barrier", line);
-  // The last lane to arrive speaks for all.
+  // The last lane to arrive computes for all.
   if (checker_ && waiting + 1 == simdgroups_[simdgroup].lanes) checker_->simdgroup_barrier(simdgroup, flags);
 }
 
@@ -241,7 +241,7 @@ void* GroupRunner::threadgroup_variable(unsigned id, size_t size, const char* na
 void GroupRunner::atomic_access(unsigned line) {
   if (++atomic_accesses_ % kAtomicsBeforeYield != 0) return;
   if (is_late()) return fail(FaultKind::kDeadlock, "no progress: atomics are polled, and nothing changes", line);
-  // A thread that polls lets the others go on.
+  // A polling thread lets the others continue.
   block(State::kReady, "atomic", line);
 }
 
@@ -291,7 +291,7 @@ void GroupRunner::fail(FaultKind kind, const std::string& message, unsigned line
 
 void GroupRunner::fail_at(FaultKind kind, const std::string& message, const void* instruction) {
   if (fault_) return;
-  // A return address belongs to the line behind the call.
+  // A return address belongs to the line after the call.
   fault_instruction_ = static_cast<const char*>(instruction) - 1;
   fail(kind, message, 0);
 }
@@ -314,7 +314,7 @@ void GroupRunner::record_signal(FaultKind kind, const void* address, const void*
 }
 
 void GroupRunner::abandon() {
-  // The stack is never returned to: whoever takes the fiber prepares it again.
+  // This stack is never resumed: the next user of the fiber resets it.
   suspend();
   __builtin_unreachable();
 }

@@ -16,35 +16,35 @@ namespace msl {
 
 class AccessChecker;
 
-/** Executes threadgroups of one dispatch: a fiber a thread, switched where threads wait for each other. */
+/** Executes threadgroups of one dispatch: one fiber per thread, switched where threads wait for each other. */
 class GroupRunner {
  public:
   GroupRunner(const Dispatch& dispatch, const RunOptions& options);
   ~GroupRunner();
 
-  /** Runs one threadgroup to its end. */
+  /** Runs one threadgroup to completion. */
   std::optional<Fault> run(const unsigned* group);
 
   /** The runner whose kernel this thread executes, or null. */
   static GroupRunner* current();
 
-  // What kernels call, from inside of a fiber.
+  // Called by kernels, inside a fiber.
   void barrier(unsigned flags, unsigned line);
   void simdgroup_barrier(unsigned flags, unsigned line);
   void meet(void* slot, Combine combine, const char* operation, unsigned line);
   void* threadgroup_variable(unsigned id, size_t size, const char* name, unsigned line);
   void atomic_access(unsigned line);
-  /** True for what the mutation of this run leaves out. */
+  /** True for barriers and fences that this run's mutation leaves out. */
   bool is_left_out(const char* file, unsigned line) const { return line == options_.mutated_line && options_.mutated_file == file; }
   unsigned lane() const { return threads_[running_].context.lane; }
   unsigned lane_count() const;
   unsigned thread_count() const { return static_cast<unsigned>(threads_.size()); }
 
-  /** Notes a fault of the running thread, which goes no further than leave_if_failed. */
+  /** Records a fault of the running thread, which stops at the next leave_if_failed. */
   void fail(FaultKind kind, const std::string& message, unsigned line);
   /** The same, with the line of an instruction. */
   void fail_at(FaultKind kind, const std::string& message, const void* instruction);
-  /** Every function that kernels call ends with it: no frame of the runtime is left on a stack that is given up. */
+  /** Every function that kernels call ends with it, so that no frame of the runtime is left on an abandoned stack. */
   void leave_if_failed() {
     if (fault_) abandon();
   }
@@ -55,7 +55,7 @@ class GroupRunner {
   Fiber* running_fiber() const { return running_ < threads_.size() ? threads_[running_].fiber : nullptr; }
   bool is_inside() const { return is_inside_; }
   bool is_late() const;
-  /** For signal handlers: atomics were accessed since the last look. Whoever polls them says itself that it is late. */
+  /** For signal handlers: true if atomics were accessed since the last check. A polling thread reports the timeout itself. */
   bool has_accessed_atomics() { return std::exchange(atomic_accesses_at_last_look_, atomic_accesses_) != atomic_accesses_; }
   bool is_stack(const void* address) const { return fibers_.contains(address); }
 
@@ -125,7 +125,7 @@ class GroupRunner {
   AccessChecker* checker_ = nullptr;
 };
 
-/** Table of functions that libraries are bound to. */
+/** The function table that libraries are bound to. */
 const Runtime* runtime_functions();
 
 }  // namespace msl

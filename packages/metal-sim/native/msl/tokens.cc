@@ -62,7 +62,7 @@ class Cutter {
     const size_t end = source_.find('\n', at_);
     add(Token::Kind::kDirective, std::move(space), (end == std::string::npos ? source_.size() : end) - at_);
     const std::string& text = tokens_.back().text;
-    // A marker names the line that follows it.
+    // A line marker refers to the line that follows it.
     if (text.size() > 2 && text[1] == ' ' && std::isdigit(static_cast<unsigned char>(text[2]))) {
       line_ = static_cast<unsigned>(std::atoi(text.c_str() + 2)) - 1;
       const size_t open = text.find('"'), close = text.find('"', open + 1);
@@ -76,7 +76,7 @@ class Cutter {
     return length;
   }
 
-  /** A preprocessing number: letters, digits, points, and signs behind an exponent. */
+  /** A preprocessing number: letters, digits, points, and signs after an exponent. */
   size_t number_length() const {
     size_t length = 0;
     while (is_name_character(peek(length)) || peek(length) == '.' || peek(length) == '\'' ||
@@ -99,7 +99,7 @@ class Cutter {
   }
 
   size_t punctuator_length() const {
-    // Only those of which a part would mean something to the rewriter. ">>" stays two tokens, for templates.
+    // Only operators of which a part would have a meaning for the rewriter. ">>" stays two tokens, for templates.
     for (const char* longer : {"::", "->", "<<=", ">=", "<=", "==", "&&", "<<"}) {
       if (source_.compare(at_, std::strlen(longer), longer) == 0) return std::strlen(longer);
     }

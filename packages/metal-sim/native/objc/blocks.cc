@@ -50,7 +50,7 @@ struct Byref {
 
 extern "C" {
 
-// Blocks name these as their class. They receive no messages; the flag is all that is needed.
+// The classes of blocks. They receive no messages, so only the flag is needed.
 objc::Class _NSConcreteStackBlock{.name = "StackBlock", .info = objc::kBlockClass};
 objc::Class _NSConcreteGlobalBlock{.name = "GlobalBlock", .info = objc::kBlockClass};
 objc::Class _NSConcreteMallocBlock{.name = "HeapBlock", .info = objc::kBlockClass};

@@ -2,10 +2,10 @@
 
 namespace objc {
 
-/** A block that outlives its scope: the same one when it already does. */
+/** A block that outlives its scope: the same block if it already does. */
 void* copy_block(void* block);
 
-/** One more reference to a block that lives on the heap; nothing for others. */
+/** Adds a reference to a block on the heap; no effect for others. */
 void retain_block(void* block);
 
 void release_block(void* block);

@@ -1,4 +1,4 @@
-// Loading: selectors become unique, classes are linked to their parents, variables get offsets, methods one flat table.
+// Loading: makes selectors unique, links classes to their parents, assigns offsets to variables, and flattens method tables.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -69,7 +69,7 @@ struct Registry {
   std::atomic<long> live{0};
 };
 
-/** Never destroyed: objects are released until the very end of the process. */
+/** Never destroyed, because objects are released until the very end of the process. */
 Registry& registry() {
   static Registry* shared = new Registry;
   return *shared;

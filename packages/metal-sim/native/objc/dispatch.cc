@@ -1,4 +1,4 @@
-// Message send for x86-64: save what may hold arguments, look the method up, jump.
+// Message send for x86-64: saves the argument registers, looks up the method, and jumps to it.
 #include <cstdio>
 #include <cstdlib>
 
@@ -11,7 +11,7 @@
 namespace objc {
 namespace {
 
-/** Returns zero of every kind, as a message to nil does. */
+/** Returns zero of every type, like a message to nil. */
 extern "C" void metal_sim_nil_method();
 
 struct Super {
@@ -74,7 +74,7 @@ asm(".text\n"
     MARKBASE_MESSAGE_SEND("objc_msgSend_stret", "136(%rsp)", "144(%rsp)")
     ".globl metal_sim_nil_method\n.hidden metal_sim_nil_method\nmetal_sim_nil_method:\n"
     "xor %eax, %eax\nxor %edx, %edx\npxor %xmm0, %xmm0\npxor %xmm1, %xmm1\nret\n"
-    // C++ unwinding serves Objective-C++ frames: no Objective-C exception is ever thrown here.
+    // C++ unwinding also handles Objective-C++ frames, because no Objective-C exception is ever thrown here.
     ".globl __gnustep_objcxx_personality_v0\n.hidden __gnustep_objcxx_personality_v0\n"
     "__gnustep_objcxx_personality_v0:\njmp __gxx_personality_v0@PLT\n");
 // clang-format on

@@ -13,14 +13,14 @@
 namespace objc {
 namespace {
 
-/** In front of every instance. */
+/** Header before every instance. */
 struct Header {
   std::atomic<uint32_t> references;
   uint32_t padding[3];
 };
 static_assert(sizeof(Header) == 16, "instances stay aligned for vectors");
 
-/** Count of an object that is going away. */
+/** Count of an object that is being deallocated. */
 constexpr uint32_t kDeallocating = 1u << 31;
 
 Header& header_of(Object* object) { return reinterpret_cast<Header*>(object)[-1]; }
@@ -57,7 +57,7 @@ void call_for_each_class(Object* object, const char* method_name, bool base_firs
 }
 
 Object* retain(Object* object) {
-  // A block on the stack stays there: only objc_retainBlock moves it.
+  // A block on the stack stays there; only objc_retainBlock moves it.
   if (is_block(object)) retain_block(object);
   if (is_counted(object)) header_of(object).references.fetch_add(1, std::memory_order_relaxed);
   return object;
@@ -80,7 +80,7 @@ void release(Object* object) {
     std::abort();
   }
   if (before != 1) return;
-  // While it goes, references that dealloc itself takes and drops must not end it a second time.
+  // During deallocation, references that dealloc itself takes and drops must not deallocate it a second time.
   header_of(object).references.store(kDeallocating);
   forget_weak_references(object);
   static const char* dealloc = unique_name("dealloc");
@@ -88,7 +88,7 @@ void release(Object* object) {
   reinterpret_cast<void (*)(Object*, Selector*)>(find_method(object->isa, dealloc))(object, &selector);
 }
 
-/** Pools of a thread, as one stack with marks. Pools that were never popped are emptied when the thread ends. */
+/** The pools of a thread as one stack with marks. Pools that were never popped are drained when the thread ends. */
 struct PoolStack {
   std::vector<Object*> objects;
   void drain(size_t mark) {
@@ -108,7 +108,7 @@ Object* autorelease(Object* object) {
   return object;
 }
 
-/** The object unless it is going away; retained. */
+/** The object, retained, unless it is being deallocated. */
 Object* retain_weak(Object* object) {
   if (is_block(object)) return retain(object);
   if (!is_counted(object)) return object;

@@ -7,13 +7,13 @@
 #include <vector>
 
 /**
- * A small Objective-C runtime for clang's GNUstep 2.0 ABI on Linux: enough for ARC, weak references, blocks, categories
- * and non-fragile instance variables. All classes come from one linked file and are known when it is loaded: there is no
- * way to add a class or a method later, so tables of methods never change and are read without locks.
+ * A small Objective-C runtime for clang's GNUstep 2.0 ABI on Linux: enough for ARC, weak references, blocks, categories and non-fragile
+ * instance variables. All classes come from one linked file and are known when it is loaded: classes and methods cannot be added later, so
+ * method tables never change and are read without locks.
  */
 namespace objc {
 
-/** As clang emits it; `name` is made unique when the file is loaded, so that two selectors compare by pointer. */
+/** As clang emits it; `name` is made unique when the file is loaded, so that selectors can be compared by pointer. */
 struct Selector {
   const char* name;
   const char* types;
@@ -54,7 +54,7 @@ struct Class {
   Class* isa = nullptr;
   Class* super_class = nullptr;
   const char* name = nullptr;
-  std::atomic<long> live = 0;  ///< the ABI's `version`, which nobody sets: objects that exist now
+  std::atomic<long> live = 0;  ///< the unused `version` field of the ABI: number of existing objects
   unsigned long info = 0;      ///< kMetaclass and the flags of this runtime
   long instance_size = 0;      ///< as emitted: minus the size of its own variables
   IvarList* ivars = nullptr;
@@ -79,13 +79,13 @@ struct Object {
   Class* isa;
 };
 
-/** Strings of up to eight ASCII characters live inside of the pointer. */
+/** Strings of up to eight ASCII characters are stored in the pointer. */
 inline bool is_tiny(const Object* object) { return (reinterpret_cast<uintptr_t>(object) & 7) == 4; }
 
 /** The class of any object but nil. */
 Class* class_of(const Object* object);
 
-/** Null when the class, or an ancestor, has no such method. */
+/** Null if neither the class nor an ancestor has such a method. */
 Method find_method(const Class* receiver, const char* unique_name);
 
 /** One pointer per spelling. */
@@ -97,7 +97,7 @@ Class* find_class(const char* name);
 Object* create_instance(Class* of_class);
 void dispose_instance(Object* object);
 
-/** Objects and heap blocks that exist. */
+/** Number of existing objects and heap blocks. */
 std::atomic<long>& live_objects();
 
 /** "MTLFakeBuffer: 2" per class with live objects. */

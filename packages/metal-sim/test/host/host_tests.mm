@@ -1,5 +1,5 @@
-// Long because one program tests every part of the stand-in, and that all of it goes again.
-// Tests of the stand-in for Metal, as a host would use it. Prints one line a test and returns how many failed.
+// Long because one program tests every part of the stand-in, and that everything is released.
+// Tests of the stand-in for Metal, as a host would use it. Prints one line per test and returns the number of failures.
 #import <Metal/Metal.h>
 
 #include <cstdio>
@@ -221,7 +221,7 @@ void test_residency_and_addresses() {
     [encoder dispatchThreadgroups:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(kCount, 1, 1)];
   };
   const bool has_checks = std::getenv("METAL_SIM_CHECK") != nullptr;
-  if (has_checks) EXPECT(contains(f.run(encode), "outside of every argument") || true);
+  if (has_checks) EXPECT(contains(f.run(encode), "outside every argument") || true);
   [f.queue addResidencySet:set];
   EXPECT(f.run(encode).empty() && Fixture::values(f.b)[3] == 5);
   [f.queue removeResidencySet:set];
@@ -394,7 +394,7 @@ void test_lifecycle_mistakes() {
         return std::string(text);
       }(),
       "waitUntilCompleted before commit"));
-  // Committed or not, whoever drops an open encoder is told.
+  // Dropping an open encoder is reported, whether its command buffer was committed or not.
   @autoreleasepool {
     id<MTLComputeCommandEncoder> dropped = [early computeCommandEncoder];
     (void)dropped;
@@ -404,7 +404,7 @@ void test_lifecycle_mistakes() {
   EXPECT(counts.validation_errors > 0);
 }
 
-// ---- Ordered failures
+// ---- Requested failures
 
 void test_ordered_failures() {
   Fixture f;
@@ -513,7 +513,7 @@ const struct {
 
 int main() {
   for (const auto& test : kTests) {
-    // Hazards are found with checks only.
+    // Hazards are only found with checks.
     if (std::string(test.name).starts_with("hazards") && !std::getenv("METAL_SIM_CHECK")) continue;
     const int before = failures;
     @autoreleasepool {

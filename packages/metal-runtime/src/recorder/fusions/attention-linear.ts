@@ -2,8 +2,8 @@ import { findByLast, type MergeRule } from './merge.js';
 import { plainLinear } from './plain-linear.js';
 
 /**
- * linear(attention): where the attention of a row is split over its positions, the linear adds the parts up while it loads them.
- * Attention reads and writes caches, so it is not moved.
+ * linear(attention): if the attention of a row is split over its positions, the linear adds the parts while it loads them. Attention reads
+ * and writes caches, so it is not moved.
  */
 export const attentionLinear: MergeRule = {
   name: 'attention-linear',

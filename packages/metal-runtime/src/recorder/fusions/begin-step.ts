@@ -1,10 +1,10 @@
 import type { Node } from '../graph.js';
 import type { MergeRule } from './merge.js';
 
-/** Embeddings and rope tables that one launch takes, of each. */
+/** Maximum number of embeddings, and of rope tables, in one launch. */
 const MOST_OF_KIND = 2;
 
-/** Embeddings and rope tables of all rows, which wait for nothing: they begin the step, several at once. */
+/** Embeddings and rope tables of all rows, which depend on nothing: several of them begin the step in one launch. */
 export const beginStep: MergeRule = {
   name: 'begin-step',
   isAtOnce: true,

@@ -4,7 +4,7 @@ import { fuse } from './index.js';
 
 const buffer = { sizeBytes: 4, dispose() {}, [Symbol.dispose]() {} };
 
-/** Records clamps one after the other and returns the bounds of those that are left. */
+/** Records a chain of clamps and returns the bounds of those that remain. */
 function bounds(ranges: readonly [low: number, high: number][], isKept = false): [number, number][] {
   const ops = createRecorder({ maxRows: 2, maxOutputs: 1, upload: () => buffer });
   let x = ops.input('x', 'T', { axis: 'D', size: 4 });
@@ -18,7 +18,7 @@ function bounds(ranges: readonly [low: number, high: number][], isKept = false):
 }
 
 describe('clamp-clamp', () => {
-  it('leaves one clamp with the bounds of all', () => {
+  it('leaves one clamp with the combined bounds', () => {
     const ranges: [number, number][] = [
       [-3, 5],
       [-1e10, 1e10],
@@ -27,7 +27,7 @@ describe('clamp-clamp', () => {
     expect(bounds(ranges)).toEqual([[-2, 5]]);
   });
 
-  it('knows ranges that do not meet', () => {
+  it('handles ranges that do not overlap', () => {
     const ranges: [number, number][] = [
       [3, 5],
       [-1, 1],
@@ -35,7 +35,7 @@ describe('clamp-clamp', () => {
     expect(bounds(ranges)).toEqual([[1, 1]]);
   });
 
-  it('leaves a clamp alone that somebody else reads', () => {
+  it('keeps a clamp that another node reads', () => {
     const ranges: [number, number][] = [
       [-3, 5],
       [-2, 2],

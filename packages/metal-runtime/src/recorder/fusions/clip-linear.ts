@@ -18,7 +18,7 @@ export const clipInput: Fusion = {
   },
 };
 
-/** clamp(linear) → the command clamps what it stores. */
+/** clamp(linear) → the command clamps its result. */
 export const clipOutput: Fusion = {
   name: 'clip-linear',
   match(node, uses) {

@@ -12,7 +12,7 @@ export interface Fusion {
   match(node: Node, uses: Uses, graph: Graph): { replacement: Node; absorbed: readonly Node[] } | null;
 }
 
-/** Applies one fusion until it matches nowhere. */
+/** Applies one fusion until it no longer matches. */
 export function applyFusion(graph: Graph, fusion: Fusion): void {
   for (let changed = true; changed; ) {
     changed = false;

@@ -132,7 +132,7 @@ describe('fuse', () => {
     expect(attention.map((node) => node.prepare?.kv)).toEqual([null, null]);
   });
 
-  it('carries the scale of a layer into the prologue of the next', () => {
+  it('moves the scale of a layer into the prologue of the next', () => {
     const graph = record({ sharesKv: false, hasPerLayer: false });
     fuse(graph, undefined);
     const scales = graph.nodes.flatMap((node) =>
@@ -141,7 +141,7 @@ describe('fuse', () => {
     expect(scales).toEqual([1, 0.5, 1, 0.5]);
   });
 
-  it('adds a residual to a norm per head, and keeps it out of the prologue of a linear', () => {
+  it('fuses a residual into a norm per head, but not that norm into the prologue of a linear', () => {
     const recorder = createRecorder({ maxRows: 1, maxOutputs: 1, upload: () => buffer });
     const x = recorder.input('x', 'T', { axis: 'D', size: WIDTH.D });
     const normed = recorder.rmsNormHeads(x, vector('K'), { eps: 1e-6, heads: WIDTH.D / WIDTH.K });
@@ -152,14 +152,14 @@ describe('fuse', () => {
     expect(recorder.graph.nodes[0]).toMatchObject({ residual: x.id, outputScale: 0.5, groups: 2 });
   });
 
-  it('leaves out the fusions that are switched off', () => {
+  it('skips fusions that are switched off', () => {
     const graph = record({ sharesKv: false, hasPerLayer: false });
     fuse(graph, { without: ['prepare-attention', 'geglu'] });
     expect(kinds(graph).filter((kind) => kind === 'kvAppend')).toHaveLength(2);
     expect(kinds(graph)).not.toContain('linear.geglu');
   });
 
-  it('does nothing when fusions are off', () => {
+  it('does nothing if all fusions are off', () => {
     const graph = record({ sharesKv: false, hasPerLayer: true });
     const before = kinds(graph);
     fuse(graph, false);
@@ -176,7 +176,7 @@ describe('fuse', () => {
     expect(kinds(recorder.graph)).toEqual(['rmsNorm', 'linear.store']);
   });
 
-  it('names the known switches when one is unknown', () => {
+  it('lists the known switches if one is unknown', () => {
     const graph = record({ sharesKv: false, hasPerLayer: false });
     expect(() => fuse(graph, { without: ['everything'] })).toThrow(/fusions.without.*linear-group/);
   });

@@ -17,7 +17,7 @@ import { prepareAttention } from './prepare-attention.js';
 import { prepareSegmentAttention } from './prepare-segment-attention.js';
 import { residualNorm, residualScale } from './residual-norm.js';
 
-/** The fusions in the order in which they are applied: each builds on what those before it left. */
+/** The fusions in the order in which they are applied: each builds on the results of the previous ones. */
 const FUSIONS: readonly Fusion[] = [
   clampClamp,
   clipInput,
@@ -38,16 +38,16 @@ const FUSIONS: readonly Fusion[] = [
   routeMoeLinear,
 ];
 
-/** What a backend may do at once, after the fusions; a node is in one merge at most, of the first rule that finds it. */
+/** Nodes that a backend may run as one, after the fusions; a node is in at most one merge, of the first rule that matches it. */
 const MERGES: readonly MergeRule[] = [beginStep, linearScaleNorm, normPair, attentionLinear];
 
 /** Names of the switches in `RecordOptions.fusions`. */
 export const FUSION_NAMES: readonly string[] = [...new Set([...FUSIONS, ...MERGES].map(({ name }) => name))];
 
 /**
- * Fuses a graph in place and says what may be merged; `fusions` as in `RecordOptions`.
+ * Fuses a graph in place and returns the possible merges; `fusions` as in `RecordOptions`.
  *
- * @throws InvalidArgumentError for a switch that does not exist
+ * @throws InvalidArgumentError for an unknown switch
  */
 export function fuse(graph: Graph, fusions: RecordOptions['fusions']): readonly Merge[] {
   if (fusions === false) return [];

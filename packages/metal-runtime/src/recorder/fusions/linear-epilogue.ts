@@ -20,7 +20,7 @@ export const geglu: Fusion = {
   },
 };
 
-/** softcap(linear) → the command caps what it stores. */
+/** softcap(linear) → the command caps its result. */
 export const softcap: Fusion = {
   name: 'softcap',
   match(node, uses) {

@@ -33,7 +33,7 @@ function isPlain(node: Node): node is LinearNode {
   );
 }
 
-/** True for linears that one command may do: of the same rows, at the same precision. */
+/** True for linears that may share a command: with the same rows and precision. */
 function isAlike(a: LinearNode, b: LinearNode): boolean {
   return a.x === b.x && a.isHigh === b.isHigh;
 }

@@ -1,7 +1,7 @@
 import { findByLast, type MergeRule } from './merge.js';
 import { plainLinear } from './plain-linear.js';
 
-/** rmsNormHeads(scale(linear)): products that only the norm reads, as those of per-layer embeddings. */
+/** rmsNormHeads(scale(linear)): products that only the norm reads, such as those of per-layer embeddings. */
 export const linearScaleNorm: MergeRule = {
   name: 'linear-scale-norm',
   isAtOnce: true,

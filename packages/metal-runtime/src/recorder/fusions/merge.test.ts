@@ -30,7 +30,7 @@ const CACHE: KvCache = {
 
 const recorder = () => createRecorder({ maxRows: 8, maxOutputs: 8, upload: () => buffer });
 
-/** The merges of what was recorded, by name and kinds of nodes; the parts of each are neighbours. */
+/** The merges of a recording, by name and kinds of nodes; the parts of each are adjacent. */
 function mergesOf(ops: Recorder, fusions?: false | { without: readonly string[] }): [string, ...string[]][] {
   return fuse(ops.graph, fusions).map(({ name, parts }) => {
     const first = ops.graph.nodes.indexOf(parts[0]!);
@@ -72,7 +72,7 @@ describe('merges', () => {
     for (const rows of ['T', 'N', 'T', 'T'] as const) ops.ropeTable(rows, vector<'K'>(16));
     ops.output('y', ops.scale(ops.embed(matrix<'V', 'LP'>(100, 128), { scale: 1 }), 2));
     expect(mergesOf(ops)).toEqual([['begin-step', 'embed', 'ropeTable', 'ropeTable', 'embed']]);
-    // Rope tables of the output rows, and one too many, stay where they are.
+    // Rope tables of the output rows, and one more than the maximum, stay where they are.
     expect(ops.graph.nodes.map(({ kind }) => kind).slice(4)).toEqual([
       'elementwise',
       'ropeTable',
@@ -81,7 +81,7 @@ describe('merges', () => {
     ]);
   });
 
-  it('take a scaled product that a norm alone reads', () => {
+  it('include a scaled product that only a norm reads', () => {
     const ops = recorder();
     recordProjection(ops);
     expect(mergesOf(ops)).toEqual([['linear-scale-norm', 'linear', 'elementwise', 'rmsNorm']]);
@@ -92,7 +92,7 @@ describe('merges', () => {
     }
   });
 
-  it('bring two norms together, of which the second adds the first', () => {
+  it('combine two norms, the second of which adds the first', () => {
     const ops = recorder();
     recordBranches(ops);
     expect(mergesOf(ops)).toEqual([['norm-pair', 'rmsNorm', 'rmsNorm']]);
@@ -101,7 +101,7 @@ describe('merges', () => {
     expect(mergesOf(other)).toEqual([]);
   });
 
-  it('take the linear right after an attention that nobody else reads', () => {
+  it('include the linear right after an attention that no other node reads', () => {
     const ops = recorder();
     const { attended, weight } = recordAttention(ops);
     ops.output('y', ops.linear(attended, weight));
@@ -113,7 +113,7 @@ describe('merges', () => {
     read.output('z', read.scale(own.attended, 2));
     expect(mergesOf(read)).toEqual([]);
 
-    // An attention is not moved: what is between may write the cache that it reads.
+    // An attention is not moved: nodes in between may write the cache that it reads.
     const apart = recorder();
     const early = recordAttention(apart);
     recordAttention(apart, 'other');
@@ -121,7 +121,7 @@ describe('merges', () => {
     expect(mergesOf(apart)).toEqual([]);
   });
 
-  it('are switched off one by one, and all of them with the fusions', () => {
+  it('can be switched off one by one, or together with the fusions', () => {
     for (const [without, left] of [
       [false, []],
       [{ without: ['norm-pair'] }, ['linear-scale-norm']],
@@ -134,7 +134,7 @@ describe('merges', () => {
     }
   });
 
-  it('never store a value where a part still reads, and keep to themselves what is between', () => {
+  it('never store a value over one that a part still reads, and do not expose intermediate values', () => {
     const ops = recorder();
     const { a, sum } = recordBranches(ops);
     const merges = fuse(ops.graph, undefined);
@@ -145,7 +145,7 @@ describe('merges', () => {
     const { product, scaled } = recordProjection(projection);
     const found = fuse(projection.graph, undefined);
     expect(found.map(({ between }) => between)).toEqual([[product.id, scaled.id]]);
-    // The rows that are read, and two of the three that are made of them: the result may lie where the product was.
+    // The input rows, and two of the three values derived from them: the result may reuse the memory of the product.
     const floats = 8 * (64 + 2 * 128);
     expect(planMemory(projection.graph, found).arenaBytes).toBe(floats * 4);
   });

@@ -3,16 +3,16 @@ import type { Graph, Node } from '../graph.js';
 import { Uses } from '../uses.js';
 
 /**
- * Neighbours in a graph whose work a backend may do together, with fewer launches. Unlike a fusion it leaves the nodes as they are: a
- * backend takes a merge or runs its nodes one by one, by its kind and by the rows of each step.
+ * Adjacent nodes of a graph that a backend may run together, with fewer launches. Unlike a fusion, it leaves the nodes unchanged: depending
+ * on its kind and the rows of a step, a backend takes the merge or runs its nodes one by one.
  */
 export interface Merge {
   /** Name of its rule, and of its switch in `RecordOptions.fusions`. */
   readonly name: string;
   readonly parts: readonly Node[];
-  /** Values that one part makes for a later one and that nobody else reads. They are not stored where the merge is taken. */
+  /** Values that one part computes for a later one and that no other node reads. They are not stored if the merge is taken. */
   readonly between: readonly number[];
-  /** One launch does all of it; else the launches of the parts still follow one another. */
+  /** True if one launch does all of it; else the parts keep separate launches. */
   readonly isAtOnce: boolean;
 }
 
@@ -20,13 +20,13 @@ export interface Merge {
 export interface MergeRule {
   readonly name: string;
   readonly isAtOnce: boolean;
-  /** 'begin': the parts read nothing that a node writes, and move to the beginning; 'last': they move down to the last of them. */
+  /** 'begin': the parts read no result of a node and move to the beginning; 'last': they move down to the last one. */
   readonly place: 'begin' | 'last';
-  /** The parts of every merge in a graph. What a part writes and another reads, nobody else reads. */
+  /** The parts of every merge in a graph. A value that one part writes and another reads has no other reader. */
   find(graph: Graph, uses: Uses): Iterable<readonly Node[]>;
 }
 
-/** Finds the merges of all rules, a node in one at most, and brings the parts of each together in the graph. */
+/** Finds the merges of all rules, with each node in at most one, and makes the parts of each adjacent in the graph. */
 export function applyMerges(graph: Graph, rules: readonly MergeRule[]): Merge[] {
   const uses = new Uses(graph);
   const taken = new Set<Node>();
@@ -49,7 +49,7 @@ export function applyMerges(graph: Graph, rules: readonly MergeRule[]): Merge[] 
   return merges;
 }
 
-/** The parts of the merges of one kind, each found from its last part; `before`: the node before that. */
+/** The parts of the merges of one kind, each found from its last part; `before`: the preceding node. */
 export function* findByLast(
   { nodes }: Graph,
   match: (node: Node, before: Node | undefined) => readonly Node[] | null,

@@ -57,7 +57,7 @@ function fused(graph: Graph, without: readonly string[] = []): string[] {
 }
 
 describe('the fusions of a mixture of experts', () => {
-  it('leave two commands, of which the first chooses the experts', () => {
+  it('leave two commands, the first of which chooses the experts', () => {
     const graph = record();
     expect(fused(graph)).toEqual(['moeLinear.geglu', 'moeLinear.combine']);
     expect(graph.nodes[0]).toMatchObject({ routing: { topK: 2 }, norm: { eps: 1e-6 } });
@@ -78,7 +78,7 @@ describe('the fusions of a mixture of experts', () => {
     ]);
   });
 
-  it('keep the routing where somebody reads it before the experts', () => {
+  it('keep the routing if a node reads it before the experts', () => {
     const graph = record(({ recorder, routing }) => {
       const other = recorder.input('other', 'T', { axis: 'XD', size: 2 * D });
       recorder.output('z', recorder.moeCombine(other, routing));
@@ -86,14 +86,14 @@ describe('the fusions of a mixture of experts', () => {
     expect(fused(graph)).toEqual(['moeRoute', 'moeCombine', 'moeLinear.geglu', 'moeLinear.combine']);
   });
 
-  it('keep a norm that somebody else reads', () => {
+  it('keep a norm that another node reads', () => {
     const graph = record(({ recorder, x }) => recorder.output('normed', x));
     expect(fused(graph)).toEqual(['rmsNorm', 'moeLinear.geglu', 'moeLinear.combine']);
   });
 });
 
 describe('recording a mixture of experts', () => {
-  it('refuses more chosen experts than there are', () => {
+  it('rejects a choice of more experts than exist', () => {
     const recorder = createRecorder({ maxRows: 8, maxOutputs: 0, upload: () => buffer });
     const logits = recorder.input('logits', 'T', { axis: 'E', size: EXPERTS });
     for (const topK of [0, 1.5, EXPERTS + 1]) {
@@ -106,7 +106,7 @@ describe('recording a mixture of experts', () => {
     );
   });
 
-  it('refuses rows of experts outside of their matrix, and rows of another width', () => {
+  it('rejects rows of experts outside their matrix, and rows of another width', () => {
     record(({ recorder, routing, x }) => {
       const matrix = experts<'F', 'D'>(F, D);
       expect(() => recorder.moeLinear(x, { ...matrix, firstRow: 1 }, routing)).toThrow('moeLinear: weight');

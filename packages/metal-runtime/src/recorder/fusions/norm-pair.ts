@@ -1,7 +1,7 @@
 import { isPlainNorm } from '../../../families/rms_norm/node.js';
 import { findByLast, type MergeRule } from './merge.js';
 
-/** residual + rmsNorm(x), where the residual is a norm that nobody else reads: the two branches of a layer with experts. */
+/** residual + rmsNorm(x), where the residual is a norm that no other node reads: the two branches of a layer with experts. */
 export const normPair: MergeRule = {
   name: 'norm-pair',
   isAtOnce: true,

@@ -45,7 +45,7 @@ function rotatedHeads(id: number, reader: Node, uses: Uses): RotatedHeads | null
   return { rope, norm, gain: norm.gain };
 }
 
-/** The append to this layer's cache that belongs to the same rows; null when the layer reads another layer's cache. */
+/** The append of the same rows to this layer's cache; null if the layer reads another layer's cache. */
 function ownAppend(node: AttentionNode, graph: Graph): KvAppendNode | null {
   const index = graph.nodes.indexOf(node);
   const rows = graph.values[node.q]!.rows;

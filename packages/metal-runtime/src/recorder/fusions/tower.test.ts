@@ -78,12 +78,12 @@ function kinds(graph: Graph): string[] {
 const BLOCK = ['linear.store', 'segmentAttention', 'linear.store', 'linear.geglu', 'linear.store'];
 
 describe('the fusions of a tower', () => {
-  it('leave five commands a block, whose linears clamp for themselves', () => {
+  it('leave five commands per block, whose linears do the clamping', () => {
     const graph = record();
     fuse(graph, undefined);
     expect(kinds(graph)).toEqual([...BLOCK, ...BLOCK, 'rmsNorm', 'poolRows']);
     const [first] = graph.nodes;
-    if (first?.kind !== 'linear') throw new TypeError('the first command is no linear');
+    if (first?.kind !== 'linear') throw new TypeError('the first command is not a linear');
     expect(first.weights).toHaveLength(3);
     for (const { clip } of first.weights) {
       expect(clip).toEqual({ inputLow: -2, inputHigh: 2, outputLow: -3, outputHigh: 1 });
@@ -98,7 +98,7 @@ describe('the fusions of a tower', () => {
     expect(kinds(graph).filter((kind) => kind === 'rope')).toHaveLength(4);
   });
 
-  it.each(['q', 'k', 'v', 'normed'] as const)('keep %s where somebody else reads it', (name) => {
+  it.each(['q', 'k', 'v', 'normed'] as const)('keep %s if another node reads it', (name) => {
     const graph = record((recorder, values) => {
       recorder.output('seen', { id: values[name], rows: 'T', width: U });
     });
@@ -108,7 +108,7 @@ describe('the fusions of a tower', () => {
     expect(other).toMatchObject({ prepare: { eps: EPS } });
   });
 
-  it('keep a clamp that somebody else reads, on either side', () => {
+  it('keep a clamp that another node reads, on either side', () => {
     const recorder = recorderOf();
     const x = recorder.clamp(recorder.input('x', 'T', { axis: 'U', size: U }), INPUT);
     const y = recorder.linear(x, matrix<'F', 'U'>(F, U));
@@ -119,7 +119,7 @@ describe('the fusions of a tower', () => {
     expect(kinds(recorder.graph)).toEqual(['elementwise', 'linear.store', 'elementwise']);
   });
 
-  it('make one clip of two clamps', () => {
+  it('combine two clamps into one clip', () => {
     const recorder = recorderOf();
     const x = recorder.input('x', 'T', { axis: 'U', size: U });
     const once = recorder.clamp(recorder.linear(x, matrix<'F', 'U'>(F, U)), OUTPUT);
@@ -136,7 +136,7 @@ describe('recording a tower', () => {
   const q = recorder.input('q', 'T', { axis: 'HK', size: U });
   const k = recorder.input('k', 'T', { axis: 'GK', size: U / 2 });
 
-  it('refuses heads that do not divide, and rows of another width', () => {
+  it('rejects head counts that do not divide the width, and rows of another width', () => {
     const attend = (heads: number, kvHeads: number) => () =>
       recorder.segmentAttention(q, k, k, { heads, kvHeads });
     expect(attend(4, 2)).not.toThrow();
@@ -144,7 +144,7 @@ describe('recording a tower', () => {
     expect(attend(4, 4)).toThrow('segmentAttention: k');
   });
 
-  it('refuses parts of a head that have no pairs, and rows to pool that are none', () => {
+  it('rejects parts of a head without pairs, and an invalid number of rows to pool', () => {
     const table = recorder.input('table', 'T', { axis: 'K', size: U / 4 });
     expect(() => recorder.rope(q, table, { heads: 4, axes: 3 })).toThrow('rope: axes');
     expect(() => recorder.poolRows(q, { count: 0, scale: 1 })).toThrow('poolRows: count');

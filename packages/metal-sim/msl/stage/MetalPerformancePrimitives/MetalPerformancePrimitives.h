@@ -1,3 +1,3 @@
 #pragma once
-// Seen by the preprocessor only: matmul2d comes with msl/include.
+// Only for the preprocessor: matmul2d is in msl/include.
 #include <metal_tensor>

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /**
- * The part of Foundation that a compute host needs, written from Apple's documentation for clang's GNUstep 2.0 ABI. What
- * is missing is missing on purpose: a program that uses it does not compile here.
+ * The part of Foundation that a compute host needs, written from Apple's documentation for clang's GNUstep 2.0 ABI. The rest is omitted on
+ * purpose: a program that uses it does not compile here.
  */
 
 #ifdef __cplusplus

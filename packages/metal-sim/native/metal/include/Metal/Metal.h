@@ -2,11 +2,11 @@
 
 #import <Foundation/Foundation.h>
 
-// Long because hosts include one header: Apple's names in Apple's order.
+// Long because hosts include one header, with Apple's names in Apple's order.
 
 /**
  * The part of Metal that a compute host needs, written from Apple's documentation. Names, types and availability follow
- * macOS 15; what is missing is missing on purpose: a program that uses it does not compile here.
+ * macOS 15; the rest is omitted on purpose: a program that uses it does not compile here.
  */
 
 NS_ASSUME_NONNULL_BEGIN
