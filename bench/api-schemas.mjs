@@ -1,5 +1,5 @@
 // Validates the server's answers: node bench/api-schemas.mjs openapi.json
-// OpenAI's answers against its published OpenAPI description (openai/openai-openapi, kept outside of the repository), Anthropic's against
+// OpenAI's answers against its published OpenAPI description (openai/openai-openapi, kept outside the repository), Anthropic's against
 // the types of its SDK, with the TypeScript compiler.
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import { loadTextModel } from '../packages/text/dist/index.js';
 
 const modules = fileURLToPath(new URL('../packages/server/node_modules', import.meta.url));
 const Ajv = createRequire(`${modules}/x.js`)('ajv/dist/2020.js').default;
-// `nullable` is of OpenAPI 3.0; JSON Schema has a type for it.
+// OpenAPI 3.0 has `nullable`; JSON Schema has a type instead.
 if (!process.argv[2]) {
   process.stderr.write('usage: node bench/api-schemas.mjs openapi.json\n');
   process.exit(1);
@@ -121,7 +121,7 @@ for (const [method, path, body, whole, part] of CASES) {
     }
     const validate = ajv.getSchema(`openai#/components/schemas/${schema}`);
     for (const answer of answers) {
-      // The description knows no chunk of a plain completion: before the last one, OpenAI's own have null here too.
+      // The description lacks chunks of plain completions; before the last one, OpenAI's own chunks also have null here.
       if (schema === 'CreateCompletionResponse' && stream) answer.choices[0].finish_reason ??= 'stop';
       if (validate(answer)) valid++;
       else

@@ -1,6 +1,6 @@
-// Claim: the steps before the audio tower (decoding, resampling, segments, log-mel features) take about a hundredth of the
-// length of a recording on one core, and the memory of one segment, however long it is.
-// usage: node bench/audio-front-end.mjs [FILE …] [--seconds 120] [--hour] [--json]
+// Claim: the steps before the audio tower (decoding, resampling, segments, log-mel features) take about a hundredth of a recording's
+// duration on one core, and the memory of one segment, whatever its length. usage: node bench/audio-front-end.mjs [FILE …] [--seconds 120]
+// [--hour] [--json]
 //   FILE    sound files of any format; default: a stereo WAV of --seconds at 44.1 kHz, generated in memory
 //   --hour  also measures the memory of an hour of stereo at 48 kHz
 
@@ -71,7 +71,7 @@ async function* hour() {
   for (let index = 0; index < 3600; index += 1) yield second;
 }
 
-/** Stereo noise that swells, 16 bits. */
+/** 16-bit stereo noise with a varying volume. */
 function wav(seconds, sampleRate = 44_100) {
   const frames = seconds * sampleRate;
   const bytes = Buffer.alloc(44 + 4 * frames);

@@ -1,7 +1,7 @@
-// Claim: audio becomes soft tokens in a fraction of its length: real-time factor (seconds of work for one of audio) of the
-// E2B/E4B tower shape, 12 layers of width 1,024, by length, with the shares of decoding, features and tower. `cores` is the
-// processor time of all threads over the length of the audio, which depends less on other work on the machine.
-// usage: node bench/audio-tower.mjs [--model DIR] [--threads 2] [--seconds 1,10,30,600] [--formats bf16,8,4]
+// Claim: audio is encoded to soft tokens in a fraction of its duration. Prints the real-time factor (seconds of work per second of audio)
+// of the E2B/E4B tower shape, 12 layers of width 1,024, by duration, with the shares of decoding, features and tower. `cores` is the
+// processor time of all threads over the length of the audio, which depends less on other work on the machine. usage: node
+// bench/audio-tower.mjs [--model DIR] [--threads 2] [--seconds 1,10,30,600] [--formats bf16,8,4]
 //        [--precision fast] [--rounds 3] [--commands] [--json]
 //   --model     a checkpoint with an audio tower; default: random weights, made in a temporary folder (600 MB)
 //   --formats   bf16 = as stored; 8 and 4 = quantised while loading
@@ -79,7 +79,7 @@ async function measureFormat(device, format) {
   return results;
 }
 
-/** Milliseconds of decoding alone, of features alone, and of a file into soft tokens. */
+/** Milliseconds for decoding alone, for features alone, and from a file to soft tokens. */
 async function measureRun(model, path) {
   let start = performance.now();
   const segments = [];
@@ -125,7 +125,7 @@ function printCommands(programs) {
   }
 }
 
-/** Tones that come and go, with quiet places between them. */
+/** Tones that come and go, with quiet parts in between. */
 function sound(seconds) {
   return Float32Array.from({ length: seconds * RATE }, (_, i) => {
     const time = i / RATE;

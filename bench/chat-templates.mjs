@@ -1,6 +1,6 @@
 // Compares prompts with those of Jinja2 3.1, byte for byte: node bench/chat-templates.mjs template.jinja...
-// The conversations are those of fixtures/chat-templates; python3 with jinja2 has to be there. Templates of checkpoints stay outside
-// of the repository.
+// The conversations are those of fixtures/chat-templates; it needs python3 with jinja2. Templates of checkpoints are not part of the
+// repository.
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ for (const path of paths) {
   console.log(path, JSON.stringify(counts));
 }
 
-/** `opened`: equal, and then a turn of the model begins, which the template forgot. */
+/** `opened`: equal, except that our prompt then opens a model turn, which the template omits. */
 function compare(
   template,
   { messages, tools, enable_thinking: enableThinking, preserve_thinking: preserveThinking },

@@ -1,6 +1,6 @@
 // Runs @openai/codex and opencode-ai against the server, one turn with a tool call each: node bench/coding-agents.mjs [folder]
-// The answers are scripted, so that the size of the model does not matter; server, requests and prompts are real. Both agents are
-// installed into `folder`, by default a temporary one, unless they are there.
+// The answers are scripted, so that the size of the model does not matter; server, requests and prompts are real. Both agents are installed
+// into `folder`, by default a temporary one, unless already installed.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ const PACKAGES = ['@openai/codex@0.171.0', 'opencode-ai@1.18.33'];
 const WORD = 'pelican';
 const COMMAND = `echo ${WORD} > note.txt && cat note.txt`;
 
-/** Calls of the first tool that runs a command, by its name. */
+/** Calls of tools that run a command, by tool name. */
 const CALLS = {
   exec_command: { cmd: COMMAND },
   shell: { command: ['bash', '-lc', COMMAND] },
@@ -34,13 +34,13 @@ const { tokenizer, template } = await model.language();
 const failures = [];
 let turns = [];
 
-/** Answers as a model would: a command first, and then what it printed. */
+/** Answers like a model: first a command, then its output. */
 function scripted(_model, requests) {
   return Promise.all(requests.map(answer));
 }
 
 async function answer({ messages, tools, ...options }) {
-  // What the engine would read: a conversation that cannot be rendered is refused, as always.
+  // Renders the prompt as the engine would: a conversation that cannot be rendered is rejected as usual.
   const { ids } = encodeChat(tokenizer, template, messages, { tools, ...options });
   const last = messages.at(-1);
   const tool = tools?.find(({ function: { name } }) => name in CALLS)?.function.name;

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Checks and times `--device cuda` on a machine with an NVIDIA driver and no Node: see README.md beside this file.
+# Checks and times `--device cuda` on a machine with an NVIDIA driver and no Node: see README.md in this folder.
 # usage: sh bench/h200.sh [options] PART [VARIANT...] ...     (--help lists them)
-# H200_BUNDLE: the folder that bench/pack-h200.mjs wrote; H200_WORK: folder to unpack it to and to write models to.
+# H200_BUNDLE: the folder that bench/pack-h200.mjs wrote; H200_WORK: folder to unpack it into and to write models to.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 bundle=${H200_BUNDLE:-$here/../h200-bundle}
@@ -22,7 +22,7 @@ if [ "$(cat "$work/stamp" 2>/dev/null)" != "$stamp" ]; then
   fi
   echo "$stamp" >"$work/stamp"
 fi
-# Some machines mount the driver here, where the loader does not look.
+# Some machines mount the driver here, outside the loader's search path.
 export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}/usr/local/nvidia/lib64:/usr/local/nvidia/lib"
 export H200_ROOT="$here/.." H200_BUNDLE="$bundle" H200_WORK="$work"
 exec "$work/run/bin/node" "$work/run/dist/main.mjs" "$@"

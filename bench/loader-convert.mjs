@@ -1,4 +1,4 @@
-// Claim: a checkpoint of bfloat16 weights is converted to 4 bits at 150 MB of input per second and core, or faster. The
+// Claim: a checkpoint of bfloat16 weights is converted to 4 bits at 150 MB of input per second per core, or faster. The
 // checkpoint is generated: matrices of 4096 columns in one file. The codec alone is measured in memory, the whole
 // conversion (read, quantise, write, sync) in a folder; --peer runs the same formula in numpy.
 // usage: node bench/loader-convert.mjs [--megabytes 512] [--rounds 3] [--peer python3] [--folder DIR] [--json]
@@ -33,7 +33,7 @@ const matrixBytes = 2 * ROWS * COLUMNS;
 const matrixCount = Math.max(1, Math.round((Number(flags.megabytes) * 1e6) / matrixBytes));
 const matrix = randomBfloat16(ROWS * COLUMNS);
 
-/** Megabytes of input by seconds of the clock and by seconds of processor time, over all threads. */
+/** Megabytes of input per second of wall time and per second of processor time of all threads. */
 function rates(bytes, work) {
   const before = process.cpuUsage();
   const beginMs = performance.now();
@@ -103,7 +103,7 @@ function report(runs) {
   );
   for (const { name, wall, core } of rows) {
     process.stdout.write(
-      `${name.padEnd(8)} MB/s by the clock ${shown(wall)}   MB/s per core ${shown(core)}\n`,
+      `${name.padEnd(8)} MB/s of wall time ${shown(wall)}   MB/s per core ${shown(core)}\n`,
     );
   }
 }

@@ -1,7 +1,7 @@
-// Claim: `estimate` of @markbase/loader is within 2 % of the memory that the engine then uses. Used = bytes that are mapped
-// and allocated while a model is loaded, and the buffers of its decode and prefill programs as the recorder planned them.
-// The checkpoints have the released sizes, with a hole in the file instead of weights.
-// usage: node bench/loader-estimate.mjs [--variants e2b,e4b,12b,26b-a4b,31b] [--context 8192] [--json]
+// Claim: `estimate` of @markbase/loader is within 2 % of the memory that the engine then uses. Used memory = bytes mapped and allocated
+// while a model is loaded, and the buffers of its decode and prefill programs as planned by the recorder. The checkpoints have the released
+// sizes, with a sparse file instead of weights. usage: node bench/loader-estimate.mjs [--variants e2b,e4b,12b,26b-a4b,31b] [--context 8192]
+// [--json]
 import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ const BITS = 4;
 const GROUP = 64;
 const PREFILL_TOKENS = 512;
 
-/** Thrown instead of running a prefill, whose program has been recorded by then. */
+/** Thrown instead of running a prefill, after its program has been recorded. */
 class Recorded extends Error {}
 
 const rows = [];
@@ -134,7 +134,7 @@ function countingDevice(device) {
   return { device: counting, bytes: () => bytes };
 }
 
-/** A checkpoint in the MLX layout whose weights are a hole in the file: it takes no space. */
+/** A checkpoint in the MLX layout whose weights are a hole in a sparse file, which takes no space. */
 function writeSparseCheckpoint(folder, text) {
   const json = { model_type: 'gemma4', text_config: text, quantization: { bits: BITS, group_size: GROUP } };
   const config = parseModelConfig(json, 'config.json');

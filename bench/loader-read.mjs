@@ -125,10 +125,10 @@ function report(result) {
     `headers of ${headers.fileCount} files: ${shown(headers)} ms, the first time ${headers.first.toFixed(1)} ms`,
   );
   console.log(`read, into new memory: ${shown(reads.loader)} MB/s`);
-  console.log(`plain reads do ${shown(reads.fresh)} MB/s; the loader reaches ${shown(reads.ratio)} of it`);
+  console.log(`plain reads: ${shown(reads.fresh)} MB/s; the loader reaches ${shown(reads.ratio)} of it`);
   console.log(`readInto, reusing one buffer: ${shown(reads.loaderReused)} MB/s`);
   console.log(
-    `plain reads do ${shown(reads.reused)} MB/s; the loader reaches ${shown(reads.ratioReused)} of it`,
+    `plain reads: ${shown(reads.reused)} MB/s; the loader reaches ${shown(reads.ratioReused)} of it`,
   );
   for (const [count, times] of Object.entries(entries)) {
     console.log(`a header of ${count} entries: ${shown(times)} µs per entry`);

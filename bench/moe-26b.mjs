@@ -1,4 +1,4 @@
-// Claim: a step of 26B-A4B reads the weights of the experts that its rows chose, each once. Measures decode at several
+// Claim: a step of 26B-A4B reads the weights of each expert that its rows chose once. Measures decode at several
 // widths and prefill, with the time of every kind of command, the distinct experts per layer, and their bytes. Times are
 // medians of steps; `best` is the 10th percentile, for busy machines.
 // usage: node bench/moe-26b.mjs --model DIR [--threads 2] [--widths 1,2,4,8] [--prompts 128,512] [--steps 40] [--json]

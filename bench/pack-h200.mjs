@@ -1,7 +1,7 @@
-// Packs what bench/h200.sh needs on a machine with nothing but an NVIDIA driver: this Node, the addon, the PTX, the CLI and
-// the checks as plain JavaScript. Everything must be built first.
-// usage: node bench/pack-h200.mjs [--out DIR]        (default: markbase-h200 in the folder for temporary files)
-// The folder has run.tar.xz, of about 25 MB, and about.json. The target needs a POSIX shell, tar, and xz or Python 3 with lzma.
+// Packs everything that bench/h200.sh needs on a machine with only an NVIDIA driver: this Node, the addon, the PTX, the CLI and the checks
+// as plain JavaScript. Everything must be built first. usage: node bench/pack-h200.mjs [--out DIR] (default: markbase-h200 in the folder
+// for temporary files) The folder then contains run.tar.xz, about 25 MB, and about.json. The target needs a POSIX shell, tar, and xz or
+// Python 3 with lzma.
 
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -67,7 +67,7 @@ async function bundleScripts(outDir) {
       target: 'node20',
       minify: false,
       rollupOptions: {
-        // Test files have effects alone; their package.json says that they have none.
+        // Test files only have side effects, but their package.json declares none.
         treeshake: false,
         input: {
           cli: path.join(root, 'apps/playground/src/cli.ts'),

@@ -1,6 +1,6 @@
-// Claim: how fast one CPU runs a decoder at 4 bits, compared with llama.cpp on the same machine; E2B's shape, or any other
-// pair of files. The engines take turns, each in its own process, so that other work on the machine affects both alike.
-// usage: node bench/peer-cpu.mjs --model DIR --peer DIR --gguf FILE [--threads 2] [--rounds 3] [--reps 3]
+// Compares the speed of a 4-bit decoder on the CPU with llama.cpp on the same machine, for E2B's shape or any other pair of files. The
+// engines alternate, each in its own process, so that other work on the machine affects both equally. usage: node bench/peer-cpu.mjs
+// --model DIR --peer DIR --gguf FILE [--threads 2] [--rounds 3] [--reps 3]
 //        [--prompt 128,512] [--generate 64] [--batch 1,4] [--greedy] [--json]
 // bench/README.md says how to make DIR and FILE.
 import { fileURLToPath } from 'node:url';
@@ -48,7 +48,7 @@ const engines = {
 
 const runs = { markbase: [], peer: [] };
 for (let round = 0; round < Number(flags.rounds); round += 1) {
-  // The first engine alternates, since it may find the machine cooler.
+  // The engine that goes first alternates, because it may find the machine cooler.
   const order = round % 2 === 0 ? ['markbase', 'peer'] : ['peer', 'markbase'];
   for (const engine of order) {
     process.stderr.write(`round ${round + 1} of ${flags.rounds}: ${engine}\n`);

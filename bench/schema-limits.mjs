@@ -1,4 +1,4 @@
-// Builds the grammars of schemas that were made to cost much, and prints time on the CPU, memory and what became of each.
+// Builds the grammars of deliberately expensive schemas, and prints CPU time, memory and outcome of each.
 import { parseArgs } from 'node:util';
 import { describeSchema } from '../packages/text/dist/index.js';
 

@@ -1,7 +1,6 @@
-// Runs the official JSON Schema Test Suite against the grammars of @markbase/text, and prints what they refuse, accept and
-// leave out. The suite is not part of this repository: `--suite <dir>` names a checkout of
-// json-schema-org/JSON-Schema-Test-Suite. Counted are the files directly in tests/<draft>, without optional/; an instance is
-// looked for as JSON.stringify writes it. Remote references stay unresolved.
+// Runs the official JSON Schema Test Suite against the grammars of @markbase/text, and prints what they reject, accept and do not support.
+// The suite is not part of this repository: `--suite <dir>` names a checkout of json-schema-org/JSON-Schema-Test-Suite. It counts the files
+// directly in tests/<draft>, without optional/, and matches instances as written by JSON.stringify. Remote references stay unresolved.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

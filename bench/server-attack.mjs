@@ -1,6 +1,6 @@
-// Claims: no request hurts the others. While each attack of the table runs, `/health` answers, memory stays within a few times the
-// body, and what is too much has a clear status; random mutations of valid requests leave 64 streams beside them as they are.
-// usage: node bench/server-attack.mjs [--mutations 10000] [--streams 64] [--model DIR] [--seed 1] [--json]
+// Claims: no request affects others. While each attack of the table runs, `/health` answers, memory stays within a few times the body, and
+// requests beyond a limit get a clear status; random mutations of valid requests do not change 64 concurrent streams. usage: node
+// bench/server-attack.mjs [--mutations 10000] [--streams 64] [--model DIR] [--seed 1] [--json]
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -61,7 +61,7 @@ async function start() {
   return { child, url, ended };
 }
 
-/** Runs work while `/health` and the memory of the server are watched. */
+/** Runs work while monitoring `/health` and the memory of the server. */
 async function measured(name, work) {
   let isOver = false;
   let healthMs = 0;
@@ -111,7 +111,7 @@ async function post(path, body, headers = { 'content-type': 'application/json' }
   }
 }
 
-/** Sends bytes that no client sends. The connection may be answered or closed; nothing after them may be served. */
+/** Sends malformed bytes. The server may answer or close the connection, but must not serve anything after them. */
 async function sendRaw() {
   const statuses = [];
   for (const text of RAW_REQUESTS) {
@@ -202,7 +202,7 @@ async function runMutations() {
   return { ...result, streamedAnswers: compared, differentAnswers: different };
 }
 
-/** A client asks for eight long answers and reads none; then the server is told to end. */
+/** A client requests eight long answers and reads none; then the server is told to stop. */
 async function runDrain() {
   const body = JSON.stringify({
     model: 'demo',
@@ -252,7 +252,7 @@ function report() {
   }
   const { streamedAnswers, differentAnswers } = mutations;
   console.log(
-    `\n${streamedAnswers} streamed answers beside the mutations, ${differentAnswers} differ from those alone.`,
+    `\n${streamedAnswers} answers streamed during the mutations, ${differentAnswers} of them differ from those without.`,
   );
   console.log(
     `SIGTERM with a client that does not read: ended after ${(drainMs / 1000).toFixed(1)} s of ${DRAIN_SECONDS}.`,

@@ -1,7 +1,7 @@
-// Claims: 64 clients stream from the server at once, with prompts of random lengths, aborts and pictures: only those
-// requests fail that are meant to, every answer equals the one that the same prompt gets alone (greedy), nothing is NaN,
-// and memory does not grow. Reports times to the first token and between tokens.
-// usage: node --expose-gc bench/server-load.mjs [--minutes 10] [--streams 64] [--model DIR] [--precision fast] [--images] [--json]
+// Claims: 64 clients stream from the server concurrently, with prompts of random lengths, aborts and pictures. Only the intended requests
+// fail, every greedy answer equals that of the same prompt alone, nothing is NaN, and memory does not grow. Reports times to the first
+// token and between tokens. usage: node --expose-gc bench/server-load.mjs [--minutes 10] [--streams 64] [--model DIR] [--precision fast]
+// [--images] [--json]
 import { parseArgs } from 'node:util';
 import { modelPath } from '../packages/demo-model/dist/index.js';
 import { openDevice } from '../packages/metal-runtime/dist/index.js';
@@ -62,7 +62,7 @@ async function loadVision() {
   return { vision, encoder: { encodeImage: (bytes, options) => vision.encode(bytes, options) } };
 }
 
-/** Prompts of random lengths, some with a common prefix and some with a picture, and the answer that each gets alone. */
+/** Prompts of random lengths, some with a common prefix and some with a picture, and the answer to each when run alone. */
 async function prepareRequests(count) {
   const prepared = [];
   for (let index = 0; index < count; index += 1) {

@@ -1,8 +1,7 @@
 // Claims: eight concurrent clients get at least four times the tokens of one, or the roofline of the same run shows what
-// limits them: a step reads the weights once for all of its rows, so that one stream is bound by the memory's bandwidth and
-// eight may be bound by arithmetic.
-// usage: node bench/server-throughput.mjs --model DIR [--streams 1,8] [--tokens 64] [--prompt 16] [--rounds 3] [--threads N] [--json]
-// A checkpoint: node apps/playground/dist/cli.js synth --variant e2b --layers 8 --out DIR
+// limits them: a step reads the weights once for all of its rows, so that one stream is limited by memory bandwidth, and eight may be
+// limited by arithmetic. usage: node bench/server-throughput.mjs --model DIR [--streams 1,8] [--tokens 64] [--prompt 16] [--rounds 3]
+// [--threads N] [--json] A checkpoint: node apps/playground/dist/cli.js synth --variant e2b --layers 8 --out DIR
 import { parseArgs } from 'node:util';
 import { openCheckpoint } from '../packages/loader/dist/index.js';
 import { measureReadBandwidth, openDevice } from '../packages/metal-runtime/dist/index.js';

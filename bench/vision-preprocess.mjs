@@ -1,7 +1,6 @@
 // Claim: a decoded picture of 12 megapixels is resized to the size for 280 soft tokens in under 150 ms on one core. Also
-// timed: other budgets, cutting into patches, decoding a JPEG of that size, and all of it together. Processor time is
-// printed beside wall time, which other programs lengthen.
-// usage: node bench/vision-preprocess.mjs [--width 4000] [--height 3000] [--rounds 9] [--json]
+// timed: other budgets, cutting into patches, decoding a JPEG of that size, and all steps together. Processor time is also printed, because
+// other programs increase wall time. usage: node bench/vision-preprocess.mjs [--width 4000] [--height 3000] [--rounds 9] [--json]
 import { parseArgs } from 'node:util';
 import {
   countTokens,
@@ -35,7 +34,7 @@ const resized = resizeImage(photo, targetSize(width, height, 280));
 await measure('patches of 280', () => patchify(resized, layout));
 const jpeg = await jpegOf(photo);
 await measure('decode of a JPEG', () => decodeImage(jpeg));
-await measure('all of it from the JPEG', () => prepareImage(jpeg, { budget: 280, layout }));
+await measure('all steps from the JPEG', () => prepareImage(jpeg, { budget: 280, layout }));
 report();
 
 async function measure(name, work) {
@@ -78,10 +77,8 @@ function report() {
     process.stdout.write(`${JSON.stringify(results)}\n`);
     return;
   }
-  const columns = 'clock; processor; clock of the first time';
-  process.stdout.write(
-    `${width} x ${height}, milliseconds, median (least to most) of ${rounds}: ${columns}\n`,
-  );
+  const columns = 'wall; processor; wall of the first run';
+  process.stdout.write(`${width} x ${height}, milliseconds, median (min to max) of ${rounds}: ${columns}\n`);
   for (const [name, times] of Object.entries(results.clock)) {
     const [processor, first] = [shown(results.processor[name]), results.first[name].toFixed(1)];
     process.stdout.write(`${name}: ${shown(times)}; ${processor}; ${first}\n`);

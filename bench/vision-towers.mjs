@@ -2,7 +2,7 @@
 // Milliseconds per picture by budget for the tower shapes of E2B (16 x 768) and of 26B and 31B (27 x 1152), unquantised and
 // quantised while loaded, with operations per second compared with the peak measured in the same run, and the time of every
 // kind of command. Two operations per product; norms, softmax and the like are not counted. Rates are operations per second
-// of processor time on all threads, like the peak: other programs lengthen wall time.
+// of processor time on all threads, like the peak: other programs increase wall time.
 // usage: node bench/vision-towers.mjs [--shapes e2b,large] [--budgets 70,280,1120] [--formats bf16,8,4] [--layers N]
 //          [--threads 2] [--rounds 3] [--json]
 // --layers runs fewer layers and scales the time of the layers up.
@@ -57,7 +57,7 @@ async function measureFormat(folder, shape, tower, full, format) {
   });
   const loadMs = performance.now() - start;
   for (const budget of budgets) {
-    // 4:3, as photographs are; the size hardly affects the cost of the tower.
+    // 4:3, like photographs; the size hardly affects the cost of the tower.
     const picture = photograph(800, 600);
     const { softTokens } = await encode(model, picture, budget);
     const before = model.profile();

@@ -1,4 +1,4 @@
-// `pnpm check:packages`: packs every package and lets publint and are-the-types-wrong look at the tarball.
+// `pnpm check:packages`: packs every package and checks the tarballs with publint and are-the-types-wrong.
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -26,7 +26,7 @@ try {
     // Addons of other platforms do not exist here, so publint would miss the file that "main" names.
     if (published.isPlatform) continue;
     check(`publint ${published.name}`, 'publint', ['run', tarball, '--strict']);
-    // A package with only a command has no types.
+    // A package that only has a command has no types.
     if (published.manifest.exports?.['.'] === undefined) continue;
     check(`attw ${published.name}`, 'attw', [tarball, '--profile', 'esm-only', '--no-color']);
   }

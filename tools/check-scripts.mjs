@@ -1,5 +1,5 @@
-// `node tools/check-scripts.mjs`: starts every script of bench/ and packages/*/fuzz on tiny input, so that none rots; what they
-// measure there means nothing. A script without an entry below counts as a failure.
+// `node tools/check-scripts.mjs`: starts every script of bench/ and packages/*/fuzz on tiny input, so that none of them breaks unnoticed;
+// the measured values are meaningless. A script without an entry below counts as a failure.
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -11,7 +11,7 @@ const MODEL = 'packages/demo-model/model';
 const MOE_MODEL = 'packages/demo-model/model-moe';
 
 /**
- * How a script is started. `refused`: what it says without the options that it needs, where the rest needs another program.
+ * How a script is started. `refused`: its message without required options, if running it needs another program.
  *
  * @typedef {{ script: string, args: string[], node?: string[], env?: Record<string, string>,
  *   refused?: RegExp }} Start
@@ -21,11 +21,11 @@ const MOE_MODEL = 'packages/demo-model/model-moe';
 const STARTS = [
   { script: 'bench/api-schemas.mjs', args: [], refused: /^usage: / },
   { script: 'bench/chat-templates.mjs', args: [], refused: /^usage: / },
-  // Installs two agents: what it imports is there, and that is all that is tried here.
+  // Would install two agents: only its imports are checked here.
   { script: 'bench/coding-agents.mjs', args: ['--help'] },
   { script: 'bench/schema-limits.mjs', args: ['--json'] },
   { script: 'bench/schema-suite.mjs', args: [], refused: /^usage: / },
-  // Takes minutes; packages/server/test/hurtful-requests.test.ts has its attacks.
+  // Takes minutes; packages/server/test/hurtful-requests.test.ts covers its attacks.
   { script: 'bench/server-attack.mjs', args: ['--help'] },
   { script: 'bench/audio-front-end.mjs', args: ['--seconds', '2'] },
   {
@@ -67,10 +67,10 @@ const STARTS = [
     ],
   },
   { script: 'packages/loader/fuzz/run.mjs', args: ['--seconds', '3'] },
-  // Its cases are compared by a reference in Python, which is not here: `true` takes them.
+  // Its cases are compared with a Python reference, which is not available here: `true` replaces it.
   { script: 'packages/loader/fuzz/compare.mjs', args: ['--python', 'true', '--count', '100'] },
 ];
-/** What others import. */
+/** Modules that other scripts import. */
 const LIBRARIES = new Set(['packages/loader/fuzz/instrument.mjs']);
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
@@ -101,7 +101,7 @@ function note(title, failure, started) {
   console.log(failure === null ? `ok      ${title}${seconds}` : `FAILED  ${title}: ${failure}`);
 }
 
-/** Every script that somebody starts by hand, such as "bench/loader-read.mjs". */
+/** Every script that is started by hand, such as "bench/loader-read.mjs". */
 function scripts() {
   const packages = readdirSync(path.join(repositoryRoot, 'packages')).map((name) => `packages/${name}/fuzz`);
   return ['bench', ...packages]

@@ -1,4 +1,4 @@
-// Checks the conventions of the repository: `node tools/conventions.mjs`. One rule a file in tools/conventions/.
+// Checks the conventions of the repository: `node tools/conventions.mjs`. One rule per file in tools/conventions/.
 
 import { openRepository } from './conventions/repository.mjs';
 import { rules } from './conventions/rules.mjs';

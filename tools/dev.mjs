@@ -7,7 +7,7 @@ import { buildAll } from './lib/build.mjs';
 import { ensureInstalled } from './lib/install.mjs';
 import { repositoryRoot } from './lib/process.mjs';
 
-/** Builds write many files: the playground waits until none was written for so long. */
+/** Builds write many files: the playground waits until none was written for this many milliseconds. */
 const QUIET_MS = 500;
 const bin = path.join(repositoryRoot, 'node_modules/.bin');
 const given = process.argv.slice(2).filter((word, index) => index > 0 || word !== '--');
@@ -34,7 +34,7 @@ let playground = startPlayground();
 
 function startPlayground() {
   const child = start(process.execPath, ['apps/playground/dist/cli.js', 'playground', '--no-open', ...given]);
-  // One that fails, for its code is broken, waits for the next build.
+  // If it fails because its code is broken, it waits for the next build.
   child.once('exit', () => {
     if (child.killed) playground = startPlayground();
   });
@@ -50,15 +50,15 @@ for (const folder of builtFolders()) {
   });
 }
 
-/** Ends the playground, whose end starts the next one. */
+/** Ends the playground; its exit starts the next one. */
 function restart() {
-  console.log('dev: built anew; the playground starts again');
+  console.log('dev: rebuilt; restarting the playground');
   const hasEnded = playground.exitCode !== null || playground.signalCode !== null;
   if (hasEnded) playground = startPlayground();
   else playground.kill('SIGTERM');
 }
 
-/** Where packages and addon are built; not the page, which vite serves from its sources. */
+/** Output folders of packages and addon; not of the page, which vite serves from its sources. */
 function builtFolders() {
   const packages = readdirSync(path.join(repositoryRoot, 'packages')).map((name) => `packages/${name}/dist`);
   return [...packages, 'packages/metal-runtime/build', 'apps/playground/dist']

@@ -1,6 +1,6 @@
-// `node tools/format-native.mjs [--check]`: brings C++ and Metal sources into the style of .clang-format; with --check, names
-// the ones that differ from it. clang-format's output changes from version to version, so only one version will do.
-// Where it is missing, that is a counted skip, and a failure under CI=true.
+// `node tools/format-native.mjs [--check]`: formats C++ and Metal sources in the style of .clang-format; with --check, lists the files that
+// differ. clang-format's output changes between versions, so exactly one version is accepted. If it is missing, that counts as a skip, and
+// as a failure if CI=true.
 import { openRepository } from './conventions/repository.mjs';
 import { capture, findProgram, repositoryRoot } from './lib/process.mjs';
 import { writeReport } from './lib/report.mjs';
@@ -8,7 +8,7 @@ import { writeReport } from './lib/report.mjs';
 const VERSION = '19';
 const SOURCES = /\.(?:cc|h|mm|metal)$/;
 
-/** The program of the right version, or null. */
+/** The program in the right version, or null. */
 function findFormatter() {
   for (const name of [`clang-format-${VERSION}`, 'clang-format']) {
     const program = findProgram(name);

@@ -1,5 +1,5 @@
-// Strips the addon that was built here and copies it into the platform package of this machine:
-// `node tools/pack-native.mjs`. The copy is not committed; it is what `pnpm pack` and the release job publish.
+// Strips the local addon and copies it into the platform package of this machine: `node tools/pack-native.mjs`. The copy is not committed;
+// `pnpm pack` and the release job publish it.
 import { chmodSync, copyFileSync, existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { capture, findProgram, repositoryRoot } from './lib/process.mjs';

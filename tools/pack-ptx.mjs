@@ -1,5 +1,5 @@
-// Copies the CUDA kernels that were built here, as PTX, into the platform package that loads them:
-// `node tools/pack-ptx.mjs [--strict]`. They are text for any NVIDIA GPU; npm compresses them. Not committed, like the addon.
+// Copies the CUDA kernels that were built here, as PTX, into the platform package that loads them: `node tools/pack-ptx.mjs [--strict]`.
+// PTX is text for any NVIDIA GPU and is compressed by npm. Like the addon, it is not committed.
 import { cpSync, existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { repositoryRoot } from './lib/process.mjs';

@@ -1,6 +1,6 @@
-// `pnpm rehearse [--keep]`: packs every package, installs the tarballs into an empty folder outside the repository, and runs
-// the examples of the READMEs and the command there, as somebody would who knows nothing but the READMEs. Of a package's
-// examples it runs the first, and all that use the packaged demo models: others may need the network or be fragments.
+// `pnpm rehearse [--keep]`: packs every package, installs the tarballs into an empty folder outside the repository, and runs the examples
+// of the READMEs and the command there, like a user who only follows the READMEs. It runs the first example of each package and all that
+// use the packaged demo models; others may need the network or be fragments.
 import {
   copyFileSync,
   existsSync,
@@ -50,7 +50,7 @@ function check(title, program, args) {
   return isOk;
 }
 
-/** Installs all tarballs into an empty project. The platform packages are optional, as they are for a user. */
+/** Installs all tarballs into an empty project. As for users, the platform packages are optional. */
 function install() {
   /** @type {Record<'dependencies' | 'optionalDependencies', Record<string, string>>} */
   const wanted = { dependencies: { ...COMPANIONS }, optionalDependencies: {} };
@@ -71,7 +71,7 @@ function install() {
 }
 
 /**
- * Writes the examples into the project, as TypeScript to be checked and as JavaScript to be run.
+ * Writes the examples into the project, as TypeScript for type checking and as JavaScript for running.
  *
  * @returns {{ title: string, file: string }[]}
  */
@@ -107,8 +107,7 @@ function writeExamples() {
 }
 
 /**
- * Examples name checkpoints that a user would have downloaded, as `models/<name>`: here each of them becomes the demo
- * model.
+ * Examples name checkpoints that a user would have downloaded, as `models/<name>`: here each of them is replaced by the demo model.
  *
  * @param {string} example
  */
@@ -116,7 +115,7 @@ function withDemoModel(example) {
   return example.replace(/(['"])\/?models\/[\w.-]+\1/g, `'${DEMO_MODEL}'`);
 }
 
-/** Examples name pictures and sounds that a user would have: here they are held-out ones of the demo model. */
+/** Examples name a user's pictures and sounds: here they are held-out files of the demo model. */
 function writeMedia() {
   const heldOut = path.join(project, 'node_modules/@markbase/demo-model/held-out');
   for (const [name, source] of Object.entries(MEDIA))

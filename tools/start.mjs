@@ -1,5 +1,5 @@
-// `pnpm start [--moe] ["a prompt"]`: installs if needed, builds, and answers the prompt with the packaged demo model, or with
-// its sibling that has a mixture of experts.
+// `pnpm start [--moe] ["a prompt"]`: installs if needed, builds, and answers the prompt with the packaged demo model, or with the second
+// one, a mixture of experts.
 import { buildAll } from './lib/build.mjs';
 import { ensureInstalled } from './lib/install.mjs';
 

@@ -1,6 +1,5 @@
-// `pnpm test`: builds, then runs every test: TypeScript with vitest, C++ by its own programs. Further arguments go to
-// vitest, which then runs alone: `pnpm test packages/loader`. Where clang-19 is installed, the Metal backend is tested too,
-// over the simulator.
+// `pnpm test`: builds, then runs every test: TypeScript with vitest, C++ with its own programs. Additional arguments are passed to vitest,
+// which then runs alone: `pnpm test packages/loader`. If clang-19 is installed, the Metal backend is also tested, over the simulator.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -50,7 +49,7 @@ function readReport(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
-    // vitest died before it could write: counted as a failure by its exit status.
+    // vitest ended before it could write the report: its exit status counts as a failure.
     return null;
   }
 }

@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync
 import path from 'node:path';
 import { FAMILIES } from '../../packages/metal-runtime/conformance/index.ts';
 
-/** A case that takes longer hangs; the first ones wait for the driver to compile. */
+/** A case that takes longer is considered hung; the first ones wait for the driver to compile. */
 const CASE_SECONDS = 200;
 const SHOWN_FAILURES = 60;
-/** Cases of a process under a sanitizer, and the seconds that the last one of a part and the tool's report may take. */
+/** Cases per process under a sanitizer, and the seconds reserved for the last case of a part and the tool's report. */
 const SANITIZER_CASES = 24;
 const SANITIZER_END_SECONDS = 40;
 /** Files that only a build copies into the second demo model's folder. */
@@ -20,12 +20,12 @@ const linesOf = (text) =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line));
 
-/** What cuda-device.test.ts checks. */
+/** The checks of cuda-device.test.ts. */
 export async function device(session, check) {
   const { stdout, failure } = await session.worker('device', {});
   for (const { name, error, isSkipped } of linesOf(stdout))
     check(name, isSkipped ? null : error === null, error ?? '');
-  if (failure !== null) check('the checks run to their end', false, failure);
+  if (failure !== null) check('the checks run to completion', false, failure);
 }
 
 /** Every case of every family, against its oracle and in every way that must give the same bits. */
@@ -134,7 +134,7 @@ function onCuda(precision) {
   return ['--device', 'cuda', '--precision', precision];
 }
 
-/** Folders with expected.safetensors; the first place with a name wins. */
+/** Folders with expected.safetensors; for duplicate names, the first one wins. */
 function fixturesOf({ options, root }) {
   const places = [options.fixtures, process.env.MARKBASE_FIXTURES, path.join(root, 'fixtures')];
   const found = new Map();
@@ -162,7 +162,7 @@ function withTokenizer(session, models) {
   return folder;
 }
 
-/** Greedy answers of the demo models in `high`: the CPU's, word for word. */
+/** Greedy answers of the demo models in `high`, which must equal the CPU's word for word. */
 export async function demo(session, check) {
   const models = path.join(session.root, 'packages/demo-model');
   const folders = { model: path.join(models, 'model'), 'model-moe': withTokenizer(session, models) };
@@ -256,7 +256,7 @@ export async function sanitizer(session, check) {
   }));
 }
 
-/** Some cases of a family under a tool: how many ran and were wrong, and how many errors or hazards the tool reported. */
+/** Runs cases of a family under a tool: counts of cases, of wrong results, and of errors or hazards that the tool reported. */
 async function runSanitized(session, program, { tool, family }, { first, of }) {
   const late = session.secondsLeft - SANITIZER_END_SECONDS;
   if (late <= 0) return { cases: 0, wrong: 0, found: 0, failure: null, log: null };
@@ -268,7 +268,7 @@ async function runSanitized(session, program, { tool, family }, { first, of }) {
   const cases = linesOf(stdout).filter(({ ms }) => ms !== undefined);
   const text = existsSync(log) ? readFileSync(log, 'utf8') : '';
   const [, found] = /SUMMARY: (\d+) (?:error|hazard)/.exec(text) ?? [];
-  // A process that was still in its last case when time ran out proves nothing.
+  // A process that did not finish its last case in time proves nothing.
   const isLate = failure !== null && session.secondsLeft === 0;
   return {
     cases: cases.length,

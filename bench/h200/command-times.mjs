@@ -1,4 +1,4 @@
-/** A device that times every command of its programs, which it adds to `programs`. */
+/** A device that times every command of its programs and adds the programs to `programs`. */
 export function measured(device, programs) {
   return new Proxy(device, {
     get(target, key) {
@@ -12,7 +12,7 @@ export function measured(device, programs) {
   });
 }
 
-/** What a command is and launches; those of other layers have the same name. */
+/** The name of a command with its launches, the same in all layers. */
 function nameOf(command, index, dispatches) {
   const launches = dispatches.filter((dispatch) => dispatch.command === index);
   const kernels = launches.map(
@@ -22,8 +22,8 @@ function nameOf(command, index, dispatches) {
 }
 
 /**
- * Milliseconds of a step, and bytes, by kind of command, dearest first; `before` and `after`: profiles around `steps` steps,
- * `bytesOf`: what a command reads.
+ * Milliseconds and bytes of a step by kind of command, most expensive first; `before` and `after`: profiles around `steps` steps;
+ * `bytesOf`: bytes that a command reads.
  */
 export function kindsOf({ plan, dispatches, before, after, steps, bytesOf = () => 0 }) {
   const kinds = new Map();

@@ -5,10 +5,10 @@ import { openDevice } from '../../packages/metal-runtime/src/index.ts';
 
 /**
  * Runs every `of`-th case from number `first` on, and prints `{ index, family, name }` before and `{ index, error, ms }`
- * after it. After the loss of the GPU nothing more would run: the process ends, and its caller continues after that case.
+ * after it. After the loss of the GPU nothing else would run, so the process ends and its caller continues after that case.
  *
  * @param {{ first: number, of: number, families: string[] | null, isBrief: boolean, mostRows: number | null, seconds: number }} shard
- *   seconds: starts no further case after this time
+ *   seconds: no case starts after this time
  */
 export async function conformance(shard, print) {
   const end = Date.now() + 1000 * shard.seconds;

@@ -2,7 +2,9 @@ import { removeTemporaryFolders } from '../../fixtures/temporary-folder.ts';
 import { openDevice } from '../../packages/metal-runtime/src/index.ts';
 import { runTests } from './test-registry.mjs';
 
-/** Runs cuda-device.test.ts; prints `{ name, error, isSkipped }` for each test. @throws when there is no device: all would be skipped */
+/**
+ * Runs cuda-device.test.ts; prints `{ name, error, isSkipped }` for each test. @throws without a device, because all tests would be skipped
+ */
 export async function device(_parameters, print) {
   (await openDevice({ kind: 'cuda' })).dispose();
   await import('../../packages/metal-runtime/test/cuda-device.test.ts');

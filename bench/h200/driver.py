@@ -1,4 +1,4 @@
-"""What the driver alone does, through ctypes: copy rates, and the time and registers of a PTX text.
+"""Measurements of the driver alone, through ctypes: copy rates, and the load time and registers of a PTX text.
 
 usage: driver.py bandwidth | driver.py load FILE.ptx     (one line of JSON)
 """
@@ -51,7 +51,7 @@ def seconds_of(work):
 
 
 def bandwidth():
-    """Bytes a second: a copy on the GPU counts bytes read and bytes written."""
+    """Bytes per second; a copy on the GPU counts bytes read and bytes written."""
     open_context()
     size = ctypes.c_size_t(4 * GIGABYTE)
     part = ctypes.c_size_t(GIGABYTE // 4)
@@ -66,7 +66,7 @@ def bandwidth():
 
 
 def load(path):
-    """Milliseconds until a text is loaded, and the kernels in it that spill."""
+    """Load time of a text in milliseconds, and its kernels that spill."""
     with open(path, "rb") as file:
         text = file.read()
     open_context()

@@ -1,6 +1,9 @@
-// Figures that speed is compared with.
+// Reference figures for speed.
 
-/** Tokens per second of llama.cpp v0.5.0 on an H200 with Q4_0, which has the same bytes per weight; by sequences, and by length of a prompt. */
+/**
+ * Tokens per second of llama.cpp v0.5.0 on an H200 with Q4_0, which has the same bytes per weight; by number of sequences, and by prompt
+ * length.
+ */
 export const PEER = {
   e2b: { decode: { 1: 340, 4: 1090 }, prefill: { 128: 9166, 512: 15773, 2048: 15150 } },
   e4b: { decode: { 1: 238, 4: 744 }, prefill: { 128: 6263, 512: 9672, 2048: 10014 } },
@@ -9,7 +12,7 @@ export const PEER = {
   '31b': { decode: { 1: 93, 4: 276, 16: 644 }, prefill: { 128: 2264, 512: 2882, 2048: 2768 } },
 };
 
-/** Ratio of our rate to the peer's: required, and aimed at. */
+/** Required and target ratio of our rate to the peer's. */
 export const REQUIRED = { decode: 1.5, prefill: 1 };
 export const AIMS = {
   decode: { e2b: 3, e4b: 3, '26b-a4b': 3, '31b': 2.1 },
@@ -23,7 +26,7 @@ export const ANONYMOUS_LIMIT_BYTES = 0.4e9;
 /** Bytes per second of a copy on the GPU, read and written. */
 export const COPY_RATE = 4.27e12;
 
-/** At 32k and 128k positions, decode keeps this share of the roofline fraction that it has at 1k. */
+/** At 32k and 128k positions, decode must keep this share of its roofline fraction at 1k. */
 export const LONG_SHARE = 0.8;
 
 /** Sizes of the family, smallest first. */

@@ -7,7 +7,7 @@ import { giga } from './session.mjs';
 
 const QUERY =
   'name,driver_version,compute_cap,memory.total,memory.free,clocks.sm,clocks.max.sm,clocks.mem,power.limit,ecc.mode.current';
-/** A rehearsal loads texts that its stand-in compiles quickly. */
+/** A rehearsal loads texts that the stand-in compiles quickly. */
 const TINY_PTX_BYTES = 8000;
 const SHOWN_TEXTS = 20;
 
@@ -27,7 +27,7 @@ export async function env(session, check) {
   check('nvidia-smi answers', smi.failure === null, smi.failure ?? '');
   if (smi.failure === null) session.say(`${QUERY}\n${smi.stdout.trim()}`);
   const copies = await session.execute('python3', [path.join(session.run, 'driver.py'), 'bandwidth']);
-  // The engine needs neither Python nor the large buffers.
+  // Only this measurement needs Python and large buffers; the engine does not.
   check('copies are measured', copies.failure === null ? true : null, copies.failure ?? '');
   const rates = copies.failure === null ? JSON.parse(copies.stdout) : null;
   if (rates) {
@@ -54,17 +54,17 @@ export async function doctor(session, check) {
   return value;
 }
 
-/** Milliseconds that the driver takes to load each text, first with an empty cache and then again; registers that spill. */
+/** Milliseconds that the driver takes to load each text, first with an empty cache and then again, and spilled registers. */
 export async function jit(session, check) {
   const capability = await computeCapability(session);
   const folder = path.join(session.run, 'build/ptx', capability < 9 ? 'sm_80' : 'sm_90');
-  // Those of 9.0 alone.
+  // Texts that exist only for 9.0.
   const isOther = (name) =>
     capability !== 9 && /^\.target sm_90a/m.test(readFileSync(path.join(folder, name), 'utf8'));
   const bytesOf = (name) => statSync(path.join(folder, name)).size;
   const sources = readdirSync(folder)
     .filter((name) => (!session.isTiny || bytesOf(name) < TINY_PTX_BYTES) && !isOther(name))
-    // The largest first, so that they do not finish last on their own.
+    // Largest first, so that none of them runs alone at the end.
     .sort((a, b) => bytesOf(b) - bytesOf(a));
   rmSync(session.env.CUDA_CACHE_PATH, { recursive: true, force: true });
   const texts = Object.fromEntries(sources.map((name) => [name, { bytes: bytesOf(name) }]));

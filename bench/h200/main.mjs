@@ -23,19 +23,19 @@ const PARTS = {
   long,
   towers,
 };
-/** Parts that take a variant each time. */
+/** Parts that run once per variant. */
 const BY_VARIANT = new Set(['speed', 'profile', 'long']);
 
 const HELP = `usage: sh bench/h200.sh [options] PART [VARIANT...] ...
 parts: ${Object.keys(PARTS).join(', ')};
-  all = these in this order; summary = the table of what the file of results has; variants: ${VARIANTS.join(', ')}
-  --out FILE        file of results, added to ($OUT/results.json, else results.json in the work folder)
-  --limit SECONDS   longest time of a part (480); speed, profile and long: of each variant
+  all = these in this order; summary = the table of the results in the file; variants: ${VARIANTS.join(', ')}
+  --out FILE        results are appended to this file ($OUT/results.json, else results.json in the work folder)
+  --limit SECONDS   time limit of a part (480); for speed, profile and long: of each variant
   --fixtures DIR    checkpoints for verify (MARKBASE_FIXTURES, and fixtures/ of the checkout)
-  --models DIR      where a folder for checkpoints is made (work folder); a disk that is memory is fastest
-  --families A,B    families of conformance, all unless given
+  --models DIR      folder in which checkpoints are created (work folder); a RAM disk is fastest
+  --families A,B    families for conformance; default: all
   --towers A,B      towers, of e2b, large and audio
-  --keep            keeps the checkpoints of speed, profile and long; they are used again
+  --keep            keeps the checkpoints of speed, profile and long for reuse
   --tiny            tiny checkpoints and few repetitions: a rehearsal
 `;
 
@@ -94,7 +94,7 @@ function plan(words) {
   return runs;
 }
 
-/** True when no check failed. A part that breaks is a failed check, and the others go on. */
+/** True when no check failed. A part that throws counts as a failed check, and the others continue. */
 async function runPart({ name, variant }) {
   if (name === 'summary') return true;
   // A rehearsal's figures are not compared with the peer's.
@@ -103,7 +103,7 @@ async function runPart({ name, variant }) {
   session.startPart();
   const start = Date.now();
   const checks = [];
-  /** Adds a check; ok = null: it was not run, and `detail` says why. */
+  /** Adds a check; ok = null: it was not run for the reason in `detail`. */
   const check = (what, ok, detail = '') => {
     checks.push({ what, ok, detail });
     if (ok !== true) session.say(`${ok === null ? 'not run' : 'FAILED'}: ${what}: ${detail}`);

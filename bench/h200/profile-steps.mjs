@@ -7,9 +7,8 @@ import { TextModel } from '../../packages/text/dist/index.js';
 import { kindsOf, measured } from './command-times.mjs';
 
 /**
- * Prints one line for every batch of a decode, and for every length of a prompt (one step): milliseconds of a step as it
- * runs, and by kind of command. Commands are timed one by one, so their sum includes the gaps between launches, which a
- * graph does not have.
+ * Prints one line per decode batch and per prompt length (one step): milliseconds of a complete step, and by kind of command. Commands are
+ * timed one by one, so their sum includes the gaps between launches, which a graph does not have.
  *
  * @param {{ model: string, batches: number[], prompts: number[], depth: number, steps: number }} parameters
  */
@@ -29,7 +28,7 @@ export async function profile({ model: folder, batches, prompts, depth, steps },
   }
 }
 
-/** Milliseconds of a step, warm; the profiles of `programs` before and after are kept with it. */
+/** Milliseconds of a warm step, with the profiles of `programs` before and after. */
 async function timeSteps(checkpoint, device, { step, rows, depth, steps, tokens }, programs = []) {
   const isDecode = step === 'decode';
   using model = await TextModel.load(checkpoint, device, {
@@ -68,9 +67,9 @@ async function timeSteps(checkpoint, device, { step, rows, depth, steps, tokens 
   return milliseconds;
 }
 
-/** Commands of the step by what they launch, most expensive first: milliseconds, bytes of weights, keys and values, and their rate. */
+/** Commands of the step by their launches, most expensive first: milliseconds, bytes of weights, keys and values, and rate. */
 function costs(programs, checkpoint, shape) {
-  // The last one is that of the step: a decode was prefilled before.
+  // The last program is that of the step, because a decode is preceded by a prefill.
   const step = programs.filter(({ program }) => program.label.startsWith(shape.step)).at(-1);
   const { steps } = shape;
   return kindsOf({
@@ -90,6 +89,6 @@ function bytesOf({ label, kernel, weightBytes }, { experts, layers, slidingWindo
   const { kind, kvHeadCount, headDim } = layers[Number(/^layer (\d+)/.exec(label)[1])];
   const positions = depth + (step === 'decode' ? 1 : rows);
   const seen = kind === 'full' ? positions : Math.min(positions, slidingWindow);
-  // Rows of a prompt share what they see; keys and values are bfloat16.
+  // Rows of a prompt share keys and values, which are bfloat16.
   return (step === 'decode' ? rows : 1) * seen * kvHeadCount * headDim * 2 * 2;
 }

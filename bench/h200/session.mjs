@@ -11,7 +11,7 @@ const KEPT_CHARACTERS = 2000;
 /** Formats bytes and rates. */
 export const giga = (value) => `${(value / 1e9).toFixed(value < 1e11 ? 1 : 0)} GB`;
 
-/** A mark in the environment of a program and its children, since a sanitizer starts its children in their own groups. */
+/** Marks the environment of a program and its children, because a sanitizer starts children in their own process groups. */
 const MARK = 'MARKBASE_H200_TASK';
 let tasks = 0;
 
@@ -23,7 +23,7 @@ function kill(pid) {
   }
 }
 
-/** Ends a program and what it started. */
+/** Ends a program and its descendants. */
 function endAll({ pid, task }) {
   if (pid !== undefined) kill(-pid);
   if (!existsSync('/proc')) return;
@@ -55,13 +55,13 @@ export class Session {
       ...process.env,
       CUDA_CACHE_PATH: path.join(work, 'cuda-cache'),
       CUDA_CACHE_MAXSIZE: String(4 * 2 ** 30),
-      // A config file of the user must not affect the measurements.
+      // The user's config file must not affect the measurements.
       MARKBASE_CONFIG: path.join(work, 'config.json'),
     };
     mkdirSync(work, { recursive: true });
     writeFileSync(this.env.MARKBASE_CONFIG, '{}\n');
     this.children = new Set();
-    // An interrupt of the terminal does not reach their groups.
+    // Ctrl-C in the terminal does not reach their process groups.
     for (const [signal, status] of [
       ['SIGINT', 130],
       ['SIGTERM', 143],
@@ -78,7 +78,7 @@ export class Session {
     this.deadline = Date.now() + 1000 * this.limitSeconds;
   }
 
-  /** Seconds that this part may still take. */
+  /** Seconds left for this part. */
   get secondsLeft() {
     return Math.max(0, (this.deadline - Date.now()) / 1000);
   }
@@ -89,7 +89,7 @@ export class Session {
 
   /**
    * Runs a program until it ends or is killed: at the part's limit, or after `idleSeconds` without output. Never rejects.
-   * `onLine` gets the lines that are JSON objects.
+   * `onLine` is called with lines that are JSON objects.
    *
    * @returns {Promise<{ status: number | string, stdout: string, stderr: string, failure: string | null }>}
    */

@@ -1,4 +1,4 @@
-// Parts about time. The figures that they check are in figures.mjs.
+// Parts about speed. Their reference figures are in figures.mjs.
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { ANONYMOUS_LIMIT_BYTES, COPY_RATE, LOAD_LIMITS_MS, LONG_SHARE, PEER, REQUIRED } from './figures.mjs';
@@ -65,7 +65,7 @@ export async function speed(session, check, variant) {
   return { rates, loadMs, firstTokenMs, anonymousBytes, peakRssBytes, bytesPerToken };
 }
 
-/** Time of every kind of command, with what it reads. */
+/** Time of every kind of command, with the bytes that it reads. */
 export async function profile(session, check, variant) {
   const model = await modelOf(session, check, variant);
   if (!model) return null;
@@ -107,7 +107,7 @@ function profileLines({ step, rows, depth, msPerStep, commands }) {
   ];
 }
 
-/** Decode after many tokens, as a share of what the copy rate allows, and a long prompt. */
+/** Decode after many tokens, as a share of the limit set by the copy rate, and a long prompt. */
 export async function long(session, check, variant) {
   const folder = await modelOf(session, check, variant);
   if (!folder) return null;
@@ -143,7 +143,7 @@ export async function long(session, check, variant) {
   return { rows, prefill: rate ?? null };
 }
 
-/** Pictures and sound through towers of the released shapes, and soft tokens beside the CPU's. */
+/** Pictures and sound through towers of the released shapes; soft tokens are compared with the CPU's. */
 export async function towers(session, check) {
   const folder = path.join(session.work, 'tower');
   const rounds = session.isTiny ? 1 : 5;
@@ -214,7 +214,7 @@ function towerLines({ profiled, commands }) {
 
 function checkSection(session, check, { name, precision, pass, relRms, tolerance }) {
   const detail = `relative rms ${relRms?.toExponential(1)} of ${tolerance?.toExponential(1)}`;
-  session.say(`${name}, ${precision}, beside the CPU's: ${detail}`);
+  session.say(`${name}, ${precision}, compared with the CPU's: ${detail}`);
   check(`soft tokens: ${name} in ${precision}`, pass, detail);
 }
 

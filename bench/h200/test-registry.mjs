@@ -1,11 +1,11 @@
-// Stands in for vitest where only this file travels: tests are collected, and `runTests` runs them one by one.
+// Replaces vitest in the bundle: tests are collected, and `runTests` runs them one by one.
 import { chai, GLOBAL_EXPECT, JestChaiExpect, setState } from '@vitest/expect';
 
 chai.use(JestChaiExpect);
-// A difference is one long line, and must be readable.
+// Differences are one long line and must not be truncated.
 chai.config.truncateThreshold = 0;
 
-/** As vitest's, without snapshots and mocks. */
+/** Like vitest's, without snapshots and mocks. */
 export const expect = (value, message) => chai.expect(value, message);
 globalThis[GLOBAL_EXPECT] = expect;
 setState({}, expect);
@@ -26,7 +26,7 @@ it.skip = (name, ...args) => {
   tests.push({ name: [...names, name].join(' > '), run: bodyOf(args), isSkipped: true });
 };
 
-/** Names the tests that its body collects. */
+/** Prefixes the names of the tests that its body collects. */
 export function describe(name, ...args) {
   names.push(name);
   bodyOf(args)();
@@ -54,7 +54,7 @@ export function afterAll(body) {
   afterwards.push(body);
 }
 
-/** Runs what was collected; calls `report({ name, error })` for each, error null where it passed, undefined where skipped. */
+/** Runs the collected tests; calls `report({ name, error })` for each: error is null if it passed, undefined if skipped. */
 export async function runTests(report) {
   for (const body of before.splice(0)) await body();
   for (const { name, run, isSkipped } of tests.splice(0)) {

@@ -12,9 +12,9 @@ const SAMPLE_RATE_HZ = 16_000;
 const PRECISIONS = ['fast', 'high'];
 
 /**
- * Pictures of 4:3 through a vision tower of a released shape: a line for each budget with milliseconds of a picture (`whole` with the
- * resize on the processor), one for each profiled budget with the time of every kind of command, then a line for each precision: soft
- * tokens beside those of the CPU in `high`.
+ * 4:3 pictures through a vision tower of a released shape. Prints one line per budget with milliseconds per picture (`whole` includes the
+ * resize on the processor), one per profiled budget with the time of every kind of command, and one per precision that compares soft tokens
+ * with those of the CPU in `high`.
  *
  * @param {{ folder: string, shape: string, tower: object, budgets: number[], profiled: number[], compared: number[], rounds: number }}
  *   parameters
@@ -54,7 +54,7 @@ export async function vision({ folder, shape, tower, budgets, profiled, compared
 }
 
 /**
- * Sound through the tower of E2B and E4B: a line for each length with the real-time factor, then a profile and the comparison as for
+ * Sound through the tower of E2B and E4B. Prints one line per duration with the real-time factor, then a profile and the comparison as for
  * `vision`.
  *
  * @param {{ folder: string, tower: object, seconds: number[], rounds: number }} parameters
@@ -93,7 +93,7 @@ async function profileOf(Model, folder, rounds, encode) {
     const kinds = used.flatMap((program, i) =>
       kindsOf({
         plan: program.plan,
-        // Patches of a soft token; the towers of sound name their widest steps.
+        // Patches per soft token; for sound, the rows of the tower's widest step.
         dispatches:
           Model === VisionModel
             ? program.planStep({ rows: 9 * rows, outputs: rows, positions: 9 * rows })
@@ -109,7 +109,7 @@ async function profileOf(Model, folder, rounds, encode) {
   }
 }
 
-/** Programs that a model only needs while loading are gone. */
+/** Programs that a model only needs while loading have been disposed. */
 function isThere(program) {
   try {
     program.profile();

@@ -1,4 +1,4 @@
-// A checkpoint with random weights whose audio tower has the shape of E2B's and E4B's, and nothing else of any size.
+// A checkpoint with random weights whose audio tower has the shape of E2B's and E4B's; everything else is tiny.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeSafetensors } from '../../packages/loader/dist/index.js';
@@ -70,7 +70,7 @@ export async function writeAudioCheckpoint(directory, { layers = 12, width = 102
   await writeSafetensors(join(directory, 'model.safetensors'), tensors);
 }
 
-/** The text part is never loaded: its sizes only have to be a config. */
+/** The text part is never loaded, so its sizes only have to be a valid config. */
 function configOf(layers, width, textWidth, outputWidth) {
   return {
     model_type: 'gemma4',

@@ -3,7 +3,7 @@
 //        [--reps 3] [--vocabulary 200000] [--greedy] [--gpu]
 //   --peer    a folder with node_modules/node-llama-cpp (3.22.1)
 //   --vocabulary  tokens are below this number
-//   --greedy  chooses each next token with llama.cpp's sampler; without it decode is evaluation alone
+//   --greedy chooses each next token with llama.cpp's sampler; without it, decode measures evaluation alone
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -113,7 +113,7 @@ async function warmUp(context) {
   return seconds * 1000;
 }
 
-/** One batch; returns its time and the indices of the logits of every part's last token. */
+/** One batch; returns its time and the logit index of every part's last token. */
 async function evaluate(context, parts) {
   context.initBatch(parts.reduce((sum, part) => sum + part.tokens.length, 0));
   const outputs = parts.flatMap((part) => [

@@ -5,7 +5,7 @@ const FUNCTION = {
 };
 const HELLO = [{ role: 'user', content: 'Hello' }];
 
-/** Valid requests with much of what the APIs take. */
+/** Valid requests that use many features of the APIs. */
 const VALID = [
   {
     path: '/v1/chat/completions',
@@ -54,7 +54,7 @@ VALUES.push(
   { minItems: 1e6, type: 'array' },
 );
 
-/** A valid request of which one to three values were replaced, removed, repeated or nested, or bytes damaged. */
+/** A valid request with one to three values replaced, removed, repeated or nested, or with damaged bytes. */
 export function mutatedRequest(random) {
   const { pick } = random;
   const { path, body } = structuredClone(pick(VALID));

@@ -12,7 +12,7 @@ def raise_exception(message: str) -> None:
 
 
 def with_folded_results(messages: list[dict]) -> list[dict]:
-    """Results of tools in the message that made the calls: where official templates take results that are objects."""
+    """Moves tool results into the message that made the calls, where official templates expect results that are objects."""
     folded: list[dict] = []
     target: dict | None = None
     for message in messages:

@@ -1,8 +1,8 @@
 /**
- * Ends the script when an option that it cannot do without is missing.
+ * Ends the script if a required option is missing.
  *
  * @param {Record<string, unknown>} flags Parsed options.
- * @param {readonly string[]} names Without dashes.
+ * @param {readonly string[]} names Names without dashes.
  */
 export function requireOptions(flags, names) {
   const missing = names.filter((name) => !flags[name]);

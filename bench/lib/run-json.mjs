@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** Runs a Node script and parses what it prints on standard output; its standard error is passed on. */
+/** Runs a Node script and parses its standard output; its standard error is passed on. */
 export async function runJson(script, args) {
   const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   let text = '';

@@ -54,7 +54,7 @@ function crc32(bytes) {
   return (crc ^ 0xffffffff) >>> 0;
 }
 
-/** Silence at 8 kHz with a byte a sample. */
+/** Silence at 8 kHz with one byte per sample. */
 function wav(seconds) {
   const data = Buffer.alloc(44 + 8000 * seconds, 128);
   data.write('RIFF', 0, 'latin1');
@@ -79,7 +79,7 @@ const calls = (count) => ({
 });
 const raw = (text) => ({ path: CHAT, body: text });
 
-/** Requests that took a server of default limits down, or its event loop away. Each attack makes its requests when it runs. */
+/** Requests that crashed a server with default limits or blocked its event loop. Each attack creates its requests when it runs. */
 export const ATTACKS = [
   {
     name: '32 MB of zeros as messages',
@@ -168,7 +168,7 @@ const CHUNKS = [
   '0x2\r\n{}\r\n0\r\n\r\n',
 ];
 
-/** Requests that two readers of HTTP may take differently, and others that are none. */
+/** Requests that two HTTP parsers may interpret differently, and invalid ones. */
 export const RAW_REQUESTS = [
   ...LENGTHS.map((length) => `${POST}Content-Length: ${length}\r\n\r\n{}${HIDDEN}`),
   ...ENCODINGS.map((encoding) => `${POST}Transfer-Encoding: ${encoding}\r\n\r\n5\r\n{"a"\r\n${HIDDEN}`),

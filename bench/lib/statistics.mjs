@@ -1,4 +1,4 @@
-/** Median, smallest and largest of some numbers. */
+/** Median, smallest and largest of a list of numbers. */
 export function spread(values) {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -12,7 +12,7 @@ export function shown({ median, min, max }) {
   return `${median.toFixed(digits)} (${min.toFixed(digits)} to ${max.toFixed(digits)})`;
 }
 
-/** Percentiles of some numbers; null without any. */
+/** Percentiles of a list of numbers; null if it is empty. */
 export function percentiles(values) {
   if (values.length === 0) return null;
   const sorted = [...values].sort((a, b) => a - b);

@@ -1,8 +1,8 @@
 import { fromFloat32 } from '../../packages/loader/dist/index.js';
 
 /**
- * Random weights of bfloat16 with a standard deviation of `scale` around `offset`, taken from a pool at changing places: a gigabyte takes
- * seconds.
+ * Random bfloat16 weights with a standard deviation of `scale` around `offset`, taken from a pool at varying offsets, so that a gigabyte
+ * takes seconds.
  */
 export function weightPool(size = 1 << 20) {
   let state = 20_011;

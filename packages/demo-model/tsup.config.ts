@@ -1,7 +1,7 @@
 import { copyFile } from 'node:fs/promises';
 import { defineConfig } from 'tsup';
 
-/** What both models share: the tree holds it once, the package has it in both folders. */
+/** Files that both models share: stored once in the repository, copied to both folders of the package. */
 const SHARED = ['tokenizer.json', 'tokenizer_config.json', 'chat_template.jinja'];
 
 export default defineConfig({

@@ -7,7 +7,7 @@ import { sampleRepository } from './repository.mjs';
 import { unusedExports } from './unused-exports.mjs';
 
 const CIRCLES = 'tools/conventions/circles.biome.json';
-/** What the programs need: a workspace, and the configuration of this one. */
+/** Files that the programs need: a workspace with this one's configuration. */
 const WORKSPACE = {
   [CIRCLES]: readFileSync(CIRCLES, 'utf8'),
   'package.json': JSON.stringify({ name: 'sample', workspaces: ['packages/*'] }),
@@ -19,7 +19,7 @@ afterEach(() => {
   if (root !== undefined) rmSync(root, { recursive: true });
 });
 
-/** A checkout on the disk: these rules run programs over it. */
+/** A checkout on disk, because these rules run programs on it. */
 function checkout(contents: Record<string, string>) {
   root = mkdtempSync(path.join(tmpdir(), 'markbase-conventions-'));
   for (const [file, text] of Object.entries({ ...WORKSPACE, ...contents })) {
@@ -43,7 +43,7 @@ it('import-circles: finds a circle of three files, one of whose imports is a typ
   ]);
 });
 
-it('import-circles: accepts two ways to one file', () => {
+it('import-circles: accepts two paths to one file', () => {
   const repository = checkout({
     'packages/core/src/index.ts': `export * from './a.js';\nexport * from './b.js';\n`,
     'packages/core/src/a.ts': `import { b } from './b.js';\nexport const a = b;\n`,
@@ -52,7 +52,7 @@ it('import-circles: accepts two ways to one file', () => {
   expect(importCircles.check(repository)).toEqual([]);
 });
 
-it('unused-exports: finds values, types and files that nobody imports', () => {
+it('unused-exports: finds values, types and files that nothing imports', () => {
   const repository = checkout({
     'packages/core/src/index.ts': `export { used } from './a.js';\n`,
     'packages/core/src/a.ts': [
@@ -70,7 +70,7 @@ it('unused-exports: finds values, types and files that nobody imports', () => {
   ]);
 });
 
-it('unused-exports: accepts what is marked @public, and a type that an export of its file mentions', () => {
+it('unused-exports: accepts exports marked @public, and types that an export of their file mentions', () => {
   const repository = checkout({
     'packages/core/src/index.ts': `export { open } from './a.js';\n`,
     'packages/core/src/a.ts': [

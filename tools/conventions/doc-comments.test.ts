@@ -18,7 +18,7 @@ it('accepts documented exports, overloads and re-exports', () => {
   expect(docComments.check(sampleRepository({ 'packages/text/src/a.ts': documented }))).toEqual([]);
 });
 
-it('rejects exports that say nothing, in sources only', () => {
+it('rejects undocumented exports, in sources only', () => {
   const source = '// Not a doc comment.\nexport const LIMIT = 4;\n\nexport abstract class Model {}\n';
   const repository = sampleRepository({
     'packages/text/src/a.ts': source,

@@ -1,6 +1,6 @@
 import { isTypeScript } from './repository.mjs';
 
-/** Lines, blank ones and comments included. */
+/** Number of lines, including blank ones and comments. */
 const TYPESCRIPT_LINES = 400;
 const NATIVE_LINES = 500;
 /** Number of lines in which the reason must be. */

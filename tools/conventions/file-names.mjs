@@ -11,7 +11,7 @@ export const fileNames = {
     const findings = [];
     for (const file of repository.files) {
       if (!/^(?:packages|apps|tools|bench)\//.test(file)) continue;
-      // Headers that stand in for Apple's carry Apple's names.
+      // Headers that replace Apple's have Apple's names.
       if (/^packages\/metal-sim\/(?:native\/(?:foundation|metal)\/include|msl\/stage)\//.test(file)) continue;
       const name = path.posix.basename(file);
       if (/\.(?:ts|tsx|mts|mjs)$/.test(name) && !KEBAB.test(name)) {

@@ -3,7 +3,7 @@ import { runChecker } from './run-checker.mjs';
 /** Biome follows the imports of the checkout that contains its configuration. */
 const CONFIG = 'tools/conventions/circles.biome.json';
 
-/** No file imports itself through others, imports of types included. @type {import('./repository.mjs').Rule} */
+/** No file imports itself through others; type imports count. @type {import('./repository.mjs').Rule} */
 export const importCircles = {
   name: 'import-circles',
   check({ root }) {

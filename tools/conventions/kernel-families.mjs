@@ -5,10 +5,10 @@ import { importsOf } from './package-imports.mjs';
 const RUNTIME = 'packages/metal-runtime/';
 const FAMILIES = `${RUNTIME}families/`;
 
-/** What else it may have; a name says which layer reads the file. */
+/** Other files that it may have; the name determines which layer reads the file. */
 const OTHERS = /^(?:\w+\.(?:metal|h)|(?:cpu|plan)_\w+\.cc|check\.cc|oracle-[a-z0-9-]+\.ts)$/;
 
-/** What the TypeScript of a family may import, besides its own folder. @type {readonly [file: RegExp, targets: RegExp][]} */
+/** Imports allowed in the TypeScript of a family, besides its own folder. @type {readonly [file: RegExp, targets: RegExp][]} */
 const MAY_IMPORT = [
   [/^node\.ts$/, /^(?:src\/|families\/\w+\/node\.)/],
   [/^oracle\.test\.ts$/, /^(?:test\/test-family\.|families\/\w+\/oracle\.)/],
@@ -39,7 +39,7 @@ export const kernelFamilies = {
         continue;
       }
       const isMember = FAMILY_MEMBERS.some((member) => member(family) === name);
-      if (!isMember && !OTHERS.test(name)) findings.push(`${file}: no part of a family has this name`);
+      if (!isMember && !OTHERS.test(name)) findings.push(`${file}: a family has no part of this name`);
       if (name.endsWith('.ts')) findings.push(...strayImports(repository, file, name));
     }
     return findings;

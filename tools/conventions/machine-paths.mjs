@@ -1,12 +1,12 @@
 import { eachLine } from './repository.mjs';
 
-/** Paths that exist on one machine only. */
+/** Paths that exist on only one machine. */
 const MACHINE_PATH =
   /(?<![\w.-])\/(?:home|Users)\/[A-Za-z0-9._-]+|(?<![\w./~-])\/(?:root|work)\/[A-Za-z0-9._-]+|\b[A-Z]:\\{1,2}Users\\/;
-/** A folder beside the checkout. `.ci/run` alone may look for one, with the complete fixtures. */
+/** A folder next to the checkout. Only `.ci/run` may look for one, with the complete fixtures. */
 const BESIDE_CHECKOUT = /\.\.\/shared\b/;
 
-/** No path of somebody's machine in any file. @type {import('./repository.mjs').Rule} */
+/** No file contains a path of a particular machine. @type {import('./repository.mjs').Rule} */
 export const machinePaths = {
   name: 'machine-paths',
   check(repository) {

@@ -6,13 +6,13 @@ const FAMILIES = 'packages/metal-runtime/families/';
 const NODE_API = /^(?:napi|napi-inl|node_api|js_native_api|node|v8|uv)\.h$/;
 const APPLE = /^(?:Metal|Foundation|CoreFoundation|IOKit|MetalPerformanceShaders)\//;
 
-/** What kernels are made of: what they share, and the parameters and kernels of families. */
+/** Kernel sources: shared code, and the parameters and kernels of families. */
 const KERNEL_LAYERS = ['kernels', 'families'];
 
-/** What a layer may include besides itself and the standard library. @type {Record<string, readonly string[]>} */
+/** Layers that a layer may include, besides itself and the standard library. @type {Record<string, readonly string[]>} */
 const MAY_INCLUDE = {
   kernels: [],
-  // By the role of a file: `check.cc` for the border, `cpu*` for the CPU, `plan*` for every kind of GPU; all others are kernels.
+  // By the role of a file: `check.cc` for the binding, `cpu*` for the CPU, `plan*` for every kind of GPU; all others are kernels.
   families: ['kernels'],
   'families (check)': ['device', 'ops', ...KERNEL_LAYERS],
   'families (cpu)': ['device', ...KERNEL_LAYERS, 'backends/cpu'],
@@ -24,7 +24,7 @@ const MAY_INCLUDE = {
   'backends/gpu': ['device', ...KERNEL_LAYERS, 'families (plan)'],
   'backends/metal': ['device', 'kernels', 'backends/gpu'],
   'backends/cuda': ['device', 'kernels', 'backends/gpu', 'families (plan)'],
-  // The list of backends: the one place that knows all of them.
+  // The list of backends, the only file that knows all of them.
   backends: ['device', 'backends/cpu', 'backends/gpu', 'backends/metal', 'backends/cuda'],
   binding: ['device', 'ops', 'kernels', 'backends'],
 };

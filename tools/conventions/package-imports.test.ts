@@ -15,7 +15,7 @@ function check(file: string, source: string): string[] {
 }
 
 describe('package-imports', () => {
-  it('accepts declared packages of lower layers, files of its own and Node', () => {
+  it('accepts declared packages of lower layers, own files and Node', () => {
     const source = `
       import { readFile } from 'node:fs/promises';
       import type { Checkpoint } from '@markbase/loader';
@@ -52,7 +52,7 @@ describe('package-imports', () => {
     expect(check('packages/text/src/text-model.ts', source)).toEqual([expect.stringContaining(message)]);
   });
 
-  it('rejects a dependency that only package.json has', () => {
+  it('rejects a forbidden dependency in package.json alone', () => {
     const manifest = { name: '@markbase/loader', dependencies: { '@markbase/metal-runtime': 'workspace:*' } };
     const repository = sampleRepository({ 'packages/loader/package.json': JSON.stringify(manifest) });
     expect(packageImports.check(repository)).toEqual([expect.stringContaining('@markbase/metal-runtime')]);
@@ -67,7 +67,7 @@ describe('package-imports', () => {
     expect(packageImports.check(repository)).toEqual([]);
   });
 
-  it('finds every form of import, and none in comments', () => {
+  it('finds every form of import, but none in comments', () => {
     const source = `import a from "a";\nimport 'b';\nexport { c } from 'c';\nimport('d');\n/* import 'e'; */\n// import 'f';`;
     expect(importsOf(source).sort()).toEqual(['a', 'b', 'c', 'd']);
   });

@@ -3,14 +3,14 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * What the rules look at: the files that a commit of the working tree would hold.
+ * The input of the rules: the files that a commit of the working tree would contain.
  *
  * @typedef {object} Repository
  * @property {string | null} root Folder on the disk, for rules that run a program; null for a sample in memory.
  * @property {readonly string[]} files Paths with forward slashes, relative to the root, sorted.
  * @property {(file: string) => string} text Content of a text file; empty for a binary one.
  * @property {(file: string) => number} sizeBytes Length of a file.
- * @property {(file: string) => boolean} isBinary True when the first 8 KiB hold a zero byte.
+ * @property {(file: string) => boolean} isBinary True if the first 8 KiB contain a zero byte.
  */
 
 /**
@@ -24,13 +24,13 @@ import path from 'node:path';
 const PROBE_BYTES = 8192;
 
 /**
- * The working tree at `root`, as git sees it: tracked and new files, ignored ones left out.
+ * The working tree at `root` as git sees it: tracked and new files, without ignored ones.
  *
  * @param {string} root
  * @returns {Repository}
  */
 export function openRepository(root) {
-  // Also reads a checkout that belongs to another user: listing runs none of its code.
+  // Also reads a checkout that belongs to another user, because listing files runs none of its code.
   const trust = ['-c', `safe.directory=${root}`];
   const list = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
   const listed = execFileSync('git', [...trust, ...list], {
@@ -49,7 +49,7 @@ export function openRepository(root) {
 }
 
 /**
- * A repository that exists in memory only: samples for the tests of the rules.
+ * A repository in memory, as a sample for the tests of the rules.
  *
  * @param {Record<string, string | Uint8Array>} contents
  * @returns {Repository}
@@ -105,7 +105,7 @@ export function isTypeScript(file) {
 }
 
 /**
- * True for tests and for what only tests import.
+ * True for tests and files that only tests import.
  *
  * @param {string} file
  */

@@ -29,7 +29,7 @@ const FOLDERS = new Set([
 ]);
 const APPS = new Set(['playground']);
 
-/** The root stays readable at a glance. @type {import('./repository.mjs').Rule} */
+/** The root of the repository stays small. @type {import('./repository.mjs').Rule} */
 export const rootLayout = {
   name: 'root-layout',
   check(repository) {

@@ -1,8 +1,8 @@
 import { capture } from '../lib/process.mjs';
 
 /**
- * Runs a checker of node_modules over a checkout and reads the JSON that it prints. Its exit status is ignored: it is a
- * failure whenever something was found.
+ * Runs a checker of node_modules over a checkout and reads the JSON that it prints. Its exit status is ignored, because any finding makes
+ * it nonzero.
  *
  * @param {string} program
  * @param {readonly string[]} args

@@ -4,7 +4,7 @@ import { machinePaths } from './machine-paths.mjs';
 import { registryHosts } from './registry-hosts.mjs';
 import { sampleRepository } from './repository.mjs';
 
-// The samples are put together from parts, so that this file passes the rules itself.
+// The samples are assembled from parts, so that this file itself passes the rules.
 const mark = ['TO', 'DO'].join('');
 const home = ['', 'home', 'somebody', 'models'].join('/');
 const beside = ['..', 'shared', 'fixtures'].join('/');
@@ -14,7 +14,7 @@ it('leftovers: rejects marks of unfinished work, with their line', () => {
   expect(leftovers.check(repository)).toEqual([expect.stringContaining(`packages/text/src/a.ts:2: ${mark}`)]);
 });
 
-it('leftovers: reads no data, and words only', () => {
+it('leftovers: ignores data files and partial words', () => {
   const repository = sampleRepository({
     'fixtures/a.json': mark,
     'packages/text/src/a.ts': `const ${mark}S = 1;`,
@@ -30,7 +30,7 @@ it.each([home, ['', 'Users', 'somebody'].join('/'), ['', 'root', 'x'].join('/'),
   },
 );
 
-it('machine-paths: accepts relative paths, URLs, and the fixtures beside the checkout in .ci/run', () => {
+it('machine-paths: accepts relative paths, URLs, and the fixtures next to the checkout in .ci/run', () => {
   const repository = sampleRepository({
     'tools/a.mjs': `const folder = '../packages/home/work'; const page = 'https://example.org/home/page';\n`,
     '.ci/run': `ls ${beside}\n`,

@@ -3,7 +3,7 @@ import { sampleRepository } from './repository.mjs';
 import { rootLayout } from './root-layout.mjs';
 import { treeSize } from './tree-size.mjs';
 
-it('root-layout: accepts what the root holds and rejects the rest', () => {
+it('root-layout: accepts the known entries of the root and rejects others', () => {
   const good = {
     'package.json': '',
     '.ci/run': '',
@@ -16,7 +16,7 @@ it('root-layout: accepts what the root holds and rejects the rest', () => {
   expect(rootLayout.check(sampleRepository(bad))).toHaveLength(3);
 });
 
-it('tree-size: accepts small data where data belongs', () => {
+it('tree-size: accepts small data in data folders', () => {
   const repository = sampleRepository({
     'fixtures/a.safetensors': new Uint8Array(11e6),
     'packages/demo-model/model/a.safetensors': new Uint8Array(7e6),

@@ -4,8 +4,8 @@ import { runChecker } from './run-checker.mjs';
 const CONFIG = fileURLToPath(new URL('knip.json', import.meta.url));
 
 /**
- * Every export and every file is imported somewhere. Exports that are loaded by name at run time are marked `@public`;
- * types that other exports of their file mention may be exported for readers.
+ * Every export and every file is imported somewhere. Exports that are loaded by name at run time are marked `@public`; types that other
+ * exports of their file mention may also be exported.
  *
  * @type {import('./repository.mjs').Rule}
  */

@@ -12,7 +12,7 @@ GROUP = 64
 
 
 def to_bfloat16_bits(values: np.ndarray) -> np.ndarray:
-    """Float32 to the upper 16 bits of bfloat16, rounded half to even."""
+    """Converts float32 to bfloat16, the upper 16 bits, rounded half to even."""
     bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
     return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
 
@@ -22,7 +22,7 @@ def from_bfloat16_bits(bits: np.ndarray) -> np.ndarray:
 
 
 def quantize(weight: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Float32 [out, in] to codes packed in uint32 [out, in * bits / 32], and scales and biases [out, in / 64] as bfloat16 bits."""
+    """Quantises float32 [out, in]: codes in uint32 [out, in * bits / 32], and scales and biases [out, in / 64] as bfloat16 bits."""
     rows, columns = weight.shape
     w = weight.reshape(rows, columns // GROUP, GROUP)
     n = np.float32(2**bits - 1)

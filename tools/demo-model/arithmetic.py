@@ -98,7 +98,7 @@ def word_problem(r: Random, lexicon: Lexicon, a: int, op: str, b: int) -> tuple[
 
 
 def reasoning(a: int, op: str, b: int) -> str:
-    """How the exercise is worked out, ones before tens."""
+    """The worked steps of an exercise, ones before tens."""
     if op == PLUS:
         ones = a % 10 + b % 10
         carry = ones // 10
@@ -163,7 +163,7 @@ def arithmetic_turn(r: Random, lexicon: Lexicon, small: float = 0.0, problems: f
 
 
 def arithmetic(r: Random, lexicon: Lexicon, small: float = 0.0) -> Conversation:
-    """One to ten exercises in a row; one conversation in ten is worked out in the thinking channel."""
+    """One to ten exercises in a row; one conversation in ten shows the steps in the thinking channel."""
     if r.random() < 0.1:
         a, op, b = exercise(r, lexicon.held_out, small)
         ask, answer = question(r, a, op, b)

@@ -1,4 +1,4 @@
-"""Makes a Hugging Face checkpoint folder of what training wrote; needs only the standard library and numpy.
+"""Creates a Hugging Face checkpoint folder from the output of training; needs only the standard library and numpy.
 
     python3 assemble.py TRAINED_DIR HF_DIR
 

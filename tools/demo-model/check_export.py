@@ -1,4 +1,4 @@
-"""Compares the quantised model with its Hugging Face source, by an implementation of its own; needs numpy.
+"""Compares the quantised model with its Hugging Face source, with an independent implementation; needs numpy.
 
     python3 check_export.py HF_DIR MODEL_DIR
 
@@ -21,7 +21,7 @@ DTYPES = {"BF16": np.uint16, "U32": np.uint32}
 
 
 def read(folder: Path) -> dict[str, np.ndarray]:
-    """All tensors of a folder; bfloat16 as its bits."""
+    """All tensors of a folder; bfloat16 as raw bits."""
     out: dict[str, np.ndarray] = {}
     for path in sorted(folder.glob("model*.safetensors")):
         data = path.read_bytes()
@@ -39,7 +39,7 @@ def mlx_name(name: str) -> str:
 
 
 def parts_of(module: str, tensor: np.ndarray) -> list[tuple[str, np.ndarray]]:
-    """The modules that a matrix becomes: itself, or the experts' projections, of which gate and up come fused."""
+    """The modules of a stored matrix: itself, or the experts' projections, with gate and up fused."""
     parent, _, last = module.rpartition(".")
     if not parent.endswith(".experts"):
         return [(module, tensor)]

@@ -1,4 +1,4 @@
-"""The mixture of conversations, and shards of packed token rows made from it.
+"""The mixture of conversations, and shards of token rows packed from it.
 
 A shard is a function of (seed, index) alone, so training may make shards in any number of processes and resume at any
 step. Rows hold several conversations each; `document` numbers them within a row, so that none sees its neighbours.
@@ -42,7 +42,7 @@ SHARES = [0.19, 0.21, 0.27, 0.14, 0.14, 0.05]
 
 
 def careless(r: Random, text: str) -> str:
-    """A wish as people type it: sometimes without capital letters or the final mark."""
+    """A request as people type it: sometimes without capital letters or the final punctuation mark."""
     if r.random() < 0.1 and len(text) > 1 and text[1].islower():
         text = text[0].lower() + text[1:]
     if r.random() < 0.1 and text[-1] in ".?!":
@@ -51,7 +51,7 @@ def careless(r: Random, text: str) -> str:
 
 
 def conversation(r: Random, lexicon: Lexicon, kind: str, small: float = 0.0) -> Conversation:
-    """One conversation of a kind; `small` makes its exercises easier."""
+    """One conversation of a kind; `small` makes exercises easier."""
     if kind == "arithmetic":
         made = arithmetic(r, lexicon, small)
     elif kind == "story":
@@ -68,7 +68,7 @@ def conversation(r: Random, lexicon: Lexicon, kind: str, small: float = 0.0) -> 
     elif kind == "tools":
         made = tool_use(r, lexicon)
     else:
-        # Long conversations, so that the model has seen what lies far behind.
+        # Long conversations, so that the model learns to use distant context.
         makers = [
             lambda: talk_turns(r, lexicon),
             lambda: arithmetic(r, lexicon, small).turns[:2],
@@ -89,7 +89,7 @@ def conversation(r: Random, lexicon: Lexicon, kind: str, small: float = 0.0) -> 
 
 
 def seeded(seed: int, *parts: int | str) -> Random:
-    """A generator that depends on all parts, the same on every machine."""
+    """A random generator seeded by all parts, the same on every machine."""
     return Random(zlib.crc32(repr((seed, *parts)).encode()) + (seed << 32))
 
 
@@ -111,7 +111,7 @@ def make_shard(
             ids = [encoding.ids for encoding in encoded[at : at + len(pieces)]]
             weights = [round(weight / WEIGHT_UNIT) for _, weight in pieces]
             at += len(pieces)
-            # What the model never has to write at the end (after its last piece) is never appended, so the end is exact.
+            # Text after the model's last piece is never appended, so that the end is exact.
             size = sum(map(len, ids))
             if size > ROW_TOKENS:
                 continue

@@ -14,7 +14,7 @@ QUOTE = '<|"|>'
 
 @dataclass
 class ToolUse:
-    """One call of a tool inside a model turn, and what the tool answered."""
+    """One tool call inside a model turn, and the tool's response."""
 
     name: str
     arguments: dict[str, Any]
@@ -23,7 +23,7 @@ class ToolUse:
 
 @dataclass
 class Turn:
-    """A question and the answer that the model is to learn.
+    """A question and the answer to learn.
 
     `thought` comes before the answer or the calls, `late_thought` after the tools' responses; `weight` scales the loss
     of the tokens that the model writes.
@@ -69,7 +69,7 @@ def format_value(value: Any, quote_keys: bool = False) -> str:
 
 
 def format_declaration(tool: dict[str, Any]) -> str:
-    """A tool with a flat parameter object, as the system turn declares it."""
+    """A tool with a flat parameter object, as declared in the system turn."""
     function = tool["function"]
     parameters = function["parameters"]
     properties = []
@@ -95,7 +95,7 @@ def as_object(response: dict[str, Any] | str) -> dict[str, Any]:
 
 
 def segments(conversation: Conversation) -> list[tuple[str, float]]:
-    """The rendered conversation as (text, loss weight) pieces; pieces meet only at special tokens or line ends."""
+    """The rendered conversation as (text, loss weight) pieces; pieces are only split at special tokens or line ends."""
     out: list[tuple[str, float]] = []
     head = "<bos>"
     if conversation.system or conversation.tools or conversation.thinking:
@@ -116,7 +116,7 @@ def segments(conversation: Conversation) -> list[tuple[str, float]]:
                 f"response:{u.name}{format_value(as_object(u.response))}<tool_response|>" for u in answered
             )
             if turn.late_thought is not None:
-                # The template opens this thought itself.
+                # The template itself opens this thought.
                 reply += "<|channel>thought\n"
                 text = f"{turn.late_thought}\n<channel|>"
             out.append((reply, 0.0))
@@ -157,7 +157,7 @@ def messages(conversation: Conversation) -> list[dict[str, Any]]:
 
 
 def prompt(conversation: Conversation) -> str:
-    """Everything up to the point where the last turn's answer begins."""
+    """The prompt up to the start of the last turn's answer."""
     pieces = segments(conversation)
     last = len(pieces) - 1
     while last > 0 and pieces[last][1] > 0:

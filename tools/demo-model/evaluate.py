@@ -1,4 +1,4 @@
-"""Measures a checkpoint on held-out data: greedy answers of the weights as they are stored, in float32.
+"""Measures a checkpoint on held-out data: greedy answers with the stored weights, in float32.
 
     python3 evaluate.py CHECKPOINT_DIR --out FIGURES.json
 
@@ -34,7 +34,7 @@ OPEN_ENDED = re.compile(
 
 
 def load(folder: Path, device: torch.device):
-    """The checkpoint as it will be stored (bfloat16, quantised), as a float32 transformers model."""
+    """The stored form of the checkpoint (bfloat16, quantised) as a float32 transformers model."""
     model = make_model(SEED, variant_of(folder))
     weights = {
         name: tensor.float() for prefix in ("text", "towers") for name, tensor in load_shards(folder, prefix).items()
@@ -50,7 +50,7 @@ def load(folder: Path, device: torch.device):
 
 
 class Generator:
-    """Batched generation without a cache: small models on a big GPU need none."""
+    """Batched generation without a cache, which small models on a large GPU do not need."""
 
     def __init__(self, text: TextModel, tokenizer: Tokenizer, device: torch.device) -> None:
         self.text, self.tokenizer, self.device = text, tokenizer, device
@@ -58,7 +58,7 @@ class Generator:
 
     @torch.no_grad()
     def run(self, prompts: list[str], most: int, temperature: float = 0.0, seed: int = 0) -> list[str]:
-        """What the model writes after each prompt, special tokens included, without the stop."""
+        """The model's output after each prompt, including special tokens but not the stop token."""
         ids = [self.tokenizer.encode(text, add_special_tokens=False).ids for text in prompts]
         random = torch.Generator(self.device).manual_seed(seed)
         out: list[str] = []
@@ -222,7 +222,7 @@ def tool_figures(generator: Generator) -> dict:
 
 @torch.no_grad()
 def perplexity(generator: Generator, kind: str, rows: int = 400) -> float:
-    """Per token that the model writes, on held-out conversations of one kind."""
+    """Loss per generated token on held-out conversations of one kind."""
     r = corpus.seeded(SEED, "evaluate perplexity", kind)
     total, count = 0.0, 0.0
     made = [segments(corpus.conversation(r, HELD_OUT, kind)) for _ in range(rows)]
@@ -235,7 +235,7 @@ def perplexity(generator: Generator, kind: str, rows: int = 400) -> float:
                 ids += part
                 weights += [float(weight > 0)] * len(part)
             batch.append((ids, weights))
-        # Attention kernels want lengths divisible by eight.
+        # Attention kernels require lengths divisible by eight.
         longest = (max(len(ids) for ids, _ in batch) + 7) // 8 * 8
         rows_ids = torch.tensor([ids + [0] * (longest - len(ids)) for ids, _ in batch], device=generator.device)
         rows_weights = torch.tensor(
@@ -248,7 +248,7 @@ def perplexity(generator: Generator, kind: str, rows: int = 400) -> float:
 
 
 def distinct(texts: list[str], n: int) -> float:
-    """Share of different word n-grams among all of them."""
+    """Share of distinct word n-grams."""
     grams = [
         tuple(words[i : i + n])
         for words in (re.findall(r"[A-Za-z']+", text.lower()) for text in texts)
@@ -277,7 +277,7 @@ def story_figures(generator: Generator) -> dict:
 
 @torch.no_grad()
 def expert_figures(model, tokenizer: Tokenizer, device: torch.device, rows: int = 8) -> list[list[float]]:
-    """Percent of the tokens of held-out conversations that each expert computes, layer by layer."""
+    """Percentage of the tokens of held-out conversations that each expert processes, by layer."""
     routers = [module.router for module in model.model.language_model.layers]
     counts = {router: torch.zeros(router.config.num_experts, dtype=torch.long, device=device) for router in routers}
 
@@ -290,7 +290,7 @@ def expert_figures(model, tokenizer: Tokenizer, device: torch.device, rows: int 
         for _ in range(rows):
             text = "".join(text for text, _ in segments(corpus.conversation(r, HELD_OUT, kind)))
             ids = tokenizer.encode(text, add_special_tokens=False).ids
-            # Attention kernels want lengths divisible by eight.
+            # Attention kernels require lengths divisible by eight.
             model(input_ids=torch.tensor([ids[: len(ids) // 8 * 8]], device=device), use_cache=False)
     for hook in hooks:
         hook.remove()

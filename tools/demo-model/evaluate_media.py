@@ -1,4 +1,4 @@
-"""Measures a checkpoint on the held-out pictures and clips of the package: greedy answers of the stored weights, in float32.
+"""Measures a checkpoint on the held-out pictures and clips of the package: greedy answers with the stored weights, in float32.
 
     python3 evaluate_media.py CHECKPOINT_DIR [--out FIGURES.json]
 
@@ -34,12 +34,12 @@ RATE = 16_000
 
 
 def told(things: list[dict]) -> str:
-    """The description of a photograph that its file of facts stands for."""
+    """The description of a photograph from its file of facts."""
     return capital(listed([f"{article(t['color'] + ' ' + t['kind'])} {t['place']}" for t in things])) + "."
 
 
 class Media:
-    """Both towers and the decoder, asked about files."""
+    """Both towers and the decoder, for questions about files."""
 
     def __init__(self, checkpoint: Path) -> None:
         self.device = torch.device("cpu")

@@ -1,4 +1,4 @@
-"""Writes expected.safetensors: what transformers computes in float32 from the checkpoint's stored (dequantised) weights.
+"""Writes expected.safetensors: results of transformers in float32 with the checkpoint's stored (dequantised) weights.
 
     python3 expected.py CHECKPOINT_DIR --out expected.safetensors
 
@@ -55,7 +55,7 @@ def text_part(model, tokenizer: Tokenizer, device: torch.device) -> dict[str, Te
 
 
 def generate_part(model, tokenizer: Tokenizer, device: torch.device) -> dict[str, Tensor]:
-    """Greedy steps beyond the sliding window; those that still lie inside of it become part of the prompt."""
+    """Greedy steps beyond the sliding window; those still inside it become part of the prompt."""
     r, turns = corpus.seeded(SEED, "expected"), []
     ids: list[int] = []
     while len(ids) < model.config.text_config.sliding_window - 12:

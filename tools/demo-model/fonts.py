@@ -1,4 +1,4 @@
-"""Makes the small fonts that scenes are printed with: ASCII subsets of fonts of Debian packages, in two folders.
+"""Creates the small fonts for printed text in scenes: ASCII subsets of fonts from Debian packages, in two folders.
 
     python3 fonts.py OUT_DIR
 
@@ -42,7 +42,7 @@ ASCII = range(32, 127)
 
 
 def shrink(source: Path, target: Path) -> None:
-    """Keeps printable ASCII of a font and nothing that only matters on screens."""
+    """Keeps the printable ASCII of a font, without screen hinting."""
     options = subset.Options()
     options.hinting, options.layout_features, options.name_IDs = False, ["kern"], [1, 2]
     options.drop_tables += ["GSUB", "DSIG", "FFTM"]

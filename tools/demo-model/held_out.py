@@ -1,4 +1,4 @@
-"""Writes held-out prompts with what is expected of the answers, as JSON.
+"""Writes held-out prompts with their expected answers, as JSON.
 
     python3 held_out.py OUT.json [--scale N]
 

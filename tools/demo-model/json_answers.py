@@ -1,4 +1,4 @@
-"""Requests for JSON and their answers: objects with the wanted keys, arrays, nested objects, sums."""
+"""Requests for JSON and their answers: objects with the requested keys, arrays, nested objects, sums."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def person_fields(r: Random, lexicon: Lexicon) -> dict[str, tuple[object, str]]:
 
 
 def person(r: Random, lexicon: Lexicon) -> tuple[str, object]:
-    """A person with some of the fields, either described in the request or left to the model."""
+    """A person with some of the fields, either described in the request or invented by the model."""
     is_described = r.random() < 0.65
     fields = person_fields(r, lexicon if is_described else Lexicon(False, plain=True))
     keys = r.sample(list(fields), r.randint(1, 4))
@@ -192,7 +192,7 @@ def story_card(r: Random, lexicon: Lexicon) -> tuple[str, object]:
 
 
 def pairs(r: Random, lexicon: Lexicon) -> tuple[str, object]:
-    """Any keys with any values, stated one after the other."""
+    """Arbitrary keys and values, stated one after the other."""
     keys = [
         made_up_word(r)
         if r.random() < 0.2
@@ -254,7 +254,7 @@ def place(r: Random, lexicon: Lexicon) -> tuple[str, object]:
 
 
 def answered(r: Random, lexicon: Lexicon) -> tuple[str, object]:
-    """A plain question that the system turn wants answered in JSON."""
+    """A plain question, with a system turn that asks for JSON."""
     if r.random() < 0.5:
         country, city = r.choice(list(CAPITALS.items()))
         return f"What is the capital of {country}?", {"answer": city}

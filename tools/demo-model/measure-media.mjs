@@ -1,8 +1,8 @@
-// Measures the demo model on held-out pictures and clips with our own engine, from the files on:
+// Measures the demo model on held-out pictures and clips with our own engine, starting from the files:
 //
 //   node measure-media.mjs MODEL_DIR HELD_OUT_DIR [high|fast]
 //
-// HELD_OUT_DIR is packages/demo-model/held-out. Answers are greedy. Prints a line for each set, then what was wrong.
+// HELD_OUT_DIR is packages/demo-model/held-out. Answers are greedy. Prints one line per set, then the wrong answers.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AudioModel } from '../../packages/audio/dist/index.js';
@@ -23,8 +23,8 @@ if (directory === undefined || heldOut === undefined) {
 }
 
 /**
- * Right and all attributes of an answer: colour, kind and place of each thing, else words. Things are paired by place, the
- * rest in order; what is told beyond the scene counts as three wrong attributes. reader.py counts the same way.
+ * Right attributes and all attributes of an answer: colour, kind and place of each thing, else words. Things are paired by place, the rest
+ * in order; each extra thing counts as three wrong attributes. reader.py counts in the same way.
  */
 function attributes(wanted, given) {
   const things = thingsIn(wanted);
@@ -61,7 +61,7 @@ function description(things) {
   return `${text[0].toUpperCase()}${text.slice(1)}.`;
 }
 
-/** Words as a transcript has them. */
+/** Words in the spelling of transcripts. */
 function wordsOf(text) {
   return text
     .toLowerCase()
@@ -89,7 +89,7 @@ async function entriesOf(set, name) {
   return entries.map((entry) => ({ ...entry, path: join(heldOut, set, entry.file) }));
 }
 
-/** Greedy answers to what is in each message, in batches. */
+/** Greedy answers to messages, in batches. */
 async function answersTo(contents) {
   const texts = [];
   for (let start = 0; start < contents.length; start += AT_ONCE) {

@@ -1,7 +1,7 @@
 // Measures a demo model with our own engine: node measure.mjs MODEL_DIR PROMPTS.json [high|fast]
 //
-// PROMPTS.json comes from held_out.py. Answers are greedy. Prints the share of right answers per kind and
-// what was wrong; the exit code is 1 when anything was.
+// PROMPTS.json comes from held_out.py. Answers are greedy. Prints the share of right answers per kind and the wrong ones; the exit code is
+// 1 if there were any.
 import { readFile } from 'node:fs/promises';
 import { openDevice } from '../../packages/metal-runtime/dist/index.js';
 import { mixtureOfExperts } from '../../packages/moe/dist/index.js';
@@ -14,7 +14,7 @@ if (directory === undefined || promptsPath === undefined) {
   process.exit(2);
 }
 
-/** Is the answer what the prompt's `expect` says? */
+/** True if the answer matches the prompt's `expect`. */
 function isRight(answer, expect) {
   if (expect.text !== undefined) return answer.text === expect.text;
   if (expect.toolCall !== undefined) {

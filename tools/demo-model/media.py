@@ -1,4 +1,4 @@
-"""Pictures and clips with their conversations, packed into rows of tokens in which soft tokens stand for placeholders.
+"""Pictures and clips with their conversations, packed into rows of tokens, where soft tokens replace placeholders.
 
 A row holds ids, document numbers, loss weights and, for each placeholder, which soft token stands there (0: none).
 """
@@ -35,7 +35,7 @@ REPLY = ["Answer the question.", "Answer.", "Reply to this.", "Listen and answer
 
 @dataclass
 class Sample:
-    """One conversation with a picture or a clip: ids, loss weights, and the index of its soft token at each place or -1."""
+    """One conversation with a picture or a clip: ids, loss weights, and the index of the soft token at each position, or -1."""
 
     ids: np.ndarray
     weights: np.ndarray
@@ -50,7 +50,7 @@ class Writer:
         self.known: dict[str, list[int]] = {}
 
     def ids(self, text: str) -> list[int]:
-        """Ids of a text, remembered for texts that return."""
+        """Cached ids of a text."""
         if text not in self.known:
             if len(self.known) > 5000:
                 self.known.clear()
@@ -58,7 +58,7 @@ class Writer:
         return self.known[text]
 
     def prompt(self, medium: str, count: int, ask: str, asked_first: bool) -> Sample:
-        """The user's turn with `count` placeholders, up to where the answer begins."""
+        """The user's turn with `count` placeholders, up to the start of the answer."""
         before, after = (ask, "") if asked_first else ("", ask)
         head = self.ids(f"<bos><|turn>user\n{before}<|{medium}>")
         tail = self.ids(f"<{medium}|>{after}<turn|>\n<|turn>model\n")
@@ -69,7 +69,7 @@ class Writer:
         return Sample(ids, np.zeros(size, np.int64), soft)
 
     def add(self, sample: Sample, text: str, weight: int) -> Sample:
-        """The sample with more text behind it."""
+        """The sample with more text appended."""
         more = self.ids(text)
         return Sample(
             np.concatenate((sample.ids, more)),
@@ -82,7 +82,7 @@ class Writer:
 
 
 def pack(samples: list[Sample], bases: list[int], rows: int) -> np.ndarray:
-    """Rows [4, rows, ROW] int32; sample i's soft token j is number bases[i] + j. What does not fit is left out."""
+    """Rows [4, rows, ROW] int32; sample i's soft token j is number bases[i] + j. Samples that do not fit are dropped."""
     out = np.zeros((4, rows, ROW), np.int32)
     row, at, document = 0, 0, 0
     for sample, base in zip(samples, bases, strict=True):
@@ -127,7 +127,7 @@ def scene_unit(
 
 
 def clip_sample(r: Random, writer: Writer, text: dict, count: int) -> Sample:
-    """A clip to be written down, or to be answered when it is a question."""
+    """A clip to transcribe, or to answer if it is a question."""
     if text["answer"] and r.random() < 0.2:
         return writer.answered("audio", count, r.choice(REPLY), r.random() < 0.3, text["answer"])
     return writer.answered("audio", count, r.choice(TRANSCRIBE), r.random() < 0.3, text["transcript"])

@@ -1,4 +1,4 @@
-"""Feeds training with batches of pictures, clips and conversations: processes make them, threads bring them to the GPU."""
+"""Feeds training with batches of pictures, clips and conversations: processes create them, threads copy them to the GPU."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from speech_features import soft_token_count
 CLIP_SAMPLES, CLIP_FRAMES = 96_000, 600
 CLIP_TOKENS = CLIP_FRAMES // 4
 WRITER: Writer | None = None
-# Held by whoever puts data on the GPU, so that nothing else happens there while a step is recorded.
+# Held while data is copied to the GPU, so that nothing else happens there while a step is recorded.
 GPU = threading.RLock()
 THREAD = threading.local()
 
@@ -37,7 +37,7 @@ def start_worker(tokenizer: str) -> None:
 
 
 def scene_job(job: tuple[int, int, int, list[Path], Path]) -> tuple[Path, np.ndarray, np.ndarray]:
-    """A unit of pictures; the patches lie in a file, since pipes between processes are slow."""
+    """A unit of pictures; the patches are in a file, because pipes between processes are slow."""
     number, count, rows, fonts, folder = job
     patches, grids, packed = scene_unit(WRITER, train.SEED, number, count, rows, fonts)
     path = folder / f"scenes-{number}.u8"
@@ -55,7 +55,7 @@ def held_out_job(job: tuple[int, list[Path]]) -> tuple:
 
 
 def to_device(device: torch.device, *arrays) -> list[torch.Tensor]:
-    """Arrays on the device, copied on a stream of the thread's own: the main one is busy for whole steps."""
+    """Arrays on the device, copied on a separate stream of the thread, because the main one is busy for whole steps."""
     with GPU:
         if device.type != "cuda":
             return [torch.as_tensor(array).to(device) for array in arrays]
@@ -70,7 +70,7 @@ def to_device(device: torch.device, *arrays) -> list[torch.Tensor]:
 
 
 class Scenes:
-    """Units of pictures on the GPU: new ones come as fast as processes draw them, old ones are used again meanwhile."""
+    """Units of pictures on the GPU: new ones arrive as fast as processes draw them; meanwhile old ones are reused."""
 
     def __init__(
         self, pool, count: int, rows: int, fonts: list[Path], folder: Path, device, most: int, ahead: int
@@ -107,7 +107,7 @@ class Scenes:
 
 
 class Speech:
-    """Clips on the GPU, and batches of them with rows made in a thread."""
+    """Clips on the GPU, and batches of them with rows packed in a thread."""
 
     def __init__(self, folder: Path, writer: Writer, count: int, rows: int, device) -> None:
         self.writer, self.count, self.rows, self.device = writer, count, rows, device
@@ -139,7 +139,7 @@ class Speech:
             rows = pack(samples, [j * CLIP_TOKENS for j in range(self.count)], self.rows)
             letters = codes[chosen][:, : int(sizes[chosen].max())].long()
             parts = to_device(self.device, rows, starts[chosen], lengths[chosen], letters)
-            # Sizes stay here: the loss wants them on the host, and would wait for the GPU.
+            # Sizes stay on the host: the loss needs them there, and would otherwise wait for the GPU.
             self.ready.put((audio, *parts, sizes[chosen], torch.tensor(counts)))
 
     def next(self) -> tuple:

@@ -1,4 +1,4 @@
-"""Changes pictures and features at random on the GPU, new each time they are seen."""
+"""Random augmentation of pictures and features on the GPU, different at each use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 
 
 def vary_pixels(patches: torch.Tensor) -> torch.Tensor:
-    """Patches [B, N, 768] uint8 as [0, 1], with other light, contrast, colour balance and noise for each picture."""
+    """Patches [B, N, 768] uint8 as [0, 1], with different light, contrast, colour balance and noise for each picture."""
     count, device = len(patches), patches.device
     uniform = lambda low, high, *shape: torch.rand((count, *shape), device=device) * (high - low) + low  # noqa: E731
     x = patches.to(torch.bfloat16).float() / 255
@@ -18,7 +18,7 @@ def vary_pixels(patches: torch.Tensor) -> torch.Tensor:
 
 
 def mask_features(features: torch.Tensor, valid: torch.Tensor) -> torch.Tensor:
-    """Half of the clips lose a band of frequencies and a moment: both take the mean of the clip."""
+    """In half of the clips, a frequency band and a time span are replaced by the clip's mean."""
     count, frames, mels = features.shape
     device = features.device
     mean = features.sum((1, 2), keepdim=True) / (valid.sum(1).clamp_min(1) * mels)[:, None, None]

@@ -1,4 +1,4 @@
-"""The mixture of experts for training: every expert computes every row, and rows weigh what they chose.
+"""The mixture of experts for training: every expert computes every row, and rows weight the chosen ones.
 
     w = softmax(router)[top k] / sum · per_expert_scale          m = sum_e w_e · down_e(gelu(gate_e x) ⊙ up_e x)
 

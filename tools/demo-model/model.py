@@ -31,7 +31,7 @@ def make_model(seed: int, variant: str = "dense") -> Gemma4ForConditionalGenerat
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name.endswith("q_norm.weight"):
-                # Attention has no 1/sqrt(D): queries start short instead.
+                # Attention has no 1/sqrt(D), so queries start small instead.
                 parameter.fill_(2.0 / parameter.shape[0] ** 0.5)
             elif (
                 name.endswith(
@@ -45,7 +45,7 @@ def make_model(seed: int, variant: str = "dense") -> Gemma4ForConditionalGenerat
             ):
                 parameter.fill_(0.5)
             elif name.endswith("router.proj.weight"):
-                # Its input has length 1.
+                # Its input has norm 1.
                 parameter.normal_(0.0, 0.5)
             elif name.endswith("position_embedding_table"):
                 parameter.normal_(0.0, 0.02)
@@ -64,10 +64,10 @@ def make_model(seed: int, variant: str = "dense") -> Gemma4ForConditionalGenerat
 
 
 def fake_quantize(groups: Tensor, bits: int) -> Tensor:
-    """What float32 groups [N, 64] become when they are stored in `bits` bits and read again; see affine.py."""
+    """Float32 groups [N, 64] after quantisation to `bits` bits and dequantisation; see affine.py."""
     lo, hi = groups.amin(-1, keepdim=True), groups.amax(-1, keepdim=True)
-    # A tensor, since GPUs multiply by the reciprocal of a plain number: one unit less in the last place, and groups with
-    # lo = -hi get another zero code.
+    # A tensor, because GPUs multiply by the reciprocal of a plain number, which is one unit less in the last place and gives groups with lo
+    # = -hi another zero code.
     n = torch.full_like(lo, 2**bits - 1)
     scale = ((hi - lo) / n).clamp_min(1e-7)
     low_end = lo.abs() > hi.abs()
@@ -83,7 +83,7 @@ def fake_quantize(groups: Tensor, bits: int) -> Tensor:
 
 @torch.no_grad()
 def store(live: dict[str, Tensor], master: dict[str, Tensor]) -> None:
-    """Writes into `live` what a checkpoint of `master` would give: bfloat16, quantised where the checkpoint is."""
+    """Writes to `live` the values that a checkpoint of `master` would store: bfloat16, quantised where the checkpoint is."""
     by_bits: dict[int | None, list[str]] = {}
     for name, tensor in master.items():
         by_bits.setdefault(bits_of(name, tuple(tensor.shape)), []).append(name)
@@ -143,7 +143,7 @@ def layer(
     top_k: int | None,
     dtype: torch.dtype,
 ):
-    """One decoder layer on float32 [B, T, D]; returns the new stream, the keys and values it attended with, and the
+    """One decoder layer on float32 [B, T, D]; returns the new stream, the keys and values that it used, and the
     balance of its experts, zero without any."""
     w = weights
     rows, length, _ = h.shape
@@ -213,8 +213,8 @@ def row_losses(h: Tensor, gain: Tensor, table: Tensor, targets: Tensor, weights:
 
 
 def place(h: Tensor, soft: Tensor, source: Tensor) -> Tensor:
-    """Soft tokens in place of the embeddings of placeholders."""
-    # Places without one read any row, each another: gradients that all go to one row are slow.
+    """Replaces the embeddings of placeholders by soft tokens."""
+    # Positions without one read arbitrary distinct rows, because gradients that all go to one row are slow.
     anywhere = torch.arange(source.numel(), device=source.device).view_as(source) % soft.shape[0]
     return torch.where(source[..., None] > 0, soft[torch.where(source > 0, source, anywhere)], h)
 
@@ -290,7 +290,7 @@ class TextModel:
         return h, torch.stack(balances).mean()
 
     def loss(self, ids: Tensor, documents: Tensor, weights: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        """Loss of predicting each token from those before it, and the mean balance of the experts.
+        """Loss of predicting each token from the previous ones, and the mean balance of the experts.
 
         `weights` [B, T] belong to the predicted tokens.
         """
@@ -317,7 +317,7 @@ class TextModel:
 
 @torch.no_grad()
 def check_forward(model: Gemma4ForConditionalGeneration, variant: str, device: torch.device) -> float:
-    """Largest difference of the logits to transformers' own forward, in float32."""
+    """Largest difference between the logits and those of transformers' own forward, in float32."""
     text = TextModel(model, variant)
     generator = torch.Generator().manual_seed(1)
     ids = torch.randint(24, text.sizes["vocab_size"], (2, 200), generator=generator).to(device)

@@ -1,6 +1,6 @@
 // Quantises the assembled Hugging Face checkpoint with our own loader: node quantize.mjs HF_DIR MODEL_DIR
 //
-// The bits of each module are those that training simulated (architecture.py: bits_of); check_export.py compares both.
+// Each module has the bits that training simulated (architecture.py: bits_of); check_export.py compares both.
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { quantizeCheckpoint } from '../../packages/loader/dist/index.js';
@@ -42,8 +42,8 @@ const report = await quantizeCheckpoint(source, target, {
     { match: 'audio_tower.**', bits: 4 },
   ],
 });
-// transformers insists on decimals such as 30.0 where a setting is a float, and JavaScript would write 30: so the source's
-// own text is kept and only the quantisation is added.
+// transformers requires decimals such as 30.0 for float settings, where JavaScript would write 30, so the source's text is kept and only
+// the quantisation is added.
 const made = JSON.parse(await readFile(join(target, 'config.json'), 'utf8'));
 const { quantization, quantization_config } = made;
 const added = JSON.stringify({ quantization, quantization_config }, null, 2).slice(1, -1).trimEnd();

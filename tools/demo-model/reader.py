@@ -1,4 +1,4 @@
-"""Greedy answers about pictures and clips, for whole batches, and how right they are."""
+"""Greedy answers about pictures and clips in batches, and their accuracy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ THING = re.compile(
 
 
 class Reader:
-    """Generation without a cache: a small model on a big GPU needs none."""
+    """Generation without a cache, which a small model on a large GPU does not need."""
 
     def __init__(self, text: TextModel, tokenizer: Tokenizer, device: torch.device, dtype: torch.dtype) -> None:
         self.text, self.tokenizer, self.device, self.dtype = text, tokenizer, device, dtype
@@ -55,12 +55,12 @@ class Reader:
 
 
 def things_in(text: str) -> list[tuple[str, ...]]:
-    """Colour, kind and place of everything that a description names."""
+    """Colour, kind and place of everything that a description mentions."""
     return [match.groups() for match in THING.finditer(text)]
 
 
 def attributes(wanted: str, given: str) -> tuple[int, int]:
-    """Right and wanted attributes of an answer: colour, kind and place of each thing of a description, else its words.
+    """Right and expected attributes of an answer: colour, kind and place of each thing of a description, else its words.
 
     Things are paired by their place, the rest in order; what is told beyond the scene counts as a wrong attribute each.
     """

@@ -28,7 +28,7 @@ COLORS = {
     "black": (0.012, 0.012, 0.012),
     "white": (0.85, 0.85, 0.85),
 }
-# kind, colour, x, depth, size; then the table, the wall, the light's side, the camera's height.
+# Kind, colour, x, depth, size; then the table, the wall, the side of the light, the height of the camera.
 PHOTOS = [
     ([("ball", "red", 0.0, 0.0, 0.8)], "wood", (0.6, 0.58, 0.52), -1, 1.7),
     ([("cube", "blue", 0.0, 0.0, 0.7)], "plain", (0.75, 0.72, 0.66), 1, 2.2),
@@ -81,7 +81,7 @@ def scene_distance(things: list, p: np.ndarray) -> np.ndarray:
 
 
 def march(things: list, origin: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """How far rays [N, 3] go before they meet something; FAR when nothing is met."""
+    """Distance that rays [N, 3] travel before they hit something; FAR if they hit nothing."""
     t = np.zeros(len(direction))
     for _ in range(STEPS):
         d = scene_distance(things, origin + t[:, None] * direction)
@@ -90,7 +90,7 @@ def march(things: list, origin: np.ndarray, direction: np.ndarray) -> np.ndarray
 
 
 def shadow(things: list, p: np.ndarray, light: np.ndarray) -> np.ndarray:
-    """How much of a broad light reaches points, 0 to 1."""
+    """Fraction of a broad light that reaches points, 0 to 1."""
     lit, t = np.ones(len(p)), np.full(len(p), 0.04)
     for _ in range(24):
         d = np.minimum.reduce([distance_to(thing, p + t[:, None] * light) for thing in things])

@@ -1,4 +1,4 @@
-"""Turns the stored model back into a state that training resumes from, with the weights that the stored codes stand for.
+"""Converts the stored model back to a state from which training can resume, with the dequantised weights.
 
     python3 restore.py MODEL_DIR STATE_DIR STEP
 

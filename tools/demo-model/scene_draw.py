@@ -38,12 +38,12 @@ def rgb_of(hue: float, saturation: float, value: float) -> RGB:
 
 
 def paint(r: Random, name: str) -> RGB:
-    """Some shade of a named colour."""
+    """A random shade of a named colour."""
     return rgb_of(*(r.uniform(*limits) for limits in COLORS[name]))
 
 
 def any_color(r: Random) -> RGB:
-    """Any colour at all, often a pale or a dark one."""
+    """Any random colour, often a pale or a dark one."""
     kind = r.random()
     if kind < 0.3:
         return rgb_of(r.uniform(0, 360), r.uniform(0, 0.3), r.uniform(0.75, 1))
@@ -55,14 +55,14 @@ def any_color(r: Random) -> RGB:
 
 
 def distance(a: RGB, b: RGB) -> float:
-    """How different two colours look, 0 to about 765; green counts most (the "redmean" formula)."""
+    """Perceived difference of two colours, 0 to about 765; green counts most (the "redmean" formula)."""
     mean = (a[0] + b[0]) / 2
     red, green, blue = (x - y for x, y in zip(a, b))
     return math.sqrt((2 + mean / 256) * red**2 + 4 * green**2 + (2 + (255 - mean) / 256) * blue**2)
 
 
 def shade(color: RGB, factor: float) -> RGB:
-    """Darker below 1, nearer to white above."""
+    """Darker below 1, closer to white above."""
     if factor <= 1:
         return tuple(round(c * factor) for c in color)  # type: ignore[return-value]
     return tuple(round(255 - (255 - c) * (2 - factor)) for c in color)  # type: ignore[return-value]
@@ -73,7 +73,7 @@ def near(r: Random, color: RGB, spread: int) -> RGB:
 
 
 def gradient(size: tuple[int, int], a: RGB, b: RGB, angle: float, curve: float = 1.0) -> Image.Image:
-    """A linear gradient, as a small picture that is enlarged."""
+    """A linear gradient, from an enlarged small picture."""
     x, y = np.meshgrid(np.linspace(-1, 1, 48), np.linspace(-1, 1, 48))
     t = (x * math.cos(angle) + y * math.sin(angle)) / (abs(math.cos(angle)) + abs(math.sin(angle)))
     t = (((t + 1) / 2) ** curve)[..., None]
@@ -82,7 +82,7 @@ def gradient(size: tuple[int, int], a: RGB, b: RGB, angle: float, curve: float =
 
 
 def blotches(r: Random, size: tuple[int, int], color: RGB, spread: float) -> Image.Image:
-    """Soft noise around a colour, like stone, paper or a wall out of focus."""
+    """Soft noise around a colour, like stone, paper or an out-of-focus wall."""
     cells = r.choice((3, 5, 8, 16, 40, 90))
     noise = np.random.default_rng(r.getrandbits(32)).normal(0, spread, (cells, cells, 1 if r.random() < 0.6 else 3))
     small = np.clip(np.array(color) + np.broadcast_to(noise, (cells, cells, 3)), 0, 255).astype(np.uint8)
@@ -129,13 +129,13 @@ def background(r: Random, size: tuple[int, int], color: RGB, calm: bool) -> Imag
 def turned(
     points: list[tuple[float, float]], angle: float, cx: float, cy: float, size: float
 ) -> list[tuple[float, float]]:
-    """Points of the unit circle's surroundings, turned, scaled and moved."""
+    """Points around the unit circle, rotated, scaled and translated."""
     c, s = math.cos(angle) * size, math.sin(angle) * size
     return [(cx + x * c - y * s, cy + x * s + y * c) for x, y in points]
 
 
 def outline_of(r: Random, kind: str) -> tuple[list[tuple[float, float]], float]:
-    """Corners of a flat shape of about radius 1, and how far it may be turned."""
+    """Corners of a flat shape of about radius 1, and its maximum rotation."""
     if kind == "square":
         return [(-0.82, -0.82), (0.82, -0.82), (0.82, 0.82), (-0.82, 0.82)], 0.28
     if kind == "diamond":
@@ -305,7 +305,7 @@ def shadow(r: Random, image: Image.Image, cx: float, cy: float, size: float, lig
 def text_mask(
     r: Random, size: tuple[int, int], lines: list[str], font_path: Path, width: float, tilt: float
 ) -> Image.Image:
-    """Printed lines as an alpha mask of the canvas, so large that the widest line takes `width` of the canvas if it fits."""
+    """Printed lines as an alpha mask of the canvas, in a size at which the widest line takes `width` of the canvas if it fits."""
     w, h = size
     probe = ImageFont.truetype(str(font_path), 100)
     widest = max(probe.getlength(line) for line in lines)
@@ -332,7 +332,7 @@ def text_mask(
 
 
 def spoil(r: Random, image: Image.Image, size: tuple[int, int]) -> Image.Image:
-    """What happens to pictures on their way: reduced to `size`, sometimes out of focus, noisy or stored as JPEG."""
+    """Degrades a picture: reduced to `size`, sometimes out of focus, noisy or compressed as JPEG."""
     image = image.resize(
         size,
         r.choice((Image.Resampling.BOX, Image.Resampling.BICUBIC, Image.Resampling.LANCZOS, Image.Resampling.BILINEAR)),

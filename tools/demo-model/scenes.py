@@ -34,7 +34,7 @@ from scene_draw import (
 from words import ANIMALS, BOYS, CITIES, COMMON, GIRLS, THINGS, VERBS, article, made_up_word
 
 BUDGET, SOFT = 70, 48
-BLOCKS = 72  # soft tokens of a padded picture: attention on GPUs wants 9 · BLOCKS to be a multiple of eight
+BLOCKS = 72  # soft tokens of a padded picture: attention on GPUs requires 9 · BLOCKS to be a multiple of eight
 PLACES = [
     ["at the top left", "at the top", "at the top right"],
     ["on the left", "in the center", "on the right"],
@@ -84,7 +84,7 @@ class Thing:
 
 @dataclass
 class Scene:
-    """A picture and what is on it: things, or printed lines."""
+    """A picture and its contents: things, or printed lines."""
 
     image: Image.Image
     things: list[Thing]
@@ -121,7 +121,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def about_things(r: Random, things: list[Thing]) -> tuple[str, str]:
-    """A question about a scene of things: how many, where, which colour, what is there, is there one."""
+    """A question about a scene of things: count, place, colour, contents, presence."""
     form = r.random()
     if form < 0.4:
         noun = r.choice(("shapes", "objects", "things"))
@@ -167,7 +167,7 @@ def question(r: Random, scene: Scene) -> tuple[str, str]:
 
 
 def canvas_size(r: Random) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Grid of soft tokens (across, down) at the budget, and the size of the drawn picture, of some aspect ratio."""
+    """Grid of soft tokens (across, down) at the budget, and the size of the drawn picture, with a random aspect ratio."""
     aspect = 1.0 if r.random() < 0.35 else math.exp(r.uniform(-0.72, 0.72))
     pixels = 384 * 384 * (r.uniform(0.3, 1.5) if r.random() < 0.5 else 1) ** 2
     width, height = max(48, round(math.sqrt(pixels * aspect))), max(48, round(math.sqrt(pixels / aspect)))
@@ -175,7 +175,7 @@ def canvas_size(r: Random) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def grid_of(width: int, height: int) -> tuple[int, int]:
-    """Soft tokens across and down that a picture of this size becomes."""
+    """Soft tokens across and down for a picture of this size."""
     factor = math.sqrt(9 * BUDGET * 256 / (height * width))
     return math.floor(factor * width / SOFT), math.floor(factor * height / SOFT)
 
@@ -242,7 +242,7 @@ def printed_word(r: Random, held_out: bool, made_up: bool) -> str:
 
 
 def printed_lines(r: Random, held_out: bool) -> list[str]:
-    """One or two lines of numbers or words; `held_out` takes words that training never prints."""
+    """One or two lines of numbers or words; `held_out` uses words that are never printed in training."""
     form = r.random()
     if form < 0.35:
         return [printed_number(r)]
@@ -259,7 +259,7 @@ def printed_lines(r: Random, held_out: bool) -> list[str]:
 
 
 def draw_text(r: Random, size: tuple[int, int], lines: list[str], fonts: list[Path]) -> Image.Image:
-    """Printed lines on some ground, sometimes on a plate."""
+    """Printed lines on a random background, sometimes on a plate."""
     ground = any_color(r)
     while True:
         ink: RGB = r.choice(((0, 0, 0), (255, 255, 255), any_color(r), paint(r, r.choice(list(COLORS)))))
@@ -283,7 +283,7 @@ def draw_text(r: Random, size: tuple[int, int], lines: list[str], fonts: list[Pa
 
 
 def make_scene(seed: int, index: int, fonts: list[Path], held_out: bool) -> Scene:
-    """Scene number `index` of a split, as a picture of some size."""
+    """Scene number `index` of a split, as a picture of random size."""
     r = seeded(seed, "scene", index, held_out)
     _, size = canvas_size(r)
     scale = 1.4
@@ -296,7 +296,7 @@ def make_scene(seed: int, index: int, fonts: list[Path], held_out: bool) -> Scen
 
 
 def patches_of(image: Image.Image) -> tuple[np.ndarray, tuple[int, int]]:
-    """Patches [BLOCKS, 9, 768] uint8 as the tower gets them, nine of a soft token together, zeros behind the last; and the grid."""
+    """Patches [BLOCKS, 9, 768] uint8 in the tower's order, nine per soft token, padded with zeros; and the grid."""
     across, down = grid_of(*image.size)
     size = (SOFT * across, SOFT * down)
     resized = image if image.size == size else image.resize(size, Image.Resampling.BICUBIC)

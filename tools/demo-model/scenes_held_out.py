@@ -1,4 +1,4 @@
-"""Makes the fifty held-out scenes of `packages/demo-model/held-out/scenes`: small files, fonts and words that training never saw.
+"""Creates the fifty held-out scenes of `packages/demo-model/held-out/scenes`: small files, with fonts and words that training never saw.
 
     python3 scenes_held_out.py ../../packages/demo-model/held-out/scenes --fonts FONTS
 
@@ -33,7 +33,7 @@ MOST_BYTES, MOST_SIDE = 9_000, 420
 
 
 def size_of(r: Random) -> tuple[int, int]:
-    """A picture's size, of some aspect ratio, the longer side from 160 pixels up."""
+    """A picture size with a random aspect ratio, the longer side at least 160 pixels."""
     _, (width, height) = canvas_size(r)
     scale = r.uniform(160, MOST_SIDE) / max(width, height)
     return round(width * scale), round(height * scale)

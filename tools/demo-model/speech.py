@@ -1,4 +1,4 @@
-"""Makes clips of synthetic speech with their texts, dry and clean; `speech_room.py` adds rooms and noise while training.
+"""Creates clips of synthetic speech with their texts, without reverberation or noise, which `speech_room.py` adds during training.
 
 Clip by clip the text (speech_texts.py), the speaker (speech_voice.py) and the silence around it are drawn. A shard of clips
 depends on the seed and its number alone, whatever the number of processes.
@@ -25,7 +25,7 @@ from speech_texts import line, spoken
 from speech_voice import RATE, Synthesiser, speaker
 
 SHARD = 400
-LEVEL = 0.06  # root mean square of a clip's loud half
+LEVEL = 0.06  # root mean square of the louder half of a clip
 
 
 @dataclass
@@ -51,7 +51,7 @@ def level(sound: np.ndarray) -> np.ndarray:
 
 
 def make_clip(voice: Synthesiser, seed: int, index: int, held_out: bool, seconds: float) -> tuple[np.ndarray, dict]:
-    """Clip number `index` of a split, at most `seconds` long, int16, and what is known about it."""
+    """Clip number `index` of a split, at most `seconds` long, int16, and its metadata."""
     for attempt in range(1000):
         r = seeded(seed, "speech", index, held_out, attempt)
         said, who = line(r, held_out), speaker(r, held_out)
@@ -86,7 +86,7 @@ def make(
         (out, bundle, number, first, min(first + SHARD, clips), seed, held_out, seconds)
         for number, first in enumerate(range(0, clips, SHARD))
     ]
-    # A process for each shard: the synthesiser's state then starts anew, so a shard's samples depend on nothing else.
+    # One process per shard: the synthesiser then starts in a fresh state, so a shard's samples depend on nothing else.
     with multiprocessing.get_context("fork").Pool(processes, maxtasksperchild=1) as pool:
         done = pool.map(make_shard, tasks, chunksize=1)
     lengths = np.concatenate([part for part, _ in done])

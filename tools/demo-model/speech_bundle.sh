@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a folder with espeak-ng that runs on an x86-64 machine without packages: the program, its library, English voices
-# and variants, libsonic, and a stub that stands in for libpcaudio (only needed to play sound, which nothing here does).
+# Creates a folder with espeak-ng that runs on an x86-64 machine without packages: the program, its library, English voices and variants,
+# libsonic, and a stub for libpcaudio (only needed to play sound, which nothing here does).
 #
 #   sh speech_bundle.sh OUT_DIR      on Debian or Ubuntu, with apt, dpkg and a C compiler
 set -eu

@@ -18,13 +18,13 @@ SIZE = len(LETTERS) + 1
 
 
 def spelled(transcripts: list[str]) -> tuple[Tensor, Tensor]:
-    """Codes [B, longest] int64 of normalised transcripts, zeros behind their ends, and lengths [B]."""
+    """Codes [B, longest] int64 of normalised transcripts, padded with zeros, and lengths [B]."""
     codes = [torch.tensor([CODES[letter] for letter in text]) for text in transcripts]
     return nn.utils.rnn.pad_sequence(codes, batch_first=True), torch.tensor([len(code) for code in codes])
 
 
 class SpellingHead(nn.Module):
-    """Letters from what the tower gives, rows [B, T, width]."""
+    """Letters from the tower's output rows [B, T, width]."""
 
     def __init__(self, width: int) -> None:
         super().__init__()

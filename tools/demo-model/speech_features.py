@@ -14,7 +14,7 @@ from torch import Tensor
 
 RATE, FRAME, STEP, FFT, MELS, FLOOR = 16_000, 320, 160, 512, 128, 0.001
 PAD_MULTIPLE = 128
-# Frames are cut one sample longer than they are used, so the last one begins so much earlier.
+# Frames are cut one sample longer than they are used, so the last one begins one sample earlier.
 CUT = FRAME + 1
 
 
@@ -49,7 +49,7 @@ def valid_frame_count(samples: int) -> int:
 
 
 def soft_token_count(samples: int) -> int:
-    """Soft tokens, so placeholders in the prompt, of a clip."""
+    """Number of soft tokens, and so of placeholders in the prompt, of a clip."""
     return min(750, -(-valid_frame_count(samples) // 4))
 
 
@@ -72,7 +72,7 @@ def log_mel(waves: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def gather(audio: Tensor, starts: Tensor, lengths: Tensor, samples: int) -> Tensor:
-    """Clips [B, samples] float32 in [-1, 1] out of one long int16 tensor, zeros behind their ends; all on one device."""
+    """Clips [B, samples] float32 in [-1, 1] from one long int16 tensor, padded with zeros; all on one device."""
     at = torch.arange(samples, device=audio.device)
     index = (starts[:, None] + at).clamp_max(len(audio) - 1)
     return audio[index].float().div_(32768) * (at < lengths[:, None])

@@ -1,4 +1,4 @@
-"""Makes the held-out clips of `packages/demo-model/held-out/speech`: small files, unheard voices and texts.
+"""Creates the held-out clips of `packages/demo-model/held-out/speech`: small files with unseen voices and texts.
 
     python3 speech_held_out.py ../../packages/demo-model/held-out/speech --bundle ESPEAK_DIR
 
@@ -26,7 +26,7 @@ from speech_voice import HELD_OUT_VARIANTS, RATE, Synthesiser, speaker
 
 SEED = 6
 CLIPS, MOST_BYTES, MOST_SECONDS = 30, 12_000, 4.2
-ORDER = [0, 1, 2, 3, 4, 5, 3, 4, 2, 0, 1, 5, 6]  # kinds of texts, numbers in KINDS
+ORDER = [0, 1, 2, 3, 4, 5, 3, 4, 2, 0, 1, 5, 6]  # kinds of texts, as indices into KINDS
 FLAC, QUIET = {9, 19}, 0.25  # short, clean and quiet enough to be small without loss
 OPUS_KBITS = 22
 
@@ -38,7 +38,7 @@ def write_opus(path: Path, sound: np.ndarray) -> None:
 
 
 def text(index: int, attempt: int) -> tuple[Random, Line]:
-    """A held-out text of the kind that clip `index` has."""
+    """A held-out text of the kind of clip `index`."""
     r = seeded(SEED, "clip", index, attempt)
     while True:
         made = KINDS[0 if index in FLAC else ORDER[index % len(ORDER)]](r)

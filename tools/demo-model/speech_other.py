@@ -1,4 +1,4 @@
-"""Makes the clips of `packages/demo-model/held-out/speech-other`: another synthesiser (flite), and people.
+"""Creates the clips of `packages/demo-model/held-out/speech-other`, spoken by another synthesiser (flite) and by people.
 
 They are no part of the figure that the model is held to: training hears espeak-ng only, and these tell how far that carries.
 
@@ -47,7 +47,7 @@ def flite(program: str, voice: str, text: str) -> np.ndarray:
 
 
 def synthetic(program: str) -> list[tuple[np.ndarray, dict]]:
-    """Held-out texts in flite's voices, each a different one."""
+    """Different held-out texts in flite's voices."""
     clips, r = [], seeded(8, "flite")
     for voice in FLITE_VOICES:
         while True:

@@ -18,7 +18,7 @@ HUM_HARMONICS = 6
 
 
 class Room:
-    """Changes waves [B, N] as a random room, microphone and background would, for each row another one.
+    """Changes waves [B, N] like a random room, microphone and background, different for each row.
 
     `strength` scales how often anything happens: 1 in training, 0 leaves only the loudness to chance.
     """
@@ -46,7 +46,7 @@ class Room:
         decay = torch.exp(-math.log(1000) * time / self._uniform(count, 0.08, 0.7))
         tail = self._noise(count, ECHO_SAMPLES) * decay
         tail = F.avg_pool1d(tail[:, None], 3, 1, 1)[:, 0]
-        # Early reflections come within 40 ms, each at its own time.
+        # Early reflections arrive within 40 ms, at random times.
         early = (torch.rand(tail.shape, generator=self.generator, device=waves.device) < 0.008) & (time < 0.04)
         tail = tail * (time > 0.004) + early * self._noise(count, ECHO_SAMPLES) * decay * 3
         tail = tail / tail.square().sum(-1, keepdim=True).clamp_min(1e-9).sqrt()
@@ -68,13 +68,13 @@ class Room:
         decibel = decibel * self._happens(count, 0.6)
         low = self._uniform(count, 60, 350) * self._happens(count, 0.3)
         high = RATE / 2 - (RATE / 2 - self._uniform(count, 3200, 7500)) * self._happens(count, 0.3)
-        # Both edges fall by 24 dB an octave.
+        # Both edges fall by 24 dB per octave.
         band = 1 / (1 + (low / hertz.clamp_min(1)) ** 4) / (1 + (hertz / high) ** 16)
         spectrum = torch.fft.rfft(waves) * (10 ** (decibel / 20) * band)
         return torch.fft.irfft(spectrum, samples)
 
     def background(self, waves: Tensor, lengths: Tensor) -> Tensor:
-        """White to brown noise, the hum of a mains line, or a far voice (another row of the batch)."""
+        """White to brown noise, mains hum, or a distant voice (another row of the batch)."""
         count, samples = waves.shape
         hertz = torch.linspace(0, RATE / 2, samples // 2 + 1, device=waves.device)
         colour = self._uniform(count, 0, 1.2)
@@ -89,7 +89,7 @@ class Room:
             hum = hum + self._uniform(count, 0, 1) * torch.sin(2 * math.pi * mains * harmonic * time + phase)
         voice = waves.roll((1, samples // 3), (0, 1))
         speech, everywhere = _loudness(waves, lengths), torch.full_like(lengths, samples)
-        # Each with its probability and how far it may lie below the speech, in dB.
+        # Each with its probability and its level below the speech in dB.
         sounds = (
             (noise, _loudness(noise, everywhere), 0.6, 9, 50),
             (hum, _loudness(hum, everywhere), 0.15, 8, 40),
@@ -101,17 +101,17 @@ class Room:
         return waves
 
     def __call__(self, waves: Tensor, lengths: Tensor) -> Tensor:
-        """`waves` [B, N] in [-1, 1] with lengths [B], changed; zeros stay behind the ends."""
+        """`waves` [B, N] in [-1, 1] with lengths [B], augmented; the padding stays zero."""
         lengths = lengths.to(waves.device)
         is_real = torch.arange(waves.shape[-1], device=waves.device) < lengths[:, None]
         changed = self.background(self.microphone(self.echo(waves)), lengths) * is_real
         decibel = self._uniform(len(waves), -44, -14)
         changed = changed / _loudness(changed, lengths) * 10 ** (decibel / 20)
-        # What is too loud is cut off, as a sound card does; now and then that is much.
+        # Loud samples are clipped as by a sound card, occasionally heavily.
         loud = 1 + 5 * self._happens(len(waves), 0.03) * self._uniform(len(waves), 0, 1)
         return torch.round((changed * loud).clamp(-1, 1) * 32767) / 32768
 
 
 def _loudness(waves: Tensor, lengths: Tensor) -> Tensor:
-    """Root mean square [B, 1] of the rows up to their ends, never zero; there are only zeros behind them."""
+    """Root mean square [B, 1] of the rows without padding, never zero."""
     return (waves.square().sum(-1, keepdim=True) / lengths[:, None]).sqrt().clamp_min(1e-6)

@@ -1,4 +1,4 @@
-"""What is said in the demo model's clips, how a transcript is written, and how its errors are counted.
+"""The texts of the demo model's clips, the spelling of transcripts, and the count of their errors.
 
 A transcript holds the words as they were said: lower case, numbers as words, no marks, one space between words.
 `normalise` brings every text to this form, so a model that writes `12 + 7 = 19` or `Twelve plus seven equals nineteen.`
@@ -45,11 +45,11 @@ ONES = (
 ).split()
 TENS = "_ _ twenty thirty forty fifty sixty seventy eighty ninety".split()
 SIGNS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by", "=": "equals", "%": "percent"}
-# One spelling for words that sound alike and mean the same.
+# One spelling for words with the same sound and meaning.
 SPELLINGS = {"colour": "color", "colours": "colors", "grey": "gray", "ok": "okay", "karl": "carl", "x": "times"}
 _HUNDRED_AND = re.compile(rf"\bhundred and (?=(?:{'|'.join((*ONES, *TENS[2:]))})\b)")
 MOST_WORDS = 14
-HELD_OUT_SHARE = 20  # one text in so many
+HELD_OUT_SHARE = 20  # one text in this many is held out
 PLAIN = Lexicon(False, plain=True)
 
 
@@ -71,7 +71,7 @@ def _number(match: re.Match[str]) -> str:
 
 
 def spoken(written: str) -> str:
-    """A written text as it is read aloud: numbers and signs as words, marks and capital letters kept."""
+    """A written text as it is read aloud: numbers and signs as words; punctuation and capital letters are kept."""
     text = written.replace("\u2019", "'")
     text = re.sub(r"(?<=[A-Za-z])-(?=[A-Za-z])", " ", text)
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
@@ -82,7 +82,7 @@ def spoken(written: str) -> str:
 
 
 def normalise(text: str) -> str:
-    """The words of a text as a transcript has them: `Tom's 2 Cats!` -> `tom's two cats`."""
+    """The words of a text in the spelling of transcripts: `Tom's 2 Cats!` -> `tom's two cats`."""
     words = [word.strip("'") for word in re.sub(r"[^a-z' ]", " ", spoken(text).lower()).split()]
     words = " ".join(SPELLINGS.get(word, word) for word in words if word)
     # "three hundred and five" and "three hundred five" are the same number.
@@ -102,7 +102,7 @@ def word_errors(reference: str, hypothesis: str) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Line:
-    """A text to say; `answer` is what the model should reply when the text is a question to it, else empty."""
+    """A text to say; `answer`: the model's reply if the text is a question to it, else empty."""
 
     kind: str
     written: str
@@ -114,11 +114,11 @@ class Line:
 
 
 def is_held_out(transcript: str) -> bool:
-    """True for the texts that training never hears; texts of one or two words are the vocabulary itself and never are."""
+    """True for the texts that training never hears; texts of one or two words, the vocabulary itself, never belong to them."""
     return len(transcript.split()) > 2 and zlib.crc32(transcript.encode()) % HELD_OUT_SHARE == 0
 
 
-# Words that sound like another word of the vocabulary: only a sentence tells which one it is.
+# Words that sound like another word of the vocabulary: only a sentence shows which one is meant.
 HOMOPHONES = set(
     "bean bear dear deer eight eye flour flower four frank hair hare hear here hole hour knight knit mark meat meet new "
     "night nose one pair paul pear plain plane prince read right road rob rose sail sea see sew son sun tail tea two week "
@@ -219,7 +219,7 @@ _SPEAKABLE = re.compile(r"[A-Za-z][a-z]*('[a-z]+)?|\d{1,3}")
 
 
 def _sentences(text: str) -> list[str]:
-    """Sentences that can be said with known words: no code, no spelled letters, no long ones."""
+    """Sentences that consist of known words, without code, spelled letters, or long sentences."""
     found = re.split(r"(?<=[.?!])\s+", text.replace('"', ""))
     return [s for s in found if all(_SPEAKABLE.fullmatch(word.strip(",.?!:;")) for word in s.split()) and "-" not in s]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 RATE = 16_000
 ACCENTS = "en en-us en-us en-gb-x-rp en-gb-scotland en-gb-x-gbclan en-gb-x-gbcwmd en-us-nyc en-029".split()
-# Variants of a speaker: formants, breath and tone. Robots, whispers and caricatures are left out.
+# Speaker variants: formants, breath and tone. Robots, whispers and caricatures are excluded.
 VARIANTS = (
     "m1 m2 m3 m5 m6 m7 m8 f1 f2 f3 f5 Alex Alicia Andy Annie Denis Diogo Gene Gene2 Henrique Hugo Jacky Lee Mario Michael "
     "Mike adam anika antonio benjamin boris david ed edward gustave iven iven2 iven3 john klatt klatt2 klatt3 linda marcelo "
@@ -28,7 +28,7 @@ _SPEED, _VOLUME, _PITCH, _RANGE, _GAP = 1, 2, 3, 4, 7
 
 @dataclass(frozen=True)
 class Speaker:
-    """How a text is said. Pitch and range are espeak's 0 to 99, `gap` is a pause after words in 10 ms, and `size` stretches
+    """The voice of a text. Pitch and range are espeak's 0 to 99, `gap` is a pause after words in 10 ms, and `size` stretches
     the spectrum (and time by its inverse): a head of another size."""
 
     accent: str
@@ -41,7 +41,7 @@ class Speaker:
 
 
 def speaker(r: Random, held_out: bool) -> Speaker:
-    """A random speaker; held-out ones have variants that training never hears."""
+    """A random speaker; held-out speakers have variants that are not used in training."""
     return Speaker(
         accent=r.choice(ACCENTS),
         variant=r.choice(HELD_OUT_VARIANTS if held_out else VARIANTS),
@@ -57,7 +57,7 @@ class Synthesiser:
     """espeak-ng from the bundle's folder."""
 
     def __init__(self, bundle: Path) -> None:
-        # The library looks for these two by name; loaded first, they are found without LD_LIBRARY_PATH.
+        # The library looks up these two by name; if loaded first, they are found without LD_LIBRARY_PATH.
         for name in ("libpcaudio.so.0", "libsonic.so.0"):
             ctypes.CDLL(str(bundle / name), mode=ctypes.RTLD_GLOBAL)
         self._espeak = ctypes.CDLL(str(bundle / "libespeak-ng.so.1"))
@@ -98,7 +98,7 @@ class Synthesiser:
 
 def resample(sound: np.ndarray, ratio: float) -> np.ndarray:
     """`sound` at `ratio` times the rate: the spectrum of the whole clip, cut or padded."""
-    # Multiples of 2048 keep the transform fast; the second length is what the ratio makes of the first.
+    # Multiples of 2048 keep the transform fast; the second length is the first times the ratio.
     before = -(-(len(sound) + 512) // 2048) * 2048
     after = 2 * round(before * ratio / 2)
     spectrum = np.fft.rfft(sound, before)

@@ -93,7 +93,7 @@ class Being:
 
 @dataclass
 class World:
-    """Who and what a story is about."""
+    """The characters and things of a story."""
 
     hero: Being
     friend: Being
@@ -127,7 +127,7 @@ def make_being(r: Random, lexicon: Lexicon, not_name: str = "", not_kind: str = 
 
 def make_world(r: Random, lexicon: Lexicon) -> World:
     hero = make_being(r, lexicon)
-    # The friend's name is the model's own choice, so it is a known one in every split.
+    # The model chooses the friend's name, so it is a known one in every split.
     friend = make_being(r, KNOWN, hero.name, hero.kind)
     home = r.choice(HOMES if hero.is_animal else [h for h in HOMES if "den" not in h.split() and "tree" not in h])
     thing = r.choice(list(THINGS))
@@ -674,7 +674,7 @@ PLOTS_WITH_ANY_THING = [growing, sharing, newcomer, race]
 
 
 def tell(r: Random, w: World) -> str:
-    """The story of this world, in one paragraph."""
+    """The story of this world in one paragraph."""
     plot = r.choice(
         PLOTS_WITH_ANY_THING if w.thing not in THINGS else PLOTS_WITH_BIG_THINGS if w.thing in BIG_THINGS else PLOTS
     )
@@ -682,7 +682,7 @@ def tell(r: Random, w: World) -> str:
 
 
 def request(r: Random, w: World, with_name: bool = False) -> str:
-    """A user's wish for the story of this world; `with_name` makes it name the hero."""
+    """A user's request for the story of this world; with `with_name`, it names the hero."""
     h = w.hero
     named = [
         f" about {article(h.kind)} called {h.name}",
@@ -732,7 +732,7 @@ def request(r: Random, w: World, with_name: bool = False) -> str:
 
 
 def surprise(r: Random, lexicon: Lexicon, w: World) -> bool:
-    """Makes some heroes and things unusual; True when the hero's name must come from the wish."""
+    """Makes some heroes and things unusual; True if the hero's name must come from the request."""
     if lexicon.held_out:
         return True
     if r.random() < 0.12:
@@ -776,9 +776,9 @@ def follow_up(r: Random, w: World) -> Turn:
 
 
 def story_turns(r: Random, lexicon: Lexicon, with_follow_up: float = 0.3) -> list[Turn]:
-    """A wish for a story and the story; sometimes a question about it."""
+    """A request for a story and the story; sometimes a question about it."""
     w = make_world(r, lexicon)
-    # An unusual name must come from the wish, so that the model copies it and does not make up names by itself.
+    # An unusual name must come from the request, so that the model learns to copy names instead of inventing them.
     with_name = surprise(r, lexicon, w)
     ask = request(r, w, with_name)
     is_unasked_thing = w.thing not in THINGS and w.thing not in ask

@@ -647,13 +647,13 @@ def about_doing(r: Random, lexicon: Lexicon) -> list[Turn]:
 
 
 def confused(r: Random, lexicon: Lexicon) -> list[Turn]:
-    """Words without a sense."""
+    """Meaningless words."""
     words = [made_up_word(r) if r.random() < 0.5 else r.choice([*COMMON, *VERBS]) for _ in range(r.randint(1, 7))]
     return [Turn(" ".join(words) + r.choice(["", "", ".", "?", "!"]), CONFUSED)]
 
 
 def stranger(r: Random, lexicon: Lexicon) -> list[Turn]:
-    """Questions about the user that nothing in the conversation answers."""
+    """Questions about the user that the conversation does not answer."""
     return [
         r.choice(
             [
@@ -689,5 +689,5 @@ def talk_turns(r: Random, lexicon: Lexicon) -> list[Turn]:
 
 
 def opening_turns(r: Random, lexicon: Lexicon) -> list[Turn]:
-    """As `talk_turns`, for the beginning of a conversation."""
+    """Like `talk_turns`, for the beginning of a conversation."""
     return stranger(r, lexicon) if r.random() < 0.03 else talk_turns(r, lexicon)

@@ -1,4 +1,4 @@
-"""Checks what the audio tower is trained on: features against the fixtures, transcripts, splits, rooms, repeatability.
+"""Checks the training data of the audio tower: features against the fixtures, transcripts, splits, rooms, repeatability.
 
 python3 test_speech.py [ESPEAK_DIR]      without the bundle's folder nothing is synthesised
 """
@@ -37,7 +37,7 @@ TRANSCRIPTS = {
 
 
 def check_features() -> str:
-    """Every reference case alone and all in one batch, and the counts."""
+    """Every reference case, alone and all in one batch, and the counts."""
     stored = load_file(FIXTURES / "audio_preprocess.safetensors")
     cases = sorted({name.split(".")[0] for name in stored})
     longest = max(len(stored[f"{case}.waveform"]) for case in cases)
@@ -57,7 +57,7 @@ def check_features() -> str:
             worst = max(worst, float(error))
     assert worst < 1e-5, worst
     for samples, frames, valid_frames, tokens in json.loads((FIXTURES / "audio_counts.json").read_text())["rows"]:
-        # Longer than 30 s is cut by the caller.
+        # The caller cuts clips longer than 30 s.
         samples = min(samples, 480_000)
         received = (
             features.frame_count(samples),
@@ -102,7 +102,7 @@ def check_room() -> str:
 
 
 def check_spelling() -> str:
-    """Free rows learn to spell two texts of different lengths, with a doubled letter."""
+    """Free parameters learn to spell two texts of different lengths, with a doubled letter."""
     torch.manual_seed(1)
     texts, counts = ["three red balls", "two"], torch.tensor([40, 12])
     rows, head = torch.randn(2, 40, 32).requires_grad_(), SpellingHead(32)

@@ -164,7 +164,7 @@ CASES: list[tuple[dict, str]] = [
 
 
 def generated_cases() -> list[tuple[dict, str]]:
-    """Conversations of the corpus: the template must give what `dialogue.segments` gives."""
+    """Conversations of the corpus: the template must give the same text as `dialogue.segments`."""
     r, out = Random(11), []
     for index in range(300):
         made = corpus.conversation(r, Lexicon(index % 2 == 1), corpus.KINDS[index % len(corpus.KINDS)])

@@ -68,11 +68,11 @@ def training_texts() -> list[str]:
 
 
 def train() -> tuple[dict[str, int], list[list[str]]]:
-    """Vocabulary and merges: special tokens, bytes and characters first, then merged pieces in the order they were learned."""
+    """Vocabulary and merges: special tokens, bytes and characters first, then merged pieces in the order in which they were learned."""
     learner = Tokenizer(models.BPE(unk_token=None))
     learner.normalizer = normalizers.Replace(" ", SPACE)
-    # Only words (with the space before them) and runs of marks are merged, so that no merge ever holds a digit,
-    # a line end or two words, and none of this needs a pre-tokenizer when encoding.
+    # Only words (with the preceding space) and runs of punctuation are merged, so that no merge contains a digit, a line end or two words.
+    # Encoding therefore needs no pre-tokenizer.
     pieces = Regex(SPACE + r"?\p{L}+|\p{N}|" + SPACE + r"|\n|[^\p{L}\p{N}\n" + SPACE + "]+")
     learner.pre_tokenizer = pre_tokenizers.Split(pieces, behavior="isolated")
     size = VOCABULARY - len(SPECIAL) - len(BYTES)

@@ -197,7 +197,7 @@ def calculate_turn(r: Random, key: str) -> Turn:
 
 
 def any_tool(r: Random, lexicon: Lexicon) -> Conversation:
-    """A tool that the model never saw, called as the user says."""
+    """A tool that the model has never seen, called as the user requests."""
     keys = [
         key
         for key in dict.fromkeys(

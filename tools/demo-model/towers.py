@@ -17,7 +17,7 @@ from architecture import audio_config, vision_config
 from model import CLIP_INPUT, CLIP_OUTPUT, linear, norm
 
 POOL = 9  # patches of a soft token
-KEYS = audio_config()["attention_context_left"] - 1  # keys that a step attends to, itself included
+KEYS = audio_config()["attention_context_left"] - 1  # keys that a step attends to, including itself
 
 
 def clipped(x: Tensor, weight: Tensor, dtype: torch.dtype) -> Tensor:
@@ -34,7 +34,7 @@ def named(module: torch.nn.Module) -> dict[str, Tensor]:
 
 
 def rotate_axial(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotary embedding of [B, N, H, d]: the first half of d turns with the column, the second with the row."""
+    """Rotary embedding of [B, N, H, d]: the first half of d is rotated by the column, the second by the row."""
     parts = []
     for part, c, s in zip(x.chunk(2, -1), cos.chunk(2, -1), sin.chunk(2, -1)):
         first, second = part.chunk(2, -1)
@@ -103,7 +103,7 @@ def subsample(features: Tensor, valid: Tensor, weights: dict[str, Tensor], dtype
 
 
 def half_step(h: Tensor, w: dict[str, Tensor], name: str, dtype: torch.dtype) -> Tensor:
-    """A feed-forward of which half is added."""
+    """A feed-forward block with a residual factor of one half."""
     x = norm(h, w[f"{name}.pre_layer_norm"])
     x = clipped(F.silu(clipped(x, w[f"{name}.ffw_layer_1"], dtype)), w[f"{name}.ffw_layer_2"], dtype)
     return h + 0.5 * norm(x, w[f"{name}.post_layer_norm"])
@@ -207,7 +207,7 @@ class Towers:
 
 @torch.no_grad()
 def check_towers(model: Gemma4ForConditionalGeneration, device: torch.device) -> float:
-    """Largest difference of soft tokens to transformers' own towers, in float32, relative to their size."""
+    """Largest difference between soft tokens and those of transformers' own towers, in float32, relative to their size."""
     towers, generator = Towers(model), torch.Generator().manual_seed(1)
     worst = 0.0
     for grid in ((8, 8), (11, 6)):

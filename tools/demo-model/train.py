@@ -1,4 +1,4 @@
-"""Trains the text part of the demo model; resumable, in pieces of any length.
+"""Trains the text part of the demo model; resumable, in sessions of any length.
 
     python3 train.py --out OUT [--variant moe] [--resume STATE] [--minutes M | --until STEP] [--decay N]
 
@@ -55,7 +55,7 @@ def endless(start: int):
 
 
 class Batches:
-    """Rows of successive shards, made by other processes a little ahead."""
+    """Rows of successive shards, which other processes create slightly ahead."""
 
     def __init__(self, pool, step: int, ahead: int = 24) -> None:
         self.pool, self.jobs, self.pending = pool, endless(step // STEPS_PER_SHARD), []
@@ -97,7 +97,7 @@ def load_shards(folder: Path, prefix: str) -> dict[str, torch.Tensor]:
 
 
 def checkpoint_tensors(model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """Everything a Hugging Face checkpoint of the model holds."""
+    """All tensors of a Hugging Face checkpoint of the model."""
     return {
         name: tensor
         for name, tensor in model.state_dict().items()
@@ -198,7 +198,7 @@ def main() -> None:
         return sum(losses) / len(losses)
 
     def write_result() -> None:
-        """The unquantised model, which the loader quantises, and how it came about."""
+        """The unquantised model, which the loader quantises, and a record of its training."""
         result = {name: master.get(name, tensor) for name, tensor in checkpoint_tensors(model).items()}
         for prefix in ("text", "towers"):
             part = {name: tensor for name, tensor in result.items() if ("language_model" in name) == (prefix == "text")}
@@ -256,7 +256,7 @@ def main() -> None:
             print(json.dumps(log[-1]), flush=True)
             recent = []
             if decay_from is not None:
-                # A piece that is cut off still leaves a model.
+                # An interrupted session still leaves a model.
                 write_result()
     store(live, master)
     print(f"held out {held_out_loss():.4f} at step {step}, {time.time() - began:.0f} s", flush=True)

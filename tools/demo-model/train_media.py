@@ -1,4 +1,4 @@
-"""Trains both towers and goes on training the text part, on pictures, clips and conversations together.
+"""Trains both towers and continues to train the text part, on pictures, clips and conversations together.
 
     python3 train_media.py --out OUT --fonts FONTS --espeak BUNDLE --minutes M [--resume OUT_OF_BEFORE]
 
@@ -180,7 +180,7 @@ def main() -> None:
     shares = torch.cat([torch.full((count,), SHARES[part]) for part, count in rows_of.items()]).to(device)
 
     def inputs() -> dict[str, torch.Tensor]:
-        """A new batch: rows of all parts, pictures as the tower gets them, features of clips in new rooms."""
+        """A new batch: rows of all parts, prepared pictures, features of clips in new rooms."""
         text_rows = texts.next()
         patches, grids, image_rows = scenes.next()
         audio, audio_rows, starts, lengths, codes, sizes, counts = clips.next()
@@ -211,7 +211,7 @@ def main() -> None:
         return made | {"codes": codes, "sizes": sizes, "counts": counts}
 
     def forward_backward(x: dict[str, torch.Tensor], spell: bool) -> torch.Tensor:
-        """Gradients of the stored form of the weights, in `live`; returns the losses of the parts."""
+        """Gradients with respect to the stored form of the weights, in `live`; returns the losses of the parts."""
         store(live, master)
         seen = towers.vision(x["pixels"], x["grids"], dtype)
         heard = towers.audio(x["features"], x["valid"], dtype)
@@ -237,7 +237,7 @@ def main() -> None:
         optimizer.step()
 
     class Captured:
-        """The step without its Python: what the GPU does is recorded once and replayed, without the spelling task."""
+        """The step without Python overhead: the GPU work is recorded once and replayed, without the spelling task."""
 
         def __init__(self) -> None:
             made = inputs()
@@ -276,13 +276,13 @@ def main() -> None:
         return losses
 
     spell = options.spelling
-    # What is to be recorded has to run aside from the main stream from the beginning.
+    # Work to be recorded must run outside the main stream from the beginning.
     side = torch.cuda.Stream() if on_gpu else None
     step_once = plain_step
 
     @torch.no_grad()
     def evaluate(show: int = 6) -> dict:
-        """Greedy answers of the weights as they will be stored."""
+        """Greedy answers with the stored form of the weights."""
         store(live, master)
         reader = Reader(plain_text, tokenizer, device, dtype)
         figures: dict = {}

@@ -48,7 +48,7 @@ ANIMALS = (
 HELD_OUT_ANIMALS = "wolf koala zebra seal panda crow".split()
 FOLK = "dragon wizard robot king queen prince princess pirate witch giant ghost unicorn fairy knight wizard dinosaur elf snowman".split()
 
-# thing -> what one does with it
+# thing -> what to do with it
 THINGS = {
     "lantern": "light the way at night",
     "kite": "fly it in the wind",
@@ -267,7 +267,7 @@ def _syllables(r: Random) -> str:
 
 
 def made_up_word(r: Random) -> str:
-    """A word that nobody knows: it teaches the model to copy what it never saw.
+    """An invented word, which teaches the model to copy words that it has never seen.
 
     Syllables, two halves of different words, or a word with a letter changed; now and then with a letter that is not in
     the vocabulary, so that byte tokens are trained, too.
@@ -301,7 +301,7 @@ def made_up_word(r: Random) -> str:
 
 
 def made_up_person(r: Random) -> tuple[str, str]:
-    """A made-up name and a gender that mostly follows its ending."""
+    """An invented name, and a gender that mostly follows from its ending."""
     name = made_up_word(r).capitalize()
     likely = "f" if name[-1] in "aei" else "m"
     return name, likely if r.random() < 0.9 else r.choice("fm")
@@ -324,7 +324,7 @@ class Lexicon:
         return self.known_person(r)
 
     def known_person(self, r: Random) -> tuple[str, str]:
-        """As `person`, but never a made-up name."""
+        """Like `person`, but never an invented name."""
         gender = r.choice("fm")
         if self.held_out:
             return r.choice(HELD_OUT_GIRLS if gender == "f" else HELD_OUT_BOYS), gender
@@ -346,14 +346,14 @@ class Lexicon:
         return r.choice(HELD_OUT_ANIMALS if self.held_out else ANIMALS)
 
     def countable(self, r: Random) -> str:
-        """Things in the plural that can be counted."""
+        """Countable things in the plural."""
         if self.held_out:
             return r.choice(HELD_OUT_COUNTABLES)
         pick = r.random()
         return r.choice(COUNTABLES) if pick < 0.5 else (made_up_word(r) if pick < 0.75 else r.choice(COMMON)) + "s"
 
     def word(self, r: Random) -> str:
-        """Any noun, also a made-up one."""
+        """Any noun, including invented ones."""
         return made_up_word(r) if not self.held_out and not self.plain and r.random() < 0.4 else r.choice(COMMON)
 
 

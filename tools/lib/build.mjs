@@ -3,7 +3,7 @@ import { capture } from './process.mjs';
 /**
  * Builds every package and the native addon; unchanged parts come from turbo's cache. Output is shown only on failure.
  *
- * @param {readonly string[]} more Further tasks of turbo.json.
+ * @param {readonly string[]} more Additional tasks of turbo.json.
  * @returns {number} Exit status.
  */
 export function buildAll(more = []) {

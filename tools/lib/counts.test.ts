@@ -10,12 +10,12 @@ describe('countVitest', () => {
     assertionResults: tests.map((outcome) => ({ status: outcome })),
   });
 
-  it('adds up tests of all files', () => {
+  it('adds up the tests of all files', () => {
     const report = { testResults: [file('passed', 'passed', 'skipped'), file('failed', 'passed', 'failed')] };
     expect(countVitest(report, 1)).toEqual({ passed: 2, failed: 1, skipped: 1 });
   });
 
-  it('counts a file that does not load, and an error outside of tests, as failures', () => {
+  it('counts a file that does not load, and an error outside tests, as failures', () => {
     expect(countVitest({ testResults: [file('failed')] }, 1)).toEqual({ passed: 0, failed: 1, skipped: 0 });
     expect(countVitest({ testResults: [file('passed', 'passed')] }, 1).failed).toBe(1);
     expect(countVitest(null, 1).failed).toBe(1);
@@ -23,7 +23,7 @@ describe('countVitest', () => {
 });
 
 describe('countCtest', () => {
-  it('takes the counts that programs print, and programs that print none as one test', () => {
+  it('uses the counts that programs print, and counts programs without counts as one test', () => {
     const output = [
       '1: linear_core: 40 passed, 0 failed',
       '1/3 Test #1: linear_core_test ..........   Passed    1.20 sec',
@@ -34,7 +34,7 @@ describe('countCtest', () => {
     expect(countCtest(output)).toEqual({ passed: 41, failed: 1, skipped: 0 });
   });
 
-  it('counts a crash after the counts', () => {
+  it('counts a crash that follows the counts', () => {
     const output =
       '1: 3 passed, 0 failed, 2 skipped\n1/1 Test #1: a_test ....***Exception: SegFault  0.1 sec\n';
     expect(countCtest(output)).toEqual({ passed: 3, failed: 1, skipped: 2 });

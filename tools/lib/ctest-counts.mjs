@@ -28,7 +28,7 @@ export function countCtest(output) {
         skipped: outcome.startsWith('***Skipped') ? 1 : 0,
       });
     } else if (!hasPassed && !isSkipped && counts.failed === 0) {
-      // It crashed, or left with an error, after it had counted.
+      // It crashed or failed after printing its counts.
       counts.failed = 1;
     }
   }

@@ -1,4 +1,4 @@
-// How a program uses the packages. Imported after the build only: it needs their dist/.
+// Demonstrates how a program uses the packages. Import it only after the build, because it needs their dist/.
 import path from 'node:path';
 import { openDevice } from '../../packages/metal-runtime/dist/index.js';
 import { mixtureOfExperts } from '../../packages/moe/dist/index.js';
@@ -10,10 +10,10 @@ const MODELS = { dense: 'packages/demo-model/model', moe: 'packages/demo-model/m
 const MAX_TOKENS = 256;
 
 const NEXT = `Next:
-  pnpm playground            a page to chat with text, pictures and sound, with the OpenAI and Anthropic APIs beside it
+  pnpm playground            a page to chat with text, pictures and sound; also serves the OpenAI and Anthropic APIs
   pnpm markbase chat         the same in this terminal
-  pnpm markbase serve        the APIs alone: pnpm markbase serve --help
-  pnpm markbase completion   a script that lets a shell complete commands and options`;
+  pnpm markbase serve        only the APIs: pnpm markbase serve --help
+  pnpm markbase completion   a completion script for your shell`;
 
 /**
  * Answers a prompt with the packaged demo model, and shows device, load time, the answer as it is generated, and speed.

@@ -2,12 +2,12 @@ import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Projects in the order in which they run. Those without isolation share workers while files of the same follow each other. */
+/** Projects in the order in which they run. Projects without isolation share workers as long as their files are consecutive. */
 const PROJECTS = ['metal', 'cuda', 'cpu', 'device', 'unit'];
 
 /**
- * Long test files first, so that no worker is left alone with one at the end: what vitest measured last time, or the bytes of
- * the file; of a kernel family the bytes of its tables, as its test is two lines.
+ * Sorts long test files first, so that no worker is left with one at the end: by the duration of vitest's last run, or by file size; for a
+ * kernel family, by the size of its tables, because its test has only two lines.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -20,7 +20,7 @@ export class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Bytes of the tables of cases beside a family's test; 0 for any other test. */
+/** Size of the tables of cases next to a family's test; 0 for any other test. */
 function tableBytes(file: string): number {
   if (path.basename(file) !== 'oracle.test.ts') return 0;
   const folder = path.dirname(file);

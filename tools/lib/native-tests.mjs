@@ -14,14 +14,14 @@ const JOBS = process.env.CMAKE_BUILD_PARALLEL_LEVEL ?? '2';
  * @typedef {object} Target
  * @property {string} name
  * @property {readonly string[]} tools Programs that must be in PATH.
- * @property {readonly string[]} configure Further arguments for CMake.
+ * @property {readonly string[]} configure Additional arguments for CMake.
  */
 
 /** @returns {Target[]} */
 function targets() {
   const host = { name: 'native', tools: ['cmake', 'ctest'], configure: [] };
   if (process.platform !== 'linux' || process.arch !== 'x64') return [host];
-  // The NEON code of an x86 machine runs in an emulator that has every extension.
+  // On an x86 machine, the NEON code runs in an emulator that supports every extension.
   const arm64 = {
     name: 'native-arm64',
     tools: ['cmake', 'ctest', 'aarch64-linux-gnu-g++', 'qemu-aarch64'],
@@ -36,8 +36,8 @@ function targets() {
 }
 
 /**
- * Builds and runs the C++ tests on this machine and, on x86-64 Linux, for ARM64 in an emulator. A missing tool is one
- * skipped test on a user's machine and a failure where `CI` is "true".
+ * Builds and runs the C++ tests on this machine and, on x86-64 Linux, for ARM64 in an emulator. A missing tool counts as one skipped test,
+ * or as a failure if `CI` is "true".
  *
  * @returns {import('./report.mjs').Counts[]}
  */

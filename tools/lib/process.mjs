@@ -13,7 +13,7 @@ const quietEnvironment = {
   TURBO_NO_UPDATE_NOTIFIER: '1',
   DO_NOT_TRACK: '1',
   NO_UPDATE_NOTIFIER: '1',
-  // Otherwise pnpm would warn in every task that the platform packages of other machines do not match this one.
+  // Otherwise pnpm would warn in every task that platform packages for other machines do not match this one.
   npm_config_loglevel: 'error',
   npm_config_update_notifier: 'false',
   npm_config_fund: 'false',
@@ -27,7 +27,7 @@ const quietEnvironment = {
  * @param {string} program Name or path; no shell is involved.
  * @param {readonly string[]} args
  * @param {{ cwd?: string, env?: Record<string, string | undefined>, input?: string }} [options]
- * @returns {number} Exit status; 127 when the program could not be started, 1 when a signal ended it.
+ * @returns {number} Exit status; 127 if the program could not be started, 1 if a signal ended it.
  */
 export function run(program, args, options = {}) {
   const result = spawnSync(program, [...args], {

@@ -1,6 +1,5 @@
 /**
- * The TypeScript examples of a README, in order: its ```ts blocks. The first is a complete program; those that follow
- * may be fragments.
+ * The TypeScript examples of a README, in order: its ```ts blocks. The first is a complete program; the others may be fragments.
  *
  * @param {string} markdown
  * @returns {string[]}

@@ -10,11 +10,11 @@ import path from 'node:path';
  * @property {number} skipped
  */
 
-/** A folder that collects the counts of all runs, for `.ci/run` to add up. Unset: they are printed only. */
+/** The folder that collects the counts of all runs, which `.ci/run` adds up. If unset, counts are only printed. */
 const REPORT_FOLDER = process.env.MARKBASE_REPORT_DIR;
 
 /**
- * Prints the counts of a run and, when `MARKBASE_REPORT_DIR` is set, writes them there.
+ * Prints the counts of a run and, if `MARKBASE_REPORT_DIR` is set, writes them there.
  *
  * @param {string} name Kebab-case; a second report of the same name replaces the first.
  * @param {Counts} counts

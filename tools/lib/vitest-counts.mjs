@@ -1,10 +1,10 @@
 /**
  * Counts of a vitest run from its JSON report.
  *
- * A file that fails to load has no tests in the report, and an error outside of any test only shows in the exit status:
+ * A file that fails to load has no tests in the report, and an error outside any test only shows in the exit status:
  * each counts as one failure.
  *
- * @param {{ testResults: { status: string, assertionResults: { status: string }[] }[] } | null} report Null: none was written.
+ * @param {{ testResults: { status: string, assertionResults: { status: string }[] }[] } | null} report Null if none was written.
  * @param {number} exitStatus
  * @returns {import('./report.mjs').Counts}
  */

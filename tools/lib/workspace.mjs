@@ -3,16 +3,16 @@ import path from 'node:path';
 import { capture, repositoryRoot } from './process.mjs';
 
 /**
- * A package of the workspace that is published.
+ * A published package of the workspace.
  *
  * @typedef {object} PublishedPackage
  * @property {string} name
  * @property {string} folder Absolute path.
  * @property {any} manifest Its package.json.
- * @property {boolean} isPlatform True for a package that holds a native addon only.
+ * @property {boolean} isPlatform True for a package that only contains a native addon.
  */
 
-/** Folders whose children are packages, in an order in which nothing precedes what it depends on. */
+/** Folders whose children are packages, dependencies first. */
 const PARENTS = ['packages', 'packages/metal-runtime/npm', 'apps'];
 
 /** @returns {PublishedPackage[]} Every package that is not private. */

@@ -22,19 +22,19 @@ describe('the dense model on held-out pictures and clips, run by our own engine 
     return [Number(match?.[1]), Number(match?.[2])];
   }
 
-  it('tells at least 95 % of the attributes of fifty scenes', () => {
+  it('describes at least 95 % of the attributes of fifty scenes correctly', () => {
     const [right, all] = counts('scenes');
     expect(all).toBeGreaterThanOrEqual(256);
     expect(right / all, report).toBeGreaterThanOrEqual(0.95);
   });
 
-  it('tells most attributes of photographs, which look like nothing it was trained on', () => {
+  it('describes most attributes of photographs correctly, though they differ from its training data', () => {
     const [right, all] = counts('photographs');
     expect(all).toBeGreaterThanOrEqual(45);
     expect(right / all, report).toBeGreaterThanOrEqual(0.8);
   });
 
-  it('writes down thirty clips of unheard voices and texts with at most 10 % of the words wrong', () => {
+  it('transcribes thirty clips of unseen voices and texts with at most 10 % of the words wrong', () => {
     const [wrong, words] = counts('speech');
     expect(words).toBe(160);
     expect(wrong / words, report).toBeLessThanOrEqual(0.1);

@@ -24,7 +24,7 @@ async function json(path: string, name: string): Promise<Record<string, unknown>
 }
 
 describe.each(CHECKPOINTS)('$name', ({ path, files, limit }) => {
-  it('is an absolute folder with everything that a checkpoint needs', async () => {
+  it('is an absolute path with everything that a checkpoint needs', async () => {
     expect(isAbsolute(path)).toBe(true);
     expect(await readdir(path)).toEqual(expect.arrayContaining(files));
   });
@@ -71,14 +71,14 @@ describe.each(CHECKPOINTS)('$name', ({ path, files, limit }) => {
     expect(config.eos_token_id).toEqual([ids.get('<eos>'), ids.get('<turn|>'), ids.get('<|tool_response>')]);
   });
 
-  it('keeps decimals in config.json, which transformers insists on', async () => {
+  it('keeps decimals in config.json, which transformers requires', async () => {
     const text = await readFile(join(path, 'config.json'), 'utf8');
     expect(text).toContain('"final_logit_softcapping": 30.0');
   });
 });
 
 describe('moeModelPath', () => {
-  it('has what makes a 26B-A4B: experts, shared keys and values of full layers, no towers', async () => {
+  it('has the features of 26B-A4B: experts, shared keys and values in full layers, no towers', async () => {
     const { text_config: text, ...config } = await json(moeModelPath, 'config.json');
     expect(text).toMatchObject({
       enable_moe_block: true,

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 export const modelPath: string = fileURLToPath(new URL('../model', import.meta.url));
 
 /**
- * Absolute path of the sibling with a mixture of experts, built like 26B-A4B: text only, the same tokenizer and template.
+ * Absolute path of the second model, a mixture of experts like 26B-A4B: text only, with the same tokenizer and template.
  *
  * Loading it takes the option `feedForward: mixtureOfExperts` of @markbase/moe.
  */
