@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { fixture } from './run-markbase.js';
 
 const VARIANTS = ['e2b-mlx-4bit', 'e4b-mlx-mixed', '12b-mlx-4bit', '26b-a4b-mlx-4bit', '31b-hf'];
-/** Rows, positions and kind of steps: a token that sees little and much, tokens together, prompts. */
+/** Rows, positions and kind of steps: a token with a short and with a long context, several tokens, prompts. */
 const STEPS = [
   [1, 100, 'decode'],
   [1, 2000, 'decode'],
@@ -14,7 +14,7 @@ const STEPS = [
   [1, 2000, 'prefill'],
   [40, 2000, 'prefill'],
 ] as const;
-/** Switches, and what their launches are named. */
+/** Switches, and the names of their launches. */
 const MERGES = {
   'begin-step': /^begin_step$/,
   'linear-scale-norm': /^linear_norm_/,
@@ -22,7 +22,7 @@ const MERGES = {
   'norm-pair': /^rms_norm_pair$/,
 } as const;
 
-/** Kernels of all launches of some steps, and commands that have no launch of their own: another does their work. */
+/** Kernels of all launches of the steps, and commands without their own launch, whose work another one does. */
 async function planned(kind: 'metal' | 'cuda', variant: string, fusions: RecordOptions['fusions']) {
   using device = await openPlanDevice(kind);
   const checkpoint = await openCheckpoint(fixture(variant));

@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-test('tells which answers a schema accepts', async () => {
+test('describes which answers a schema accepts', async () => {
   const args = [
     'schema',
     path('schema.json'),
@@ -45,7 +45,7 @@ test('tells which answers a schema accepts', async () => {
   expect(accepted.stdout).toContain('accepted: ');
 });
 
-test('names what cannot be held, and fails', async () => {
+test('names what cannot be enforced, and fails', async () => {
   const { status, stdout } = await markbase(['schema', path('unsupported.json'), '--json']);
   expect(status).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({
@@ -55,7 +55,7 @@ test('names what cannot be held, and fails', async () => {
   });
 });
 
-test('says which file cannot be read', async () => {
+test('names the file that cannot be read', async () => {
   const { status, stderr } = await markbase(['schema', path('none.json')]);
   expect(status).toBe(1);
   expect(stderr).toContain('none.json');

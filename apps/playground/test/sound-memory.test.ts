@@ -9,7 +9,7 @@ import { loadCheckpointMedia } from '../src/serve/checkpoint-media.js';
 import { DEMO_MODEL, hasDemoModel } from './run-markbase.js';
 
 const MIB = 2 ** 20;
-/** What packages/audio promises for decoding and preparing a sound, whatever its file holds. */
+/** The limit that packages/audio guarantees for decoding and preparing a sound, whatever its file contains. */
 const WORK_BYTES = 24 * MIB;
 const SAMPLE_MS = 5;
 
@@ -38,7 +38,7 @@ function liveBytes(): number {
   return heapUsed + arrayBuffers;
 }
 
-/** The largest number of live bytes during the work, above those before. */
+/** The peak of live bytes during the work, above the initial number. */
 async function mostBytes(work: () => Promise<unknown>): Promise<number> {
   const before = liveBytes();
   let most = 0;
@@ -59,34 +59,31 @@ describe.skipIf(!hasDemoModel)('the memory of a request with sound', () => {
   it.each([
     ['fits', 75, 200],
     ['does not fit', 100, 400],
-  ])(
-    'is at most three times its body, and what the limits allow: a sound that %s',
-    async (_, seconds, status) => {
-      using device = await openDevice({ kind: 'cpu', threads: 2 });
-      using model = await loadTextModel(DEMO_MODEL, device);
-      using media = await loadCheckpointMedia(model.checkpoint, device, { precision: 'fast' });
-      const server = createServer({ model: { id: 'demo', model, media: media.encoder } });
-      const ask = async (data: string) => {
-        const content = [{ type: 'input_audio', input_audio: { data, format: 'wav' } }];
-        const body = JSON.stringify({ model: 'demo', messages: [{ role: 'user', content }], max_tokens: 1 });
-        const headers = { 'content-type': 'application/json' };
-        const url = 'http://localhost/v1/chat/completions';
-        const answer = await server.fetch(new Request(url, { method: 'POST', headers, body }));
-        await answer.text();
-        return answer.status;
-      };
-      // Code is compiled, and programs are recorded.
-      expect(await ask(wav(1).toString('base64'))).toBe(200);
-      const data = wav(seconds).toString('base64');
-      const softTokens = 2048 * model.config.hiddenWidth * Float32Array.BYTES_PER_ELEMENT;
-      let answered = 0;
-      const most = await mostBytes(async () => {
-        answered = await ask(data);
-      });
-      await server.close();
-      expect(answered).toBe(status);
-      const limit = 3 * data.length + WORK_BYTES + softTokens;
-      expect(most).toBeLessThanOrEqual(limit);
-    },
-  );
+  ])('is at most three times its body plus the limits: a sound that %s', async (_, seconds, status) => {
+    using device = await openDevice({ kind: 'cpu', threads: 2 });
+    using model = await loadTextModel(DEMO_MODEL, device);
+    using media = await loadCheckpointMedia(model.checkpoint, device, { precision: 'fast' });
+    const server = createServer({ model: { id: 'demo', model, media: media.encoder } });
+    const ask = async (data: string) => {
+      const content = [{ type: 'input_audio', input_audio: { data, format: 'wav' } }];
+      const body = JSON.stringify({ model: 'demo', messages: [{ role: 'user', content }], max_tokens: 1 });
+      const headers = { 'content-type': 'application/json' };
+      const url = 'http://localhost/v1/chat/completions';
+      const answer = await server.fetch(new Request(url, { method: 'POST', headers, body }));
+      await answer.text();
+      return answer.status;
+    };
+    // Code is compiled, and programs are recorded.
+    expect(await ask(wav(1).toString('base64'))).toBe(200);
+    const data = wav(seconds).toString('base64');
+    const softTokens = 2048 * model.config.hiddenWidth * Float32Array.BYTES_PER_ELEMENT;
+    let answered = 0;
+    const most = await mostBytes(async () => {
+      answered = await ask(data);
+    });
+    await server.close();
+    expect(answered).toBe(status);
+    const limit = 3 * data.length + WORK_BYTES + softTokens;
+    expect(most).toBeLessThanOrEqual(limit);
+  });
 });

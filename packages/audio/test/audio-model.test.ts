@@ -37,7 +37,7 @@ function lengths(seed: number, limit: number, count: number): number[] {
 
 describe('AudioModel', () => {
   it.each([TOWER, FRAMES])(
-    '%s: gives as many soft tokens as the prompt has places, for any length',
+    '%s: returns as many soft tokens as the prompt has placeholders, for any length',
     async (name) => {
       const model = await loadAudio(name, device);
       const { config } = await openCheckpoint(fixture(name));
@@ -62,7 +62,7 @@ describe('AudioModel', () => {
     [TOWER, 'fast'],
     [FRAMES, 'high'],
     [FRAMES, 'fast'],
-  ] as const)('%s: computes a clip the same in any company, in %s', async (name, precision) => {
+  ] as const)('%s: computes a clip the same alone and with others, in %s', async (name, precision) => {
     const model = await loadAudio(name, device, { precision, cacheBytes: 0 });
     const clips = [161, 5000, 20_000, 480_000, 16_000, 700].map((count, seed) => noise(count, seed));
     const alone: Float32Array[] = [];
@@ -71,7 +71,7 @@ describe('AudioModel', () => {
     expect(together.map(({ values }) => values)).toEqual(alone);
   });
 
-  it('gives for pieces of a stream what it gives for the whole', async () => {
+  it('returns the same for a stream in chunks as for the whole', async () => {
     const model = await loadAudio(TOWER, device, { cacheBytes: 0 });
     const [samples, sampleRate] = [noise(44_100 * 4, 5), 44_100];
     const options = { maxSeconds: 1.5 };
@@ -88,7 +88,7 @@ describe('AudioModel', () => {
     expect(made.at(-1)!.endSeconds).toBeCloseTo(4, 2);
   });
 
-  it('knows sound that it heard before, and tells apart how it was computed', async () => {
+  it('caches encoded sound, separately for each way of computing it', async () => {
     const model = await loadAudio(TOWER, device);
     const samples = noise(8000, 3);
     const first = await model.encodeSamples(samples);
@@ -99,7 +99,7 @@ describe('AudioModel', () => {
     expect((await model.encodeSamples(noise(8000, 4))).contentKey).not.toBe(first.contentKey);
   });
 
-  it('cuts what is too long, or refuses it', async () => {
+  it('splits sound that is too long, or refuses it', async () => {
     const model = await loadAudio(TOWER, device);
     const samples = noise(16_000 * 31, 2);
     const segments = await model.encode(samples);
@@ -112,7 +112,7 @@ describe('AudioModel', () => {
     expect((await frames.encode(samples, { maxSeconds: 60 }))[0]!.softTokens.rows).toBe(775);
   });
 
-  it('refuses what there is no room for before it encodes any of it', async () => {
+  it('refuses sound without enough room before encoding any of it', async () => {
     const model = await loadAudio(TOWER, device);
     const attempt = async (source: Parameters<typeof model.encodeEach>[0]) => {
       let segments = 0;
@@ -129,7 +129,7 @@ describe('AudioModel', () => {
       'the sound of 12960.5 s has at least 324012 tokens, but there is room for 1000 (40.0 s of sound): shorten it, or load ' +
         'the model with a larger contextTokens',
     ]);
-    // Decoded once to the limit, which nothing states.
+    // Decoded once up to the limit, because no header states the length.
     const unknown = toneFlac({ frames: 230, sampleRate: 16_000, statedSamples: 0 });
     expect(await attempt(unknown)).toEqual([
       0,
@@ -139,7 +139,7 @@ describe('AudioModel', () => {
       0,
       expect.stringContaining('at least 1024 tokens'),
     ]);
-    // A source that can be read once is encoded as far as it fits.
+    // A source that can only be read once is encoded as far as it fits.
     const [segments, message] = await attempt(inPieces(unknown, 100));
     expect([segments, message]).toEqual([expect.any(Number), expect.stringContaining('40.0 s of sound')]);
     expect(await attempt(noise(16_000 * 40, 2))).toEqual([2, null]);
@@ -148,7 +148,7 @@ describe('AudioModel', () => {
     });
   });
 
-  it('refuses sound that gives nothing, and options that mean nothing', async () => {
+  it('refuses sound that yields no tokens, and invalid options', async () => {
     const model = await loadAudio(TOWER, device);
     await expect(model.encode(new Float32Array(160))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     await expect(model.encode(new Float32Array(0))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
@@ -163,19 +163,19 @@ describe('AudioModel', () => {
     await wrong({ cacheBytes: -1 });
   });
 
-  it('takes 23 commands a layer', async () => {
+  it('takes 23 commands per layer', async () => {
     const { plan } = await loadAudio(TOWER, device);
     expect(plan.commands.filter(({ label }) => label.startsWith('layer 1 /'))).toHaveLength(23);
   });
 
-  it('refuses models that hear nothing', async () => {
+  it('refuses models without audio', async () => {
     await expect(AudioModel.load(fixture('31b-hf'), device)).rejects.toMatchObject({
       code: 'UNSUPPORTED_MODEL',
       reason: expect.stringContaining('no audio encoder'),
     });
   });
 
-  it('stops when it is told to', async () => {
+  it('stops on abort', async () => {
     const model = await loadAudio(TOWER, device);
     const reason = new RangeError('enough');
     await expect(model.encode(noise(9000, 1), { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
@@ -187,7 +187,7 @@ describe('AudioModel', () => {
     expect((await other).rows).toBe(model.countTokens(9000));
   });
 
-  it('leaves nothing running that matters when its caller stops listening', async () => {
+  it('stops working when its caller stops reading', async () => {
     const model = await loadAudio(TOWER, device);
     const options = { maxSeconds: 1 };
     for await (const { index } of model.encodeEach(noise(16_000 * 8, 4), options)) if (index === 1) break;
@@ -195,7 +195,7 @@ describe('AudioModel', () => {
     expect(first!.softTokens.rows).toBe(25);
   });
 
-  it.each(['F32', 'F16'] as const)('takes a tower that is stored as %s', async (dtype) => {
+  it.each(['F32', 'F16'] as const)('loads a tower stored as %s', async (dtype) => {
     const tensor = (view: TensorView): TensorSource => {
       if (view.dtype !== 'BF16' || !/^(?:audio_tower|embed_audio)\./.test(view.name)) return unchanged(view);
       const chunks = async function* () {
@@ -213,7 +213,7 @@ describe('AudioModel', () => {
     expect(compare(made.values, expected.values).relRms).toBeLessThan(1e-4);
   });
 
-  it('fails after it was disposed of', async () => {
+  it('fails after dispose', async () => {
     const model = await loadAudio(TOWER, device);
     const waiting = model.encodeSamples(noise(9000, 2)).catch((error: unknown) => error);
     model.dispose();

@@ -4,11 +4,11 @@ import { openSafetensors, type TensorSource, type TensorView, writeSafetensors }
 import { fixture } from '../../../fixtures/locate.js';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 
-/** What is different in a copy of a reference checkpoint. */
+/** Changes in a copy of a reference checkpoint. */
 export interface Change {
   /** Fields of `audio_config`. */
   readonly config?: object;
-  /** What takes the place of a tensor; null = nothing. Default: the tensor itself. */
+  /** Replacement of a tensor; null = removed. Default: the tensor itself. */
   readonly tensor?: (tensor: TensorView) => TensorSource | null;
 }
 
@@ -18,7 +18,7 @@ export function unchanged(tensor: TensorView): TensorSource {
   return { name, dtype, shape, chunks: () => tensor.chunks() };
 }
 
-/** Copies a reference checkpoint in MLX layout with a change, for the time of a test; gives its folder. */
+/** Copies a reference checkpoint in MLX layout with changes for the duration of a test; returns its folder. */
 export async function changedCopy(
   name: string,
   { config = {}, tensor = unchanged }: Change,

@@ -8,7 +8,7 @@ export interface Decoded {
   readonly channels: Float32Array[];
 }
 
-/** Decodes a sound to its end. */
+/** Decodes a sound completely. */
 export async function decodeAll(source: AudioSource, options: DecodeOptions = {}): Promise<Decoded> {
   const pieces: Float32Array[][] = [];
   let sampleRate = 0;
@@ -22,7 +22,7 @@ export async function decodeAll(source: AudioSource, options: DecodeOptions = {}
   return { sampleRate, channels: pieces.map(joinSamples) };
 }
 
-/** Bytes in pieces, as from a socket. */
+/** Bytes in chunks, as from a socket. */
 export async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.slice(at, at + size);
 }

@@ -19,18 +19,18 @@ afterAll(() => device.dispose());
 interface Damage {
   /** Changes of `audio_config`. */
   readonly config?: object;
-  /** Tensors that are left out. */
+  /** Omitted tensors. */
   readonly without?: readonly string[];
 }
 
-/** Loads the audio part of a checkpoint that something is wrong with. */
+/** Loads the audio part of a damaged checkpoint. */
 async function load({ config = {}, without = [] }: Damage): Promise<unknown> {
   const tensor = (view: TensorView) => (without.includes(view.name) ? null : unchanged(view));
   return AudioModel.load(await changedCopy(NAME, { config, tensor }), device);
 }
 
 describe('AudioModel.load', () => {
-  it('says that memory is not enough before anything is loaded', async () => {
+  it('reports insufficient memory before anything is loaded', async () => {
     const checkpoint = await openCheckpoint(fixture(NAME));
     const device = fullDevice(OutOfMemoryError) as unknown as Device;
     const error = await AudioModel.load(checkpoint, device).catch((reason: unknown) => reason);
@@ -41,7 +41,7 @@ describe('AudioModel.load', () => {
     });
   });
 
-  it('names everything that is missing, bounds of clipped linears too', async () => {
+  it('names everything that is missing, including bounds of clipped linears', async () => {
     const without = [
       `${LAYER}.self_attn.q_proj.input_max`,
       `${LAYER}.norm_out.weight`,
@@ -59,7 +59,7 @@ describe('AudioModel.load', () => {
     });
   });
 
-  it('names tensors that nobody asked for', async () => {
+  it('names tensors that nothing has requested', async () => {
     await expect(load({ config: { num_hidden_layers: 1 } })).rejects.toMatchObject({
       code: 'WEIGHT_MAP',
       unused: expect.arrayContaining([expect.stringContaining('audio_tower.layers.1.norm_out.weight')]),
@@ -75,7 +75,7 @@ describe('AudioModel.load', () => {
     await expect(load({ config: { output_proj_dims: 32 } })).rejects.toMatchObject({ code: 'WEIGHT_MAP' });
   });
 
-  it('refuses towers that it would compute wrongly', async () => {
+  it('refuses towers that it does not support', async () => {
     await expect(load({ config: { attention_context_right: 2 } })).rejects.toMatchObject({
       code: 'UNSUPPORTED_MODEL',
       reason: expect.stringContaining('2 steps ahead'),

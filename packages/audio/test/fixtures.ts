@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { findFixture, fixture } from '../../../fixtures/locate.js';
 import { AudioModel, type AudioModelOptions } from '../src/index.js';
 
-/** The reference checkpoints that hear. */
+/** The reference checkpoints with audio. */
 const HEARING = [
   'e2b-hf',
   'e2b-mlx-4bit',
@@ -16,13 +16,13 @@ const HEARING = [
   '12b-mlx-4bit',
 ] as const;
 
-/** Those of the checkpoints that hear and are there. */
+/** The reference checkpoints with audio that exist here. */
 export const hearingFixtures: readonly string[] = HEARING.filter((name) => {
   const folder = findFixture(name);
   return folder !== null && existsSync(folder);
 });
 
-/** Loads the audio part of a reference checkpoint for the time of a test. */
+/** Loads the audio part of a reference checkpoint for the duration of a test. */
 export async function loadAudio(
   name: string,
   device: Device,

@@ -1,8 +1,8 @@
 import { checksum } from '../src/decode/flac/crc.js';
 
-/** What a file of silence and its header say. */
+/** Contents and header of a file of silence. */
 export interface ToneFlac {
-  /** Of 65,535 samples and 13 bytes, or 4 more for each further channel. */
+  /** Each has 65,535 samples in 13 bytes, plus 4 bytes per additional channel. */
   readonly frames: number;
   readonly sampleRate: number;
   /** Total that the header states; 0 = unknown. */
@@ -10,13 +10,13 @@ export interface ToneFlac {
   readonly channelCount?: number;
 }
 
-/** Samples of a frame of `toneFlac`. */
+/** Samples per frame of `toneFlac`. */
 export const FLAC_BLOCK = 65_535;
 
 const crc8 = checksum(8, 0x07);
 const crc16 = checksum(16, 0x8005);
 
-/** A FLAC file of one value: 3 KB of it can hold hours. */
+/** A FLAC file of one value: 3 KB can contain hours. */
 export function toneFlac({ frames, sampleRate, statedSamples, channelCount = 1 }: ToneFlac): Buffer {
   const info = Buffer.alloc(42);
   info.write('fLaC');
@@ -25,7 +25,7 @@ export function toneFlac({ frames, sampleRate, statedSamples, channelCount = 1 }
   info.writeUInt16BE(FLAC_BLOCK, 10);
   const fields = (BigInt(sampleRate) << 44n) | (BigInt(channelCount - 1) << 41n) | (15n << 36n);
   info.writeBigUInt64BE(fields | BigInt(statedSamples), 18);
-  // Block size in 16 bits, rate and bits as in the header, one channel or several independent ones, frame number 0.
+  // Block size in 16 bits, rate and bits as in the header, one or several independent channels, frame number 0.
   const header = Buffer.from([0xff, 0xf8, 0x70, (channelCount - 1) << 4, 0, 0xff, 0xfe]);
   const constant = Buffer.from([0, 0x10, 0]);
   const body = Buffer.concat([
@@ -41,9 +41,9 @@ export function toneFlac({ frames, sampleRate, statedSamples, channelCount = 1 }
 
 /** A page of an Ogg stream. */
 export interface OggPageFields {
-  /** Of at most 254 bytes each. */
+  /** Packets of at most 254 bytes each. */
   readonly packets: readonly Uint8Array[];
-  /** Null: no packet ends in the page. */
+  /** Null if no packet ends in the page. */
   readonly granule?: number | null;
   readonly isFirst?: boolean;
   readonly isLast?: boolean;
@@ -69,12 +69,12 @@ export function oggPage({ packets, granule = 0, isFirst = false, isLast = false 
   return page;
 }
 
-/** Samples of a packet of `quietOpus`, at 48 kHz. */
+/** Samples per packet of `quietOpus`, at 48 kHz. */
 export const OPUS_PACKET = 2880;
-/** Packets in a page of `quietOpus`. */
+/** Packets per page of `quietOpus`. */
 export const OPUS_PAGE_PACKETS = 255;
 
-/** A stream of Opus whose packets are one byte for 60 ms of silence. @param granule what page `index` says about its end */
+/** A stream of Opus whose packets are one byte for 60 ms of silence. @param granule end position stated by page `index` */
 export function quietOpus(pages: number, granule: (index: number) => number | null): Buffer {
   const head = Buffer.alloc(19);
   head.write('OpusHead');

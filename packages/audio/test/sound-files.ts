@@ -2,12 +2,12 @@ import { fixture } from '../../../fixtures/locate.js';
 import type { PcmEncoding } from '../src/decode/wav/pcm-encoding.js';
 import { noise, sine, sweep } from './sounds.js';
 
-/** What `fixtures/audio/mono.*` are made from: a sweep of half a second at 22,050 Hz, 16 bits. */
+/** The source of `fixtures/audio/mono.*`: a sweep of half a second at 22,050 Hz, 16 bits. */
 export const MONO = { sampleRate: 22_050, bits: 16, channels: [sweep(11_025, 200, 3000, 22_050)] };
 
 const tone = sine(4410, 440, 44_100, 0.4);
 const hiss = noise(4410, 7, 0.02);
-/** What `fixtures/audio/stereo.*` are made from: a tone, and half of it under noise, for 0.1 s at 44,100 Hz, 24 bits. */
+/** The source of `fixtures/audio/stereo.*`: a tone, and half of it under noise, for 0.1 s at 44,100 Hz, 24 bits. */
 export const STEREO = {
   sampleRate: 44_100,
   bits: 24,
@@ -19,10 +19,10 @@ export function soundFile(name: string): string {
   return fixture(`audio/${name}`);
 }
 
-/** What a lossless file of so many bits gives. */
+/** The samples of a lossless file with this many bits. */
 export function rounded(samples: Float32Array, bits: number): Float32Array {
   const scale = 2 ** (bits - 1);
-  // Adding 0 turns -0 into 0, which is what whole numbers have.
+  // Adding 0 turns -0 into 0, because integers have no -0.
   return samples.map((sample) => (Math.round(sample * (scale - 1)) + 0) / scale);
 }
 
@@ -69,7 +69,7 @@ const WRITERS: Partial<
   f64be: [8, (b, v, at) => b.writeDoubleBE(v, at)],
 };
 
-/** Interleaved samples of any encoding but the two laws. */
+/** Interleaved samples in any encoding except A-law and mu-law. */
 export function pcmBytes(channels: readonly Float32Array[], encoding: PcmEncoding): Buffer {
   const [sampleBytes, write] = WRITERS[encoding]!;
   const bytes = Buffer.alloc(channels[0]!.length * channels.length * sampleBytes);

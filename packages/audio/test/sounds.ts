@@ -1,4 +1,4 @@
-/** Random numbers in [0, 1) that are the same in every run (a 32-bit linear congruence with mixed output). */
+/** Reproducible random numbers in [0, 1) (a 32-bit linear congruential generator with mixed output). */
 export function randomSource(seed: number): () => number {
   let state = (seed * 2_654_435_761 + 1) >>> 0;
   return () => {
@@ -23,7 +23,7 @@ export function sine(count: number, hertz: number, sampleRate: number, amplitude
   );
 }
 
-/** A sine whose frequency moves evenly from one to the other. */
+/** A sine whose frequency changes linearly from one value to another. */
 export function sweep(
   count: number,
   fromHertz: number,
@@ -39,7 +39,7 @@ export function sweep(
   });
 }
 
-/** Cuts samples into pieces of the given sizes, over and over. */
+/** Splits samples into chunks of the given sizes, cyclically. */
 export function* cut(samples: Float32Array, sizes: readonly number[]): Generator<Float32Array> {
   for (let at = 0, piece = 0; at < samples.length; piece += 1) {
     const size = sizes[piece % sizes.length]!;

@@ -34,15 +34,15 @@ describe('verifyAudio', () => {
     });
   });
 
-  it.each([8, 4] as const)('quantises a tower to %i bits while it is loaded', async (quantizeOnLoad) => {
-    // The reference is unquantised: what 4 bits do to a random tower of width 64 is no error of this engine.
+  it.each([8, 4] as const)('quantises a tower to %i bits while loading', async (quantizeOnLoad) => {
+    // The reference is unquantised: the effect of 4 bits on a random tower of width 64 is not an error of this engine.
     const { sections } = (await verifyAudio(fixture('e2b-mlx-4bit'), device, { quantizeOnLoad }))!;
     const worst = Math.max(...sections.map(({ relRms }) => relRms ?? Number.NaN));
     expect(worst).toBeGreaterThan(1e-4);
     expect(worst).toBeLessThan(quantizeOnLoad === 8 ? 2e-2 : 0.4);
   });
 
-  it('has nothing to say about a model without audio', async () => {
+  it('reports nothing for a model without audio', async () => {
     expect(await verifyAudio(fixture('31b-hf'), device)).toBeNull();
   });
 });

@@ -10,7 +10,7 @@ describe('dtype', () => {
     expect(dtypeBits('BOOL')).toBe(8);
   });
 
-  it('takes exact spellings only', () => {
+  it('accepts only exact spellings', () => {
     expect(isDType('F8_E4M3')).toBe(true);
     for (const name of ['bf16', 'I4', 'F5', '', 'constructor', '__proto__', 'toString']) {
       expect(isDType(name)).toBe(false);

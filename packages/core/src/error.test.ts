@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { hasErrorCode, InvalidArgumentError, MarkBaseError } from './index.js';
 
 describe('MarkBaseError.isInstance', () => {
-  it('knows its own errors and no others', () => {
+  it('recognises its own errors and no others', () => {
     const error = new InvalidArgumentError({ argument: 'x', expected: 'a number', received: 'y' });
     expect(MarkBaseError.isInstance(error)).toBe(true);
     expect(error).toBeInstanceOf(Error);
@@ -11,7 +11,7 @@ describe('MarkBaseError.isInstance', () => {
     }
   });
 
-  it('knows errors of another copy of the package', async () => {
+  it('recognises errors of another copy of the package', async () => {
     vi.resetModules();
     const copy = await import('./index.js');
     expect(copy.MarkBaseError).not.toBe(MarkBaseError);

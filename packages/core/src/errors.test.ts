@@ -124,7 +124,7 @@ const CASES: readonly [core.MarkBaseError, string, Record<string, unknown>, stri
 ];
 
 describe.each(CASES)('%s', (error, code, fields, message) => {
-  it('has code, name, fields and a message made from them', () => {
+  it('has a code, a name, fields, and a message that contains them', () => {
     expect(error.code).toBe(code);
     expect(error.name).toBe(error.constructor.name);
     expect(error).toMatchObject(fields);
@@ -136,7 +136,7 @@ describe('received values', () => {
   const received = (value: unknown) =>
     new core.InvalidArgumentError({ argument: 'x', expected: 'y', received: value }).received;
 
-  it('are shown whatever they are', () => {
+  it('are shown, whatever their type', () => {
     expect(received(undefined)).toBe('nothing');
     expect(received(Number.NaN)).toBe('NaN');
     expect(received(10n)).toBe('10n');
@@ -146,7 +146,7 @@ describe('received values', () => {
     expect(received(circular)).toBe('[object Object]');
   });
 
-  it('are cut to a bearable length', () => {
+  it('are truncated to a readable length', () => {
     expect(received('a'.repeat(1000))).toHaveLength(120);
   });
 });

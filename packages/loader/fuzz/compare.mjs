@@ -1,5 +1,5 @@
 // Compares with the reference reader itself: `node fuzz/compare.mjs --python python3 [--count 200000] [--seed 1]`, with
-// the package `safetensors` installed for that Python. Exit code 0: nothing is accepted here that is refused there.
+// the package `safetensors` installed for that Python. Exit code 0: the loader accepts nothing that the reference refuses.
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';

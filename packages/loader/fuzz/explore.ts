@@ -3,7 +3,7 @@ import { judge } from './judge.js';
 import { mutate } from './mutate.js';
 import { Random } from './random.js';
 
-/** What a run found so far. */
+/** Findings of a run so far. */
 export interface Exploration {
   readonly executions: number;
   readonly corpusSize: number;
@@ -12,15 +12,18 @@ export interface Exploration {
   readonly findings: readonly { readonly finding: string; readonly file: Uint8Array }[];
 }
 
-/** When to stop, and who to tell. */
+/** When to stop, and callbacks. */
 export interface ExploreOptions {
   readonly seed: number;
   readonly seeds: readonly Uint8Array[];
-  /** Counters of taken branches; a file that takes new ones, or takes them more often, is kept. None: all seeds only. */
+  /**
+   * Counters of taken branches; a file that takes new ones, or takes them more often, is kept. Without counters, only the seeds are
+   * mutated.
+   */
   readonly branches?: Uint8Array;
-  /** Asked before each file. */
+  /** Called before each file. */
   readonly isDone: (state: Exploration) => boolean;
-  /** Told of each file before it is read, so that one that never ends is known. */
+  /** Called with each file before it is read, so that a file that never ends is known. */
   readonly onFile?: (file: Uint8Array) => void;
 }
 
@@ -60,7 +63,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
     for (let i = 0; i < branches.length; i++) {
       const count = branches[i]!;
       if (count === 0) continue;
-      // Powers of two, as one bit each: a loop that runs a little more often is nothing new.
+      // Counts are grouped by powers of two, one bit each: a loop that runs slightly more often is not new.
       const bit = 1 << (31 - Math.clz32(count));
       if ((seen[i]! & bit) !== 0) continue;
       if (seen[i] === 0) branchesReached++;

@@ -40,7 +40,7 @@ function eight(name: string): [string, number] {
   return [name, 8];
 }
 
-/** A file that is valid, or wrong in one of the ways that take more than a changed byte. */
+/** A file that is valid, or invalid in a way that a changed byte would not produce. */
 export function generate(random: Random): Uint8Array {
   const gap = (): string => random.pick(SPACES);
   const entries: string[] = [];

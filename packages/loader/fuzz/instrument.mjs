@@ -12,7 +12,7 @@ const MAX_BRANCHES = 65_536;
  * @param {string} root folder that contains all files
  * @param {string} entry TypeScript file
  * @param {string} target folder to write to
- * @param {(path: string) => boolean} isCounted which files to count the branches of
+ * @param {(path: string) => boolean} isCounted files in which branches are counted
  * @returns {{ branchCount: number, entry: string }} number of counters, and the JavaScript file of the entry
  */
 export function instrument(root, entry, target, isCounted) {
@@ -34,13 +34,13 @@ export function instrument(root, entry, target, isCounted) {
       transformers: { before: isCounted(path) ? [countBranches(count)] : [] },
     });
     mkdirSync(dirname(outputOf(path)), { recursive: true });
-    // Module code runs before anybody could hand over counters, so the first module makes them.
+    // Module code runs before counters could be passed in, so the first module creates them.
     writeFileSync(outputOf(path), `globalThis.__branches ??= new Uint8Array(${MAX_BRANCHES});${outputText}`);
   }
   return { branchCount, entry: outputOf(resolve(entry)) };
 }
 
-/** A transformer that puts a counter into blocks, cases, and the parts of expressions that may not be evaluated. */
+/** A transformer that inserts counters into blocks, cases, and conditionally evaluated parts of expressions. */
 function countBranches(count) {
   return (context) => {
     const { factory } = context;

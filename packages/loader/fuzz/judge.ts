@@ -3,17 +3,17 @@ import { readSafetensors, type SafetensorsFile } from '../src/safetensors/read-s
 import { MemorySource } from '../src/sources/memory-source.js';
 import { referenceTensors } from './reference-acceptance.js';
 
-/** What a file showed: accepted and refused are as it should be, anything else is a finding. */
+/** The result for a file: accepted and refused are fine, anything else is a finding. */
 export type Verdict = 'accepted' | 'refused' | 'stricter' | { readonly finding: string };
 
-/** Longest time that one small file may take. */
+/** Maximum time for one small file. */
 const MAX_MS = 2000;
 
 /**
  * Opens a file, reads every tensor, and compares with the reference reader.
  *
- * Findings: any error that is not a `CorruptFileError`, an acceptance that the reference refuses, another reading of
- * the same file, and a file that takes too long. `stricter` counts refusals of what the reference takes.
+ * Findings: any error that is not a `CorruptFileError`, an accepted file that the reference refuses, a different reading of the same file,
+ * and a file that takes too long. `stricter` counts refused files that the reference accepts.
  */
 export async function judge(bytes: Uint8Array): Promise<Verdict> {
   const reference = referenceTensors(bytes);
@@ -33,7 +33,7 @@ export async function judge(bytes: Uint8Array): Promise<Verdict> {
     const read = await tensor.read();
     const { offsetBytes, sizeBytes } = tensor.range;
     if (Buffer.compare(read, bytes.subarray(offsetBytes, offsetBytes + sizeBytes)) !== 0) {
-      return { finding: `tensor ${JSON.stringify(tensor.name)} reads other bytes` };
+      return { finding: `tensor ${JSON.stringify(tensor.name)} reads different bytes` };
     }
   }
   return 'accepted';
@@ -52,7 +52,7 @@ function differenceOf(
       tensor.dtype === expected.dtype &&
       tensor.shape.join() === expected.shape.join() &&
       BigInt(tensor.range.sizeBytes) === expected.end - expected.begin;
-    if (!isEqual) return `tensor ${JSON.stringify(name)} is read otherwise`;
+    if (!isEqual) return `tensor ${JSON.stringify(name)} is read differently`;
   }
   return null;
 }

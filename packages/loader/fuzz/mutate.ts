@@ -1,6 +1,6 @@
 import type { Random } from './random.js';
 
-/** Pieces of headers that random bytes would hardly hit. */
+/** Fragments of headers that random bytes would rarely produce. */
 const PIECES = [
   ...['{', '}', '[', ']', ',', ':', '"', '\\', ' ', '\n', '\t', '\0', '\ufeff', '\\u0041', '\\ud800', '\\n'],
   ...['"__metadata__":', '"__metadata__":{}', '"__metadata__":null', '"\\u005f_metadata__":{},', '"a":"b"'],
@@ -36,7 +36,7 @@ const encoder = new TextEncoder();
 const encodedPieces = PIECES.map((piece) => encoder.encode(piece));
 const MAX_BYTES = 4096;
 
-/** A changed copy of `parent`: bytes, pieces, numbers, a part of `other`; often with lengths that fit again. */
+/** A modified copy of `parent`: changed bytes, fragments, numbers, or a part of `other`; often with adjusted lengths. */
 export function mutate(parent: Uint8Array, other: Uint8Array, random: Random): Uint8Array {
   let bytes = [...parent];
   const rounds = random.below(2) === 0 ? 1 : 1 + random.below(6);
@@ -47,7 +47,7 @@ export function mutate(parent: Uint8Array, other: Uint8Array, random: Random): U
 }
 
 function step(bytes: number[], other: Uint8Array, random: Random): number[] {
-  // Mostly behind the length in front, which is made to fit afterwards anyway.
+  // Mostly after the length field, which is adjusted afterwards anyway.
   const at = random.below(8) === 0 ? random.below(9) : Math.min(8 + random.below(bytes.length), bytes.length);
   const length = 1 + random.below(random.below(2) === 0 ? 4 : 64);
   switch (random.below(9)) {
@@ -75,7 +75,7 @@ function step(bytes: number[], other: Uint8Array, random: Random): number[] {
   }
 }
 
-/** Replaces one of the numbers by a near or a remarkable one. */
+/** Replaces one of the numbers by a close or a special one. */
 function otherNumber(bytes: number[], random: Random): number[] {
   const text = Buffer.from(bytes).toString('latin1');
   const numbers = [...text.matchAll(/[0-9]+/g)];
@@ -91,7 +91,7 @@ function otherNumber(bytes: number[], random: Random): number[] {
   ];
 }
 
-/** Makes the length in front, and often the amount of data, fit the header again: most files would end there. */
+/** Adjusts the length field, and often the amount of data, to the header: otherwise most files would be refused there. */
 function withFittingLengths(file: Uint8Array, parent: Uint8Array, random: Random): Uint8Array {
   const dataBytes = parent.length - 8 - headerLength(parent);
   const headerBytes = Math.max(0, file.length - 8 - Math.max(0, dataBytes));

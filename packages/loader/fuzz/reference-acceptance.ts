@@ -1,6 +1,6 @@
 import { type JsonValue, parseJson } from './reference-json.js';
 
-/** A tensor as the reference reader understands it. */
+/** A tensor as interpreted by the reference reader. */
 export interface ReferenceTensor {
   readonly dtype: string;
   readonly shape: readonly bigint[];
@@ -22,12 +22,12 @@ const BITS = new Map<string, bigint>([
 const U64 = 2n ** 64n;
 
 /**
- * What the format's reference reader (Rust, 0.8) does with a file, restated in exact arithmetic: the tensors that it
- * accepts, or null where it refuses.
+ * The behaviour of the format's reference reader (Rust, 0.8), restated in exact arithmetic: the tensors that it accepts, or null if it
+ * refuses.
  *
- * Where its two ways to be lenient are concerned, it is followed: of equal tensor names and of equal metadata keys the
- * last counts. Where it takes odd spellings (an entry as an array, a dtype as an object), this says null; a reader that
- * takes those is looser than the documentation of the format.
+ * It follows the reference reader in two lenient points: of equal tensor names and of equal metadata keys, the last one counts. For odd
+ * spellings that the reference accepts (an entry as an array, a dtype as an object) this returns null; a reader that accepts those is laxer
+ * than the documentation of the format.
  */
 export function referenceTensors(file: Uint8Array): Map<string, ReferenceTensor> | null {
   if (file.length < 8) return null;
@@ -57,7 +57,7 @@ function isMetadata(value: JsonValue): boolean {
   return value.kind === 'object' && value.members.every(([, member]) => member.kind === 'string');
 }
 
-/** The three fields, each exactly once; further fields are ignored. */
+/** The three fields, each exactly once; other fields are ignored. */
 function tensorOf(value: JsonValue): ReferenceTensor | null {
   if (value.kind !== 'object') return null;
   const field = (name: string): JsonValue | null => {
@@ -82,7 +82,7 @@ function sizesOf(value: JsonValue | null): bigint[] | null {
   return sizes.every((size) => size !== null) ? sizes : null;
 }
 
-/** Last byte of spans that follow each other from 0 and are as long as their shapes say; null when they do not. */
+/** End of the spans if they are contiguous from 0 and match the size of their shapes; otherwise null. */
 function coveredBytes(tensors: readonly ReferenceTensor[]): bigint | null {
   const sorted = [...tensors].sort((a, b) => Number(a.begin - b.begin) || Number(a.end - b.end));
   let position = 0n;

@@ -1,23 +1,23 @@
-/** A JSON value with nothing rounded, and nothing merged. */
+/** A JSON value without rounding or merging. */
 export type JsonValue =
   | { readonly kind: 'null' | 'boolean' }
   | { readonly kind: 'number' | 'string'; readonly text: string }
   | { readonly kind: 'array'; readonly items: readonly JsonValue[] }
   | { readonly kind: 'object'; readonly members: readonly (readonly [string, JsonValue])[] };
 
-/** Deepest nesting that the reference reader's JSON library takes. */
+/** Maximum nesting of the reference reader's JSON library. */
 const MAX_DEPTH = 127;
 
 /**
- * Parses strict JSON (RFC 8259) as the reference reader's library does: UTF-8 only, numbers within float64, no half
- * surrogate pairs, 127 levels. Null when it is not that.
+ * Parses strict JSON (RFC 8259) like the reference reader's library: UTF-8 only, numbers within float64, no unpaired surrogates, 127
+ * levels. Null if the text is anything else.
  *
- * Splits the text into tokens with one pattern and builds values with a stack: on purpose another construction than
- * the reader that it judges.
+ * Splits the text into tokens with one pattern and builds values with a stack: a deliberately different construction from the reader under
+ * test.
  */
 export function parseJson(bytes: Uint8Array): JsonValue | null {
   const text = Buffer.from(bytes).toString('utf8');
-  // Decoding replaces what is not UTF-8; then the way back leads elsewhere.
+  // Decoding replaces invalid UTF-8, so encoding the result gives different bytes.
   if (Buffer.compare(Buffer.from(text, 'utf8'), bytes) !== 0) return null;
   const tokens = tokenize(text);
   if (tokens === null || tokens.length === 0) return null;

@@ -1,5 +1,5 @@
-// The long form of the fuzzer: `node fuzz/run.mjs [--seconds 3600] [--seed 1] [--fixtures folder]`.
-// Exit code 0: no finding. Files that show one are written to `fuzz/build/findings`.
+// The long run of the fuzzer: `node fuzz/run.mjs [--seconds 3600] [--seed 1] [--fixtures folder]`.
+// Exit code 0: no finding. Files with findings are written to `fuzz/build/findings`.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';

@@ -20,7 +20,7 @@ const HEADERS: readonly (readonly [string, number])[] = [
   ['{"__metadata__":null,"f":{"dtype":"F6_E2M3","shape":[4],"data_offsets":[0,3]}}', 3],
 ];
 
-/** Small valid files: hand-made ones, and the first tensors of every file of a folder of checkpoints. */
+/** Small valid files: handwritten ones, and the first tensors of every file in a folder of checkpoints. */
 export function seedFiles(fixtures: string): Uint8Array[] {
   const seeds = HEADERS.map(([header, dataBytes]) => fileOf(header, dataBytes));
   for (const name of readdirSync(fixtures, { recursive: true, encoding: 'utf8' }).sort()) {
@@ -29,7 +29,7 @@ export function seedFiles(fixtures: string): Uint8Array[] {
   return seeds;
 }
 
-/** The first three entries of a file, with data of a few bytes instead of theirs. */
+/** The first three entries of a file, with a few bytes instead of their data. */
 function firstTensors(file: Uint8Array): Uint8Array {
   const length = Number(new DataView(file.buffer, file.byteOffset, 8).getBigUint64(0, true));
   const header = JSON.parse(Buffer.from(file.subarray(8, 8 + length)).toString()) as Record<string, object>;

@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { explore } from './explore.js';
 import { seedFiles } from './seeds.js';
 
-/** What the main thread hands over. */
+/** Data passed by the main thread. */
 export interface FuzzTask {
   readonly seed: number;
   readonly seconds: number;
@@ -26,7 +26,7 @@ const result = await explore({
   onFile(file) {
     length[0] = file.length;
     bytes.set(file.subarray(0, bytes.length));
-    // Counts up, so that the main thread sees that something moves.
+    // Counts up, so that the main thread sees progress.
     Atomics.add(length, 1, 1);
   },
   isDone(state) {

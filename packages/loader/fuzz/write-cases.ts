@@ -7,8 +7,8 @@ import { referenceTensors } from './reference-acceptance.js';
 import { seedFiles } from './seeds.js';
 
 /**
- * Writes files, and what the reader and the restated rules say of them, for a comparison with the reference reader
- * itself: one byte (bit 0: the reader accepts, bit 1: the rules accept), four bytes of length, the file.
+ * Writes files with the verdicts of the reader and of the restated rules, for a comparison with the reference reader itself: one byte (bit
+ * 0: the reader accepts, bit 1: the rules accept), four bytes of length, the file.
  */
 export async function writeCases(path: string, count: number, seed: number, fixtures: string): Promise<void> {
   const random = new Random(seed);

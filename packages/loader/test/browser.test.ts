@@ -20,7 +20,7 @@ const FILE = rawSafetensors(
   new Uint8Array([...new Uint8Array(VALUES.buffer), 0x80, 0x3f, 0xc0, 0x7f]),
 );
 
-/** All source files that the browser entry imports at run time, itself included. */
+/** All source files that the browser entry imports at run time, including itself. */
 function importedFiles(entry: string): Map<string, string> {
   const files = new Map<string, string>();
   const pending = [entry];
@@ -40,7 +40,7 @@ function importedFiles(entry: string): Map<string, string> {
 }
 
 describe('the browser entry', () => {
-  it('needs nothing of Node', () => {
+  it('does not need Node', () => {
     const files = importedFiles(join(root, 'src/browser.ts'));
     expect(files.size).toBeGreaterThan(20);
     for (const [path, text] of files) {
@@ -50,7 +50,7 @@ describe('the browser entry', () => {
     }
   });
 
-  it('is what the package gives to browsers', () => {
+  it('is the entry of the package for browsers', () => {
     const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     expect(exports['.'].browser).toBe(exports['./browser'].default);
     const conditions = Object.keys(exports['.']);
@@ -107,7 +107,7 @@ describe.skipIf(!existsSync(executablePath))('the example page in Chromium', () 
     };
     for (const { fileName, code, source } of output) served.set(`/${fileName}`, code ?? source ?? '');
     served.set('/model.safetensors', FILE);
-    // Bundled as a library, for what the page itself does not do.
+    // Bundled as a library, for calls that the page itself does not make.
     const library = await build({
       logLevel: 'error',
       build: {
@@ -129,7 +129,7 @@ describe.skipIf(!existsSync(executablePath))('the example page in Chromium', () 
     server.close();
   });
 
-  // Code of the page is text here: the rest of the package must not see the types of a page.
+  // Code of the page is text here, because the rest of the package must not see DOM types.
   async function drop(bytes: Uint8Array): Promise<void> {
     await page.evaluate(`{
       const dataTransfer = new DataTransfer();
@@ -144,7 +144,7 @@ describe.skipIf(!existsSync(executablePath))('the example page in Chromium', () 
     );
   }
 
-  it('lists the tensors of a file that is dragged in, and plots one', async () => {
+  it('lists the tensors of a dropped file, and plots one', async () => {
     await page.goto(`${address}/index.html`);
     await drop(FILE);
     await page.waitForSelector('#tensors tr');
@@ -165,14 +165,14 @@ describe.skipIf(!existsSync(executablePath))('the example page in Chromium', () 
     expect(await page.textContent('#caption')).toContain('1 not finite');
   });
 
-  it('says what is wrong with another file', async () => {
+  it('reports the error of another file', async () => {
     await page.goto(`${address}/index.html`);
     await drop(new TextEncoder().encode('version https://git-lfs.github.com/spec/v1\n'));
     await waitForText('#status', 'NotSafetensors');
     expect(await page.isHidden('#table')).toBe(true);
   });
 
-  it('reads from an address with ranges, and refuses to send a token where it cannot see', async () => {
+  it('reads from a URL with ranges, and refuses to send a token if it cannot see redirects', async () => {
     await page.goto(`${address}/index.html`);
     const result = await page.evaluate(`(async () => {
       const library = '/library.js';

@@ -3,24 +3,24 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { afterAll } from 'vitest';
 
-/** A request as the server saw it. */
+/** A request as received by the server. */
 export interface SeenRequest {
   readonly path: string;
   readonly range: string | null;
   readonly token: string | null;
 }
 
-/** Answers a request for a file instead of the server; false = the server answers as usual. */
+/** Answers a request for a file in place of the server; false = the server answers as usual. */
 export type Misbehaviour = (request: {
   readonly path: string;
-  /** How often this path was asked for before. */
+  /** Number of earlier requests for this path. */
   readonly count: number;
   readonly range: string | null;
   readonly content: Buffer;
   readonly response: ServerResponse;
 }) => boolean;
 
-/** A stand-in for a model hub on this machine. */
+/** A local stand-in for a model hub. */
 export interface HubServer {
   readonly endpoint: string;
   readonly seen: SeenRequest[];
@@ -29,11 +29,11 @@ export interface HubServer {
   /** Its files, by path. */
   readonly files: Map<string, Buffer>;
   misbehave: Misbehaviour;
-  /** Files whose list entry names another hash than they have. */
+  /** Files whose list entry states a wrong hash. */
   readonly lies: Set<string>;
 }
 
-/** Commit that the branch `main` stands for. */
+/** Commit of the branch `main`. */
 export const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 
 /** Starts a hub that lives as long as the tests of the calling file. */
@@ -58,7 +58,7 @@ export async function startHub(
   return hub;
 }
 
-/** Lets a server listen on this machine alone; it is closed after the tests. */
+/** Lets a server listen on 127.0.0.1; it is closed after the tests. */
 export async function listen(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   afterAll(() => {
@@ -68,7 +68,7 @@ export async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Sends a file, or the asked part of it, as a well-behaved server does. */
+/** Sends a file, or the requested part of it, like a well-behaved server. */
 export function sendFile(response: ServerResponse, content: Buffer, range: string | null): void {
   const begin = Number(/^bytes=(\d+)-/.exec(range ?? '')?.[1] ?? 0);
   const end = Math.min(Number(/-(\d+)$/.exec(range ?? '')?.[1] ?? content.length - 1), content.length - 1);

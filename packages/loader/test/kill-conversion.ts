@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { openCheckpoint } from '../src/checkpoint/open-checkpoint.js';
 import { openSafetensors } from '../src/safetensors/open-safetensors.js';
 
-/** Converts with `resume`, and says on standard output when it begins and what it kept. */
+/** Converts with `resume`, and reports on standard output when it begins and what it kept. */
 const CHILD = `
   import { quantizeCheckpoint } from '@markbase/loader';
   const [source, target] = process.argv.slice(1);
@@ -18,12 +18,12 @@ const CHILD = `
 `;
 const PACKAGE = join(dirname(fileURLToPath(import.meta.url)), '..');
 
-/** What became of a series of killed conversions. */
+/** The outcome of a series of killed conversions. */
 export interface KillReport {
   readonly kills: number;
-  /** Conversions that were carried to their end. */
+  /** Conversions that finished. */
   readonly completed: number;
-  /** Of these, the ones that kept something of a killed one. */
+  /** How many of these reused data of a killed one. */
   readonly resumed: number;
 }
 
@@ -43,10 +43,10 @@ export async function visibleFiles(folder: string): Promise<Map<string, string>>
 }
 
 /**
- * Kills conversions at random moments and lets later ones go on, until `kills` of them were killed.
+ * Kills conversions at random moments and lets later ones resume, until `kills` of them were killed.
  *
- * After every kill each visible file must be complete and equal to the one of an undisturbed conversion, and a folder
- * with config.json must be a whole checkpoint. `complain` gets every breach.
+ * After every kill, each visible file must be complete and equal to that of an undisturbed conversion, and a folder with config.json must
+ * be a complete checkpoint. `complain` is called with every violation.
  */
 export async function killConversions(
   source: string,
@@ -59,7 +59,7 @@ export async function killConversions(
   let done = 0;
   let completed = 0;
   let resumed = 0;
-  // How long a conversion takes is learnt from those that finish.
+  // The duration of a conversion is measured on those that finish.
   let typicalMs = 400;
   while (done < kills) {
     const run = await runChild(source, target, random() * typicalMs * 1.2);

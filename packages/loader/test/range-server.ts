@@ -2,14 +2,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A request as the server saw it. */
+/** A request as received by the server. */
 export interface SeenRequest {
   readonly range: string | undefined;
   readonly authorization: string | undefined;
   readonly host: string | undefined;
 }
 
-/** Answers a request; `begin` and `end` (exclusive) are the asked bytes, within the file. */
+/** Answers a request; `begin` and `end` (exclusive) are the requested bytes, within the file. */
 export type Answer = (
   response: ServerResponse,
   begin: number,
@@ -17,7 +17,7 @@ export type Answer = (
   request: IncomingMessage,
 ) => void | Promise<void>;
 
-/** Starts a server on 127.0.0.1 that lives as long as the test, and lies as `answer` wants. */
+/** Starts a server on 127.0.0.1 that lives as long as the test, and answers with `answer`. */
 export async function rangeServer(
   file: Uint8Array,
   answer: Answer = (response, begin, end) => sendRange(response, file, begin, end),
@@ -38,7 +38,7 @@ export async function rangeServer(
   return { url: new URL(`http://127.0.0.1:${port}/model.safetensors?signature=secret`), seen };
 }
 
-/** An honest answer, with other headers where they are given. */
+/** A correct response, with the given headers replaced. */
 export function sendRange(
   response: ServerResponse,
   file: Uint8Array,

@@ -13,7 +13,7 @@ const readme = await readFile(join(PACKAGE, 'README.md'), 'utf8');
 const examples = (await readdir(join(PACKAGE, 'examples'))).filter((name) => name.endsWith('.ts'));
 
 describe('the README', () => {
-  it('shows the examples as they are', async () => {
+  it('shows the examples unchanged', async () => {
     const blocks = [...readme.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, block]) => block);
     const files = await Promise.all(
       examples.map((name) => readFile(join(PACKAGE, 'examples', name), 'utf8')),
@@ -30,7 +30,7 @@ describe('the README', () => {
     expect(unknown).toEqual([]);
   });
 
-  it('has the limits that the code has', () => {
+  it('has the same limits as the code', () => {
     const exported = new Map<string, unknown>(Object.entries(loader));
     for (const [, name, value] of readme.matchAll(/^\| `(MAX_\w+)` \| ([\d,]+) \|/gm)) {
       expect([name, exported.get(name!)]).toEqual([name, Number(value!.replaceAll(',', ''))]);
@@ -67,7 +67,7 @@ describe('the examples', async () => {
     vi.unstubAllEnvs();
   });
 
-  // What each one prints says that it did its work.
+  // The output of each one shows that it did its work.
   it.each([
     ['open', 'affine'],
     ['estimate', '527'],

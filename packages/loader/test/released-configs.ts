@@ -1,4 +1,4 @@
-/** config.json of the released models as far as the text decoder goes, with the spelling before transformers 5.17. */
+/** config.json of the released models, limited to the text decoder, in the spelling before transformers 5.17. */
 
 const COMMON = {
   vocab_size: 262144,

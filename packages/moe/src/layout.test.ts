@@ -11,7 +11,7 @@ const SPLIT = ['gate_proj', 'up_proj', 'down_proj'].flatMap((module) =>
 );
 
 describe('expertLayout', () => {
-  it('knows fused and split experts', () => {
+  it('recognises fused and split experts', () => {
     expect(layoutOf(...FUSED)).toBe('fused');
     expect(layoutOf(...SPLIT)).toBe('split');
   });
@@ -25,7 +25,7 @@ describe('expertLayout', () => {
     );
   });
 
-  it('refuses names that it does not know', () => {
+  it('refuses unknown names', () => {
     const unknown = `${AT}.experts.0.w1.weight`;
     expect(() => layoutOf(...SPLIT, unknown)).toThrow(
       expect.objectContaining({ code: 'WEIGHT_MAP', unused: [unknown] }),
@@ -33,7 +33,7 @@ describe('expertLayout', () => {
     expect(() => layoutOf(`${AT}.block_sparse_moe.experts.0.w1.weight`)).toThrow(/block_sparse_moe/);
   });
 
-  it('says what it looked for when there are no experts', () => {
+  it('reports what it looked for if there are no experts', () => {
     expect(() => layoutOf()).toThrow(/gate_up_proj.*switch_glu/);
   });
 });

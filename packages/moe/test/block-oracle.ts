@@ -1,7 +1,7 @@
 import { type Checkpoint, dequantizeAffine } from '@markbase/loader';
 import type { MixtureConfig } from '../src/index.js';
 
-/** What a block gives, and which experts every row went to. */
+/** The output of a block, and the experts of every row. */
 export interface BlockOracle {
   readonly y: Float64Array;
   readonly experts: number[][];
@@ -86,7 +86,7 @@ async function matrix(
   return Array.from({ length: rows }, (_, row) => all.subarray(row * columns, (row + 1) * columns));
 }
 
-/** Rows of gate, up and down of all experts, one expert behind the other, of either layout. */
+/** Rows of gate, up and down of all experts, expert by expert, from either layout. */
 async function expertMatrices(checkpoint: Checkpoint, path: string, config: MixtureConfig) {
   const { hiddenWidth: width, expertCount: count, expertWidth } = config;
   if (checkpoint.weights.hasModule(`${path}.switch_glu.gate_proj`)) {

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => device.dispose());
 
-/** Rows around the size that a stream has. */
+/** Rows with about the magnitude of a residual stream. */
 function stream(width: number): Float32Array {
   return Float32Array.from(
     { length: ROWS * width },
@@ -35,7 +35,7 @@ function recordBlock(checkpoint: Checkpoint, precision: 'high' | 'fast', fusions
   const program = device.record(options, (ops) => {
     ops.output('y', block.run(ops, ops.input('h', 'T', { axis: 'D', size: hiddenWidth })));
   });
-  // What the program maps stays until the program goes.
+  // Mapped memory stays as long as the program.
   block.dispose?.();
   return program;
 }
@@ -59,7 +59,7 @@ function relativeRms(actual: ArrayLike<number>, expected: Float64Array): number 
 }
 
 describe.each(MIXTURES)('the block of %s', (name) => {
-  it('gives what the formulas give, fused and plain', async () => {
+  it('equals the formulas, fused and plain', async () => {
     const checkpoint = await openCheckpoint(fixture(name));
     const config = mixtureConfig(checkpoint);
     const h = stream(config.hiddenWidth);
@@ -68,10 +68,10 @@ describe.each(MIXTURES)('the block of %s', (name) => {
     using plain = recordBlock(checkpoint, 'high', false);
     using fast = recordBlock(checkpoint, 'fast');
     const y = await run(fused, h, config.hiddenWidth);
-    // float32 sums of some hundred terms, through three products and two norms.
+    // float32 sums of several hundred terms, through three products and two norms.
     expect(relativeRms(y, expected.y)).toBeLessThan(2e-6);
     expect(await run(plain, h, config.hiddenWidth)).toEqual(y);
-    // 8-bit activations are off by about 1 %; the router is not among them.
+    // 8-bit activations are off by about 1 %; the router does not use them.
     expect(relativeRms(await run(fast, h, config.hiddenWidth), expected.y)).toBeLessThan(3e-2);
     expect(fused.plan.commands.map(({ kernel }) => kernel.replace(/_(q|b?f).*$/, ''))).toEqual([
       'linear',
@@ -82,7 +82,7 @@ describe.each(MIXTURES)('the block of %s', (name) => {
     ]);
   });
 
-  it('gives a row the same bits alone and among others', async () => {
+  it('gives a row the same bits alone and with others', async () => {
     const checkpoint = await openCheckpoint(fixture(name));
     const { hiddenWidth: width } = mixtureConfig(checkpoint);
     const h = stream(width);
@@ -94,7 +94,7 @@ describe.each(MIXTURES)('the block of %s', (name) => {
     }
   });
 
-  it('chooses the experts of the formulas in both precisions', async () => {
+  it('chooses the same experts as the formulas in both precisions', async () => {
     const checkpoint = await openCheckpoint(fixture(name));
     const config = mixtureConfig(checkpoint);
     const h = stream(config.hiddenWidth);
@@ -120,7 +120,7 @@ describe.each(MIXTURES)('the block of %s', (name) => {
         .reduce((sum, tensor) => sum + checkpoint.weights.tensor(tensor).range.sizeBytes, 0);
     using program = recordBlock(checkpoint, 'fast');
     const own = bytes('router.') + (bytes('experts.') * topK) / expertCount;
-    // Beside them there are norms of a few hundred bytes.
+    // In addition, there are norms of a few hundred bytes.
     expect(program.plan.weightBytes).toBeGreaterThan(0.95 * own);
     expect(program.plan.weightBytes).toBeLessThan(own + 4096);
     const { commands, weightBytes } = program.plan;

@@ -21,7 +21,7 @@ async function load(damage: Damage, layerIndex = 0): Promise<unknown> {
 }
 
 describe('mixtureOfExperts', () => {
-  it('loads every layer of a good checkpoint, and frees what it mapped', async () => {
+  it('loads every layer of a valid checkpoint, and frees what it mapped', async () => {
     const checkpoint = await openCheckpoint(fixture(NAME));
     let isDisposed = false;
     const dense = {
@@ -36,14 +36,14 @@ describe('mixtureOfExperts', () => {
     expect(isDisposed).toBe(true);
   });
 
-  it('refuses more chosen experts than there are', async () => {
+  it('refuses more chosen experts than exist', async () => {
     await expect(load({ config: { top_k_experts: 9 } })).rejects.toMatchObject({
       code: 'INVALID_CONFIG',
       key: 'text_config.top_k_experts',
     });
   });
 
-  it('refuses another number of experts than the tensors have, and names all of them', async () => {
+  it('refuses a number of experts that differs from the tensors, and names all of them', async () => {
     await expect(load({ config: { num_experts: 4 } })).rejects.toMatchObject({
       code: 'WEIGHT_MAP',
       mismatched: expect.arrayContaining([
@@ -55,13 +55,13 @@ describe('mixtureOfExperts', () => {
     });
   });
 
-  it('refuses another width of the experts', async () => {
+  it('refuses a wrong width of the experts', async () => {
     await expect(load({ config: { moe_intermediate_size: 96 } })).rejects.toMatchObject({
       code: 'WEIGHT_MAP',
     });
   });
 
-  it('names every tensor that is missing', async () => {
+  it('names every missing tensor', async () => {
     const missing = [
       'router.scale',
       'post_feedforward_layernorm_1.weight',
@@ -79,7 +79,7 @@ describe('mixtureOfExperts', () => {
     await expect(load({ copies })).rejects.toThrow(/gate_up_proj is in the Hugging Face layout.*MLX layout/);
   });
 
-  it('refuses experts under names that it does not know', async () => {
+  it('refuses experts with unknown names', async () => {
     const rename = (name: string) => name.replace('.switch_glu.', '.switch_mlp.');
     await expect(load({ rename })).rejects.toMatchObject({
       code: 'WEIGHT_MAP',

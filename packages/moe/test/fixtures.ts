@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { openSafetensors, type TensorSource, type TensorView, writeSafetensors } from '@markbase/loader';
 import type { FeedForward } from '@markbase/metal-runtime';
 
-/** Folder of the tiny reference checkpoints: a choice lies in the repository, the complete set wherever the variable says. */
+/** Folder of the tiny reference checkpoints: the repository contains a selection; the variable names a folder with all of them. */
 const ROOT = process.env.MARKBASE_FIXTURES ?? fileURLToPath(new URL('../../../fixtures', import.meta.url));
 
-/** Those of the mixtures of experts that are there. */
+/** The checkpoints with a mixture of experts that exist here. */
 export const MIXTURES = ['26b-a4b-hf', '26b-a4b-mlx-4bit', 'wide-26b-a4b-mlx-4bit'].filter((name) =>
   existsSync(join(ROOT, name, 'model.safetensors')),
 );
@@ -18,16 +18,16 @@ export function fixture(name: string): string {
   return join(ROOT, name);
 }
 
-/** A dense branch that is the stream itself: what is left of a block are router and experts. */
+/** A dense branch that returns the stream itself, which leaves router and experts of a block. */
 export const identity: FeedForward = { run: (_, h) => h };
 
-/** Changes that make a broken checkpoint of a good one. */
+/** Changes that turn a valid checkpoint into a broken one. */
 export interface Damage {
   /** Values to replace in `text_config`. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** New name of a tensor; null = left out. */
+  /** New name of a tensor; null = omitted. */
   rename?(name: string): string | null;
-  /** Tensors that are added, by name of the one whose content they take. */
+  /** Tensors to add, by the name of the tensor whose content they copy. */
   readonly copies?: Readonly<Record<string, string>>;
 }
 

@@ -14,7 +14,7 @@ import { loadTestTokenizer } from './test-tokenizer.js';
 
 const DIRECTORY = fileURLToPath(new URL('../../demo-model/model', import.meta.url));
 const listed = (count: number) => Array.from({ length: count }, (_, index) => `value ${index * 7}`);
-/** Schemas whose grammars take much longer than a small one may. */
+/** Schemas whose grammars take too long to build on the main thread. */
 const LARGE: readonly [string, JsonSchema][] = [
   ['a pattern with thousands of states', { type: 'string', pattern: '^.*[a-z].{12}$' }],
   ['thousands of listed strings', { enum: listed(8000) }],
@@ -56,7 +56,7 @@ async function masksOf(constraint: TokenConstraint): Promise<Int32Array[]> {
 }
 
 describe('large grammars', () => {
-  it.each(LARGE)('are built in a thread, and allow the same tokens: %s', async (_name, schema) => {
+  it.each(LARGE)('are built in a worker thread, and allow the same tokens: %s', async (_name, schema) => {
     const context = contextOf();
     const automaton = Automaton.build(answerGrammar(tokenizer, formatOf(schema))!);
     const trie = await TokenTrie.create(tokenizer, tokenizer.vocabSize);
@@ -85,7 +85,7 @@ describe('large grammars', () => {
     });
   });
 
-  it('are built once for several answers that ask for the same', async () => {
+  it('are built once for several answers with the same schema', async () => {
     const schema = { enum: listed(8001) };
     const constraints = await Promise.all(
       Array.from({ length: 3 }, () => answerConstraint(contextOf(), formatOf(schema))),
@@ -95,7 +95,7 @@ describe('large grammars', () => {
     for (const other of others) expect(other).toBe(first);
   });
 
-  it('are given up with the reason of a signal, and the next one is built', async () => {
+  it('are abandoned with the reason of a signal, and the next one is built', async () => {
     const controller = new AbortController();
     const left = answerConstraint(contextOf(controller.signal), formatOf({ enum: listed(9000) }));
     const next = answerConstraint(contextOf(), formatOf({ enum: listed(8002) }));
@@ -125,7 +125,7 @@ describe('an answer that prepares its next token', () => {
     device.dispose();
   });
 
-  it('skips steps, while other answers go on', async () => {
+  it('skips steps while other answers continue', async () => {
     let finish = () => {};
     const other = new Promise<void>((resolve) => {
       finish = resolve;
@@ -153,7 +153,7 @@ describe('an answer that prepares its next token', () => {
     expect(calls).toBe(4);
   });
 
-  it('is left when its signal is aborted', async () => {
+  it('is abandoned when its signal is aborted', async () => {
     const controller = new AbortController();
     const constraint: TokenConstraint = {
       prepare: (remaining, signal) => {

@@ -15,10 +15,10 @@ const CHECKPOINTS = [
   '12b-mlx-4bit',
 ];
 
-/** Reference checkpoints that see, those that are there: a choice lies in the repository. */
+/** The reference checkpoints with vision that exist here; the repository contains a selection. */
 export const SEEING: readonly string[] = CHECKPOINTS.filter((name) => checkpointFolder(name) !== null);
 
-/** Folder of a reference checkpoint; null when it is not there. */
+/** Folder of a reference checkpoint; null if it does not exist. */
 export function checkpointFolder(name: string): string | null {
   return findFixture(join(name, 'expected.safetensors')) === null ? null : findFixture(name);
 }

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => device.dispose());
 
-/** A copy of the reference checkpoint whose vision part is stored in another type. */
+/** A copy of the reference checkpoint with its vision part stored in another type. */
 async function storedAs(dtype: 'F32' | 'F16'): Promise<string> {
   const folder = temporaryFolder();
   for (const name of ['config.json', 'expected.safetensors']) await cp(join(PLAIN, name), join(folder, name));
@@ -44,7 +44,7 @@ async function storedAs(dtype: 'F32' | 'F16'): Promise<string> {
   return folder;
 }
 
-it('gives the same bits for a tower that is stored as float32', async () => {
+it('gives the same bits for a tower stored as float32', async () => {
   const [stored, expected] = [
     await verifyVision(await storedAs('F32'), device),
     await verifyVision(PLAIN, device),

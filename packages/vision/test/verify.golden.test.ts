@@ -16,7 +16,7 @@ describe.each(SEEING)('%s against the reference outputs', (name) => {
     expect(found!.sections.length).toBe(name.startsWith('12b') ? 1 : 2);
   });
 
-  it('without fusions, in the same bits', async () => {
+  it('without fusions, with the same bits', async () => {
     const fused = await verifyVision(checkpointFolder(name)!, device);
     const plain = await verifyVision(checkpointFolder(name)!, device, { fusions: false });
     expect(plain!.softTokens.values).toEqual(fused!.softTokens.values);

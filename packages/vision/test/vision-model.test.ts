@@ -50,7 +50,7 @@ async function withVision(
 const withLayers = (layerCount: number) => withVision((vision) => ({ ...vision, layerCount }));
 
 describe('VisionModel.encode', () => {
-  it('gives as many rows as countTokens says, of the width of the text model', async () => {
+  it('returns as many rows as countTokens, in the width of the text model', async () => {
     using model = await load();
     const soft = await model.encode(pixels(100, 60), { budget: 70 });
     expect(soft).toMatchObject({ kind: 'image', width: model.config.outputWidth });
@@ -59,7 +59,7 @@ describe('VisionModel.encode', () => {
     expect(soft.values.every(Number.isFinite)).toBe(true);
   });
 
-  it('gives a picture the same bits alone, among others, and in any order', async () => {
+  it('gives a picture the same bits alone, with others, and in any order', async () => {
     using model = await load({ cacheBytes: 0 });
     const images = [pixels(96, 96, 1), pixels(200, 50, 2), pixels(60, 180, 3)];
     const together = await model.encode(images, { budget: 70 });
@@ -71,7 +71,7 @@ describe('VisionModel.encode', () => {
     }
   });
 
-  it('computes a picture again only when it has left the cache', async () => {
+  it('recomputes a picture only after it has left the cache', async () => {
     using model = await load();
     const first = await model.encode(pixels(96, 96), { budget: 70 });
     expect((await model.encode(pixels(96, 96), { budget: 70 })).values).toBe(first.values);
@@ -85,7 +85,7 @@ describe('VisionModel.encode', () => {
     expect(without.cachedBytes).toBe(0);
   });
 
-  it('takes a budget for each picture', async () => {
+  it('accepts a budget per picture', async () => {
     using model = await load();
     const [small, large] = await model.encode([
       { image: pixels(96, 96), budget: 70 },
@@ -94,7 +94,7 @@ describe('VisionModel.encode', () => {
     expect([small!.rows, large!.rows]).toEqual([64, 256]);
   });
 
-  it('takes as many pictures as there are, without a warning about their listeners', async () => {
+  it('accepts many pictures without a warning about listeners', async () => {
     using model = await load({ precision: 'fast' });
     const warnings: Error[] = [];
     const onWarning = (warning: Error) => warnings.push(warning);
@@ -103,7 +103,7 @@ describe('VisionModel.encode', () => {
     const { signal } = new AbortController();
     const images = Array.from({ length: 14 }, (_, index) => pixels(16, 16, index + 1));
     const encoded = await model.encode(images, { budget: 70, signal });
-    // Warnings come with the next turn of the event loop.
+    // Warnings are emitted in the next iteration of the event loop.
     await new Promise(setImmediate);
     expect(encoded.map(({ rows }) => rows)).toEqual(images.map(() => 64));
     expect(warnings).toEqual([]);
@@ -125,7 +125,7 @@ describe('VisionModel.encode', () => {
     expect((await model.encode(pixels(96, 144, 2), { budget: 70 })).values).toEqual(other!.values);
   });
 
-  it('quantises a plain tower while it is loaded, the better the more bits', async () => {
+  it('quantises a plain tower while loading, more accurately with more bits', async () => {
     using plain = await load();
     const expected = (await plain.encode(pixels(96, 96), { budget: 70 })).values;
     const errorOf = async (quantizeOnLoad: 4 | 8): Promise<number> => {
@@ -136,14 +136,14 @@ describe('VisionModel.encode', () => {
     const [eight, four] = [await errorOf(8), await errorOf(4)];
     expect(eight).toBeGreaterThan(0);
     expect(eight).toBeLessThan(0.1);
-    // The step is sixteen times as large; what the layers make of it varies.
+    // The step is sixteen times as large; the effect of the layers varies.
     expect(four).toBeGreaterThan(4 * eight);
     expect(four).toBeLessThan(1);
   });
 });
 
 describe('VisionModel.encodeVideo', () => {
-  it('gives every frame its time and the soft tokens that the picture alone has', async () => {
+  it('returns every frame with its time and the soft tokens of the picture alone', async () => {
     const folder = temporaryFolder();
     const colours = ['red', 'green', 'blue'];
     for (const [index, background] of colours.entries()) {
@@ -163,7 +163,7 @@ describe('VisionModel errors', () => {
   it.each([
     [TOWER, 'vision_tower'],
     [UNIFIED, 'vision_embedder'],
-  ])('says that memory is not enough before anything is loaded: %s', async (folder, root) => {
+  ])('reports insufficient memory before anything is loaded: %s', async (folder, root) => {
     const checkpoint = await openCheckpoint(folder);
     const device = fullDevice(OutOfMemoryError) as unknown as Device;
     const error = await VisionModel.load(checkpoint, device).catch((reason: unknown) => reason);
@@ -174,7 +174,7 @@ describe('VisionModel errors', () => {
     });
   });
 
-  it('refuses what is no picture and budgets that are none, before anything runs', async () => {
+  it('refuses invalid pictures and budgets before anything runs', async () => {
     using model = await load();
     await expect(model.encode(Uint8Array.of(1, 2, 3))).rejects.toThrow(CorruptFileError);
     await expect(model.encode(new Uint8Array())).rejects.toThrow(CorruptFileError);
@@ -184,17 +184,17 @@ describe('VisionModel errors', () => {
     expect(() => model.countTokens(10, 10, 100)).toThrow(InvalidArgumentError);
   });
 
-  it('refuses pictures with more patches in a line than the table has places', async () => {
+  it('refuses pictures with more patches in a line than the table has entries', async () => {
     using model = await load();
     await expect(model.encode(pixels(3000, 10), { budget: 280 })).rejects.toThrow(LimitExceededError);
   });
 
-  it('refuses models that see nothing', async () => {
+  it('refuses models without vision', async () => {
     const blind = await withVision(() => null);
     await expect(VisionModel.load(blind, device)).rejects.toThrow(UnsupportedModelError);
   });
 
-  it('names every tensor that is missing', async () => {
+  it('names every missing tensor', async () => {
     const error = await VisionModel.load(await withLayers(4), device).catch((reason) => reason);
     expect(error).toBeInstanceOf(WeightMapError);
     expect(error.missing).toContain('vision_tower.encoder.layers.3.self_attn.q_proj.linear.weight');
@@ -229,7 +229,7 @@ describe('VisionModel errors', () => {
     expect((await model.encode(pixels(96, 96), { budget: 70 })).rows).toBe(64);
   });
 
-  it('says so after it was disposed, also to those who wait', async () => {
+  it('reports that it was disposed, also to waiting callers', async () => {
     const model = await load();
     const waiting = model.encode(pixels(96, 96), { budget: 70 });
     model.dispose();

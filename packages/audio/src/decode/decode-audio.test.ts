@@ -5,7 +5,7 @@ import { MONO, pcmBytes, rounded, STEREO, soundFile } from '../../test/sound-fil
 import { noise, rms } from '../../test/sounds.js';
 import { decodeAudio } from './decode-audio.js';
 
-/** Loudness of the difference to the loudness of the original, in dB. */
+/** Loudness of the difference relative to the loudness of the original, in dB. */
 function errorDecibels(made: Float32Array, original: Float32Array): number {
   return 20 * Math.log10(rms(made.map((value, index) => value - (original[index] ?? 0))) / rms(original));
 }
@@ -15,7 +15,7 @@ describe('decodeAudio: lossless files', () => {
     ['mono.flac', MONO],
     ['stereo.flac', STEREO],
     ['stereo.oga', STEREO],
-  ])('%s holds exactly what was encoded', async (name, { sampleRate, bits, channels }) => {
+  ])('%s contains exactly what was encoded', async (name, { sampleRate, bits, channels }) => {
     const made = await decodeAll(soundFile(name));
     expect(made.sampleRate).toBe(sampleRate);
     expect(made.channels).toEqual(channels.map((samples) => rounded(samples, bits)));
@@ -23,13 +23,13 @@ describe('decodeAudio: lossless files', () => {
 });
 
 describe('decodeAudio: lossy files', () => {
-  // The error is what each encoder leaves out; a wrong sample, sign, scale or delay gives 0 dB or more.
+  // The error is what each encoder discards; a wrong sample, sign, scale or delay gives 0 dB or more.
   it.each([
     ['mono.ogg', MONO, -25],
     ['stereo.ogg', STEREO, -25],
     ['mono.mp3', MONO, -40],
     ['stereo.mp3', STEREO, -25],
-  ])('%s sounds like what was encoded, to the sample', async (name, { sampleRate, channels }, limit) => {
+  ])('%s matches what was encoded, aligned to the sample', async (name, { sampleRate, channels }, limit) => {
     const made = await decodeAll(soundFile(name));
     expect(made.sampleRate).toBe(sampleRate);
     expect(made.channels.map((samples) => samples.length)).toEqual(channels.map((samples) => samples.length));
@@ -41,20 +41,23 @@ describe('decodeAudio: lossy files', () => {
   it.each([
     ['mono.opus', MONO],
     ['stereo.opus', STEREO],
-  ])('%s is at 48 kHz, as long and as loud as what was encoded', async (name, { sampleRate, channels }) => {
-    const made = await decodeAll(soundFile(name));
-    expect(made.sampleRate).toBe(48_000);
-    made.channels.forEach((samples, channel) => {
-      expect(samples.length).toBe((channels[channel]!.length * 48_000) / sampleRate);
-      expect(rms(samples) / rms(channels[channel]!)).toBeCloseTo(1, 1);
-    });
-  });
+  ])(
+    '%s is at 48 kHz, with the length and loudness of what was encoded',
+    async (name, { sampleRate, channels }) => {
+      const made = await decodeAll(soundFile(name));
+      expect(made.sampleRate).toBe(48_000);
+      made.channels.forEach((samples, channel) => {
+        expect(samples.length).toBe((channels[channel]!.length * 48_000) / sampleRate);
+        expect(rms(samples) / rms(channels[channel]!)).toBeCloseTo(1, 1);
+      });
+    },
+  );
 });
 
 describe('decodeAudio: sources', () => {
   const FILES = ['mono.flac', 'stereo.flac', 'stereo.oga', 'stereo.ogg', 'stereo.opus', 'stereo.mp3'];
 
-  it.each(FILES)('%s gives the same samples in pieces of any size', async (name) => {
+  it.each(FILES)('%s gives the same samples in chunks of any size', async (name) => {
     const bytes = readFileSync(soundFile(name));
     const whole = await decodeAll(soundFile(name));
     expect(await decodeAll(new Uint8Array(bytes))).toEqual(whole);
@@ -63,7 +66,7 @@ describe('decodeAudio: sources', () => {
     expect(await decodeAll(inPieces(bytes, 777))).toEqual(whole);
   });
 
-  it.each(FILES)('%s is found behind ID3 tags', async (name) => {
+  it.each(FILES)('%s is recognised after ID3 tags', async (name) => {
     const tag = Buffer.alloc(10 + 70_000);
     tag.write('ID3\x04\0\0', 'latin1');
     tag.set([0, 4, 34, 112], 6);
@@ -71,7 +74,7 @@ describe('decodeAudio: sources', () => {
     expect(await decodeAll(inPieces(tagged, 5000))).toEqual(await decodeAll(soundFile(name)));
   });
 
-  it('takes samples in memory, and cuts long ones into pieces', async () => {
+  it('takes samples in memory, and splits long ones into chunks', async () => {
     const samples = noise(70_000, 2);
     expect(await decodeAll({ samples, sampleRate: 8000 })).toEqual({ sampleRate: 8000, channels: [samples] });
     const channels = [noise(10, 3), noise(10, 4)];
@@ -85,7 +88,7 @@ describe('decodeAudio: sources', () => {
     expect(made).toEqual({ sampleRate: 12_345, channels: channels.map((samples) => rounded(samples, 16)) });
   });
 
-  it('tells how far it is', async () => {
+  it('reports its progress', async () => {
     const bytes = readFileSync(soundFile('stereo.flac'));
     const told: unknown[] = [];
     await decodeAll(soundFile('stereo.flac'), { onProgress: (progress) => told.push(progress) });
@@ -97,7 +100,7 @@ describe('decodeAudio: sources', () => {
     ]);
   });
 
-  it('stops when it is told to', async () => {
+  it('stops on abort', async () => {
     const controller = new AbortController();
     const samples = noise(200_000, 2);
     const work = async (): Promise<void> => {

@@ -14,7 +14,7 @@ function bytesOf(name: string): Buffer {
   return name === 'wav' ? WAV : readFileSync(soundFile(name));
 }
 
-/** Samples of a file, or the error that it gives, which has to be one of ours. */
+/** Samples of a file, or its error, which must be one of our classes. */
 async function attempt(bytes: Uint8Array, options: DecodeOptions = {}): Promise<number | MarkBaseError> {
   try {
     return (await decodeAll(bytes, options)).channels[0]!.length;
@@ -26,7 +26,7 @@ async function attempt(bytes: Uint8Array, options: DecodeOptions = {}): Promise<
 
 describe('files that end too early', () => {
   it.each(['wav', ...FILES])(
-    '%s is an error that says so, and is read as far as it goes where allowed',
+    '%s is reported as truncated, or read up to its end if allowed',
     async (name) => {
       const bytes = bytesOf(name);
       const whole = (await decodeAll(bytes)).channels[0]!.length;
@@ -36,7 +36,7 @@ describe('files that end too early', () => {
         expect(error).toMatchObject({ code: 'CORRUPT_FILE', rule: 'TruncatedAudio' });
         const kept = await attempt(part, { truncated: 'accept' });
         if (typeof kept === 'number') expect(kept).toBeLessThanOrEqual(whole);
-        // Ogg and short files may have no page, block or frame in such a part.
+        // Such a part of an Ogg file or a short file may contain no page, block or frame.
         else expect(kept).toMatchObject({ code: 'CORRUPT_FILE' });
       }
     },
@@ -78,7 +78,7 @@ describe('damaged files', () => {
   });
 });
 
-describe('what is no sound file', () => {
+describe('files that are not sound files', () => {
   it.each([
     ['text', Buffer.from('hello, this is a text file '.repeat(50)), /is not a known sound format.*`pcm`/],
     ['JSON', Buffer.from('{"a": 1}'), /this is text; expected WAV, FLAC, MP3/],
@@ -101,7 +101,7 @@ describe('what is no sound file', () => {
     expect((error as MarkBaseError).message).toMatch(message);
   });
 
-  it('refuses nothing at all', async () => {
+  it('refuses an empty file', async () => {
     expect(await attempt(Buffer.alloc(0))).toMatchObject({ code: 'CORRUPT_FILE', rule: 'NoSamples' });
   });
 
@@ -115,7 +115,7 @@ describe('what is no sound file', () => {
   });
 });
 
-describe('samples that are none', () => {
+describe('invalid samples', () => {
   const wav = (samples: number[]): Buffer =>
     wavFile(wavFormat(3, 1, 8000, 32), chunk('data', pcmBytes([Float32Array.from(samples)], 'f32le')));
 
@@ -127,7 +127,7 @@ describe('samples that are none', () => {
     });
   });
 
-  it('takes overdriven float files', async () => {
+  it('accepts float files that exceed full scale', async () => {
     expect(await attempt(wav([0, 1.5, -3]))).toBe(3);
   });
 
@@ -161,8 +161,8 @@ describe('samples that are none', () => {
   });
 });
 
-describe('pieces that nobody reads any more', () => {
-  it('closes the decoder', async () => {
+describe('chunks that are no longer read', () => {
+  it('close the decoder', async () => {
     for await (const piece of decodeAudio(inPieces(bytesOf('stereo.opus'), 500))) {
       expect(piece.channels).toHaveLength(2);
       break;

@@ -30,14 +30,14 @@ async function decodedSeconds(
   throw new TypeError(`all ${seconds} s were decoded`);
 }
 
-/** A WAV file of 16 kHz and 16 bits whose header states a size of its data. */
+/** A WAV file of 16 kHz and 16 bits with a stated data size. */
 function wavOf(statedBytes: number, seconds: number): Buffer {
   const header = Buffer.from(`data${'0000'}`, 'latin1');
   header.writeUInt32LE(statedBytes, 4);
   return wavFile(wavFormat(1, 1, 16_000, 16), header, Buffer.alloc(seconds * 32_000));
 }
 
-/** The fixture, with another number of frames in its information frame. */
+/** The fixture, with a different number of frames in its information frame. */
 function mp3Of(frames: number): Buffer {
   const bytes = Buffer.from(readFileSync(soundFile('stereo.mp3')));
   bytes.writeUInt32BE(frames, bytes.indexOf('Xing') + 8);
@@ -49,11 +49,11 @@ const opusPage = OPUS_PAGE_PACKETS * OPUS_PACKET;
 
 describe('a sound that states more than the limit', () => {
   it.each<[string, Buffer, number]>([
-    ['3 KB of FLAC that hold 3.6 hours', hours, (230 * FLAC_BLOCK) / 1163],
+    ['3 KB of FLAC with 3.6 hours', hours, (230 * FLAC_BLOCK) / 1163],
     ['the same without its frames', hours.subarray(0, 2000), (230 * FLAC_BLOCK) / 1163],
     ['a WAV of 41 minutes without its samples', wavOf(41 * 60 * 32_000, 0), 41 * 60],
     ['an MP3', mp3Of(100_000), (100_000 * 1152) / 44_100],
-    // The position of its first page with sound is taken off.
+    // The position of its first page with sound is subtracted.
     ['Opus', quietOpus(40, (index) => (index + 1) * opusPage), (39 * opusPage) / 48_000],
     [
       'Opus cut from a longer one',
@@ -68,13 +68,13 @@ describe('a sound that states more than the limit', () => {
     expect(hours.length).toBeLessThan(3100);
   });
 
-  it('is refused by what a file says at its end', async () => {
+  it('is refused because of the length stated at the end of the file', async () => {
     const error = await decodedSeconds(soundFile('mono.opus'), 0.25).catch((other: unknown) => other);
     expect(error).toMatchObject({ error: { limit: 'maxTotalSeconds' } });
   });
 });
 
-describe('a sound whose length is unknown, or a lie', () => {
+describe('a sound of unknown or wrong length', () => {
   it.each<[string, AudioSource, number]>([
     ['FLAC', toneFlac({ frames: 230, sampleRate: 1163, statedSamples: 0 }), FLAC_BLOCK / 1163],
     [
@@ -86,7 +86,7 @@ describe('a sound whose length is unknown, or a lie', () => {
     ['Opus', quietOpus(40, () => 0), opusPage / 48_000],
     ['Opus without positions', quietOpus(40, () => null), opusPage / 48_000],
     [
-      'Opus in pieces, which has no end yet',
+      'Opus in chunks, whose end is not yet known',
       inPieces(
         quietOpus(40, () => 48_000),
         400,
@@ -94,7 +94,7 @@ describe('a sound whose length is unknown, or a lie', () => {
       opusPage / 48_000,
     ],
     ['MP3', mp3Of(1), 0.1],
-  ])('is decoded to the limit at most: %s', async (_, source, pieceSeconds) => {
+  ])('is decoded at most up to the limit: %s', async (_, source, pieceSeconds) => {
     const limit = source instanceof Buffer && source.length < 4000 && source[0] === 0xff ? 0.05 : 60;
     const { seconds, error } = await decodedSeconds(source, limit);
     expect(seconds).toBeLessThanOrEqual(limit);
@@ -117,8 +117,8 @@ describe('a sound whose length is unknown, or a lie', () => {
   });
 });
 
-describe('files that define more than they hold', () => {
-  it('has FLAC frames of at most twice their samples', async () => {
+describe('files that declare more than they contain', () => {
+  it('limits FLAC frames to twice the size of their samples', async () => {
     const bytes = Buffer.concat([
       toneFlac({ frames: 1, sampleRate: 8000, statedSamples: 0 }).subarray(0, 50),
       // A residual whose first number never ends.
@@ -131,7 +131,7 @@ describe('files that define more than they hold', () => {
     });
   });
 
-  it('has Ogg chains of a bounded length', async () => {
+  it('limits the length of Ogg chains', async () => {
     const bytes = Buffer.concat(Array.from({ length: 257 }, () => quietOpus(1, () => 48_000)));
     await expect(decodedSeconds(bytes, 1e6)).rejects.toMatchObject({
       code: 'UNSUPPORTED_MEDIA',
@@ -139,7 +139,7 @@ describe('files that define more than they hold', () => {
     });
   });
 
-  it('has Vorbis codebooks of a bounded size together', () => {
+  it('limits the total size of Vorbis codebooks', () => {
     // A codebook of 2^17 entries with codes of 17 bits and no vectors, in a dozen bytes.
     const book = '0x564342:24 1:16 131072:24 1:1 16:5 131072:18 0:4';
     const setup = bitsOf(['255:8', ...Array.from({ length: 3 }, () => book)].join(' '));
@@ -148,7 +148,7 @@ describe('files that define more than they hold', () => {
   });
 });
 
-/** Fields `value:width`, the lowest bit first, as Vorbis packs them. */
+/** Packs fields `value:width` like Vorbis, lowest bit first. */
 function bitsOf(fields: string): Uint8Array {
   const bits = fields.split(' ').flatMap((field) => {
     const [value, width] = field.split(':').map(Number);
@@ -178,7 +178,7 @@ describe('memory while decoding', () => {
       quietOpus(60, (index) => (index === 59 ? 60 * opusPage : null)),
     ],
     ['WAV', wavOf(0xffff_ffff, 60)],
-  ])('is at most 12 MiB beside the file: %s', async (_, bytes) => {
+  ])('is at most 12 MiB in addition to the file: %s', async (_, bytes) => {
     let most = 0;
     let count = 0;
     const before = liveBytes();

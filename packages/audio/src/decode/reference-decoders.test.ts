@@ -10,7 +10,7 @@ interface Reference {
   readonly samples: readonly number[];
 }
 
-/** What oggdec 1.4.2 (libvorbis 1.3.7) and opusdec 0.2 (libopus 1.3.1) make of the files. */
+/** Output of oggdec 1.4.2 (libvorbis 1.3.7) and opusdec 0.2 (libopus 1.3.1) for the files. */
 const REFERENCES: readonly (readonly [name: string, reference: Reference])[] = [
   [
     'mono.ogg',

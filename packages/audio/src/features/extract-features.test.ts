@@ -7,7 +7,7 @@ import { extractFeatures } from './extract-features.js';
 const configOf = async (name: string) => (await openCheckpoint(fixture(name))).config;
 
 describe('extractFeatures', () => {
-  it('makes the input of a tower, as in its reference run', async () => {
+  it('computes the input of a tower as in its reference run', async () => {
     const { tensors } = await openSafetensors(fixture('e2b-mlx-4bit/expected.safetensors'));
     const waveform = await tensors.get('audio.waveform')!.readFloat32();
     const expected = await tensors.get('audio.input_features')!.readFloat32();
@@ -19,7 +19,7 @@ describe('extractFeatures', () => {
     expect(expected.subarray(count).every((value) => value === 0)).toBe(true);
   });
 
-  it('makes rows of 640 samples for 12B, the last one filled up with zeros', async () => {
+  it('produces rows of 640 samples for 12B, the last one padded with zeros', async () => {
     const samples = noise(1300, 5);
     const made = extractFeatures(samples, await configOf('12b-mlx-4bit'));
     expect(made).toMatchObject({ kind: 'frames', frameCount: 3, width: 640 });

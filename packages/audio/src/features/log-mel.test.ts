@@ -52,13 +52,13 @@ describe('logMel', () => {
     expect(values.subarray(49 * 128).every((value) => value === 0)).toBe(true);
   });
 
-  it('refuses what is longer than 30 s', () => {
+  it('refuses audio longer than 30 s', () => {
     expect(() => logMel(new Float32Array(480_001))).toThrow(/at most 480000 samples.*received 480001.*Split/);
   });
 });
 
 describe('MelStream', () => {
-  it.each([1, 7, 159, 160, 161, 1000, 50_000])('gives the rows of the whole in pieces of %i', (size) => {
+  it.each([1, 7, 159, 160, 161, 1000, 50_000])('gives the same rows in chunks of %i', (size) => {
     const samples = noise(size === 1 ? 1700 : 20_000, 3);
     const whole = logMel(samples);
     const stream = new MelStream();

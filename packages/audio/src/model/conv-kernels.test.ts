@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => device.dispose());
 
-/** A mapper of a file with one float32 tensor. */
+/** A mapper for a file with one float32 tensor. */
 async function mapperOf(name: string, shape: readonly number[], values: Float32Array) {
   const folder = temporaryFolder();
   const path = join(folder, 'model.safetensors');
@@ -39,7 +39,7 @@ function channelLast(values: Float32Array): Float32Array {
   });
 }
 
-/** What a program makes of one row of 2 steps of 4 frequencies with a kernel. */
+/** The result of a program for one row of 2 steps of 4 frequencies with a kernel. */
 async function convolve(kernel: ConvKernel): Promise<Float32Array> {
   const width = 2 * 4 * IN;
   using program = device.record({ label: 'conv', maxRows: 1, maxOutputs: 0, precision: 'high' }, (ops) => {
@@ -59,7 +59,7 @@ describe('loadConvKernel', () => {
     const [a, b] = [await loadConvKernel(first, NAME, OUT, IN), await loadConvKernel(last, NAME, OUT, IN)];
     const made = await convolve(a);
     expect(await convolve(b)).toEqual(made);
-    // By hand, at time 0, frequency 0, channel 1: the taps above and left of the corner fall outside.
+    // Computed by hand at time 0, frequency 0, channel 1: the taps above and left of the corner are outside.
     const x = noise(2 * 4 * IN, 9);
     let expected = 0;
     for (const i of [1, 2]) {
@@ -71,7 +71,7 @@ describe('loadConvKernel', () => {
     expect(made[1]).toBeCloseTo(expected, 5);
   });
 
-  it('says which shapes it would take', async () => {
+  it('lists the accepted shapes', async () => {
     const mapper = await mapperOf(NAME, [OUT, 9, IN], noise(OUT * IN * 9, 3));
     await loadConvKernel(mapper, NAME, OUT, IN);
     expect(() => mapper.finish()).toThrow(/\[4,9,2\], expected BF16, F16 or F32 \[4,2,3,3\] or \[4,3,3,2\]/);
@@ -95,7 +95,7 @@ describe('loadDepthwiseKernel', () => {
       );
       const step = { positions: Int32Array.of(0), inputs: { x: new Float32Array(6).fill(1) } };
       const { outputs } = await program.run(step, { read: ['y'] });
-      // The last tap is the one of the row itself.
+      // The last tap applies to the row itself.
       expect(outputs.y).toEqual(Float32Array.from({ length: 6 }, (_, channel) => values[channel * 5 + 4]!));
     }
   });

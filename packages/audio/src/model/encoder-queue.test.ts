@@ -4,7 +4,7 @@ import type { ClipRows } from './clip-rows.js';
 import type { Encoder } from './encoder.js';
 import { EncoderQueue } from './encoder-queue.js';
 
-/** A device whose steps last until they are told to stop, and how many were started and stopped. */
+/** A device whose steps run until stopped, with counts of started and stopped steps. */
 function endlessDevice() {
   const steps = { started: 0, stopped: 0 };
   const run = (_: unknown, { signal }: { signal: AbortSignal }) => {
@@ -24,7 +24,7 @@ const ENCODER = { kind: 'frames' } as Encoder;
 const CLIP: ClipRows = { rows: 1, features: new Float32Array(4), mask: null };
 
 describe('EncoderQueue', () => {
-  it('stops a step when the one caller of all its clips leaves', async () => {
+  it('stops a step when the only caller of its clips leaves', async () => {
     const { device, steps } = endlessDevice();
     const queue = new EncoderQueue(device, ENCODER, { maxRows: 8, precision: 'high' });
     const control = new AbortController();
@@ -40,7 +40,7 @@ describe('EncoderQueue', () => {
     expect(steps).toEqual({ started: 1, stopped: 1 });
   });
 
-  it('goes on with a step as long as one caller waits', async () => {
+  it('continues a step as long as one caller waits', async () => {
     const { device, steps } = endlessDevice();
     const queue = new EncoderQueue(device, ENCODER, { maxRows: 8, precision: 'high' });
     const [first, second] = [new AbortController(), new AbortController()];

@@ -9,7 +9,7 @@ function convert(samples: Float32Array, from: number, to = 16_000, sizes = [samp
 }
 
 const decibels = (ratio: number): number => 20 * Math.log10(ratio);
-/** Without the edges, where the filter sees the silence around the sound. */
+/** Excludes the edges, where the filter includes the silence around the sound. */
 const middle = (samples: Float32Array): Float32Array => samples.subarray(400, -400);
 
 describe('Resampler', () => {
@@ -30,30 +30,33 @@ describe('Resampler', () => {
     [96_000, 40_000],
     [44_099, 12_000],
     [22_050, 8100],
-  ])('keeps what lies above 8 kHz out: %i Hz, tone at %i Hz', (rate, hertz) => {
+  ])('removes frequencies above 8 kHz: %i Hz, tone at %i Hz', (rate, hertz) => {
     const made = middle(convert(sine(rate / 2, hertz, rate), rate));
     expect(decibels(rms(made) / rms(sine(8000, 440, 16_000)))).toBeLessThan(-75);
   });
 
-  it.each([44_100, 48_000, 192_000])('has no alias of a sweep from 8 kHz to the end: %i Hz', (rate) => {
-    const made = middle(convert(sweep(rate / 2, 8000, rate / 2, rate), rate));
-    const loudest = made.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-    expect(decibels(loudest / 0.5)).toBeLessThan(-60);
-  });
+  it.each([44_100, 48_000, 192_000])(
+    'produces no alias of a sweep from 8 kHz to the upper limit: %i Hz',
+    (rate) => {
+      const made = middle(convert(sweep(rate / 2, 8000, rate / 2, rate), rate));
+      const loudest = made.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+      expect(decibels(loudest / 0.5)).toBeLessThan(-60);
+    },
+  );
 
   it.each([44_100, 48_000, 22_050])('keeps 7.1 kHz at its loudness within 0.01 dB: %i Hz', (rate) => {
     const made = middle(convert(sine(rate / 2, 7100, rate), rate));
     expect(Math.abs(decibels(rms(made) / rms(middle(sine(8000, 7100, 16_000)))))).toBeLessThan(0.01);
   });
 
-  it('makes no image of a tone when the rate rises', () => {
+  it('produces no image of a tone when upsampling', () => {
     const rate = 8000;
     const made = middle(convert(sine(rate / 2, 3000, rate), rate));
     const expected = middle(sine(8000, 3000, 16_000));
     expect(decibels(rms(made.map((value, k) => value - expected[k]!)) / rms(expected))).toBeLessThan(-75);
   });
 
-  it.each([44_100, 48_000, 8000, 44_099, 11_025, 191_999])('gives the same bits in pieces: %i Hz', (rate) => {
+  it.each([44_100, 48_000, 8000, 44_099, 11_025, 191_999])('gives the same bits in chunks: %i Hz', (rate) => {
     const samples = noise(4001, rate);
     const whole = convert(samples, rate);
     expect(whole.length).toBe(Math.ceil((4001 * 16_000) / rate));
@@ -61,7 +64,7 @@ describe('Resampler', () => {
     expect(convert(samples, rate, 16_000, [1])).toEqual(whole);
   });
 
-  it('passes 16 kHz through bit by bit', () => {
+  it('passes 16 kHz through unchanged', () => {
     const samples = noise(1000, 1, 2);
     expect(convert(samples, 16_000, 16_000, [7])).toEqual(samples);
   });
@@ -75,13 +78,13 @@ describe('Resampler', () => {
     expect(() => new Resampler(rate, 16_000)).toThrow(/whole number of Hz from 1000 to 768000, received/);
   });
 
-  it('takes nothing after its end', () => {
+  it('accepts nothing after its end', () => {
     const resampler = new Resampler(8000, 16_000);
     resampler.finish();
     expect(() => resampler.push(new Float32Array(1))).toThrow(/after finish/);
   });
 
-  it('gives nothing for nothing', () => {
+  it('returns nothing for empty input', () => {
     expect(convert(new Float32Array(0), 44_100, 16_000, [1]).length).toBe(0);
   });
 });

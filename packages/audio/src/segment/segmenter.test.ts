@@ -23,14 +23,14 @@ const lengths = (segments: readonly AudioSegment[]): number[] =>
   segments.map(({ samples }) => samples.length);
 
 describe('Segmenter', () => {
-  it('leaves up to 30 s whole', () => {
+  it('keeps up to 30 s in one segment', () => {
     const samples = speech(30, [[10, 11]]);
     const [segment, ...more] = splitAudio(samples);
     expect(more).toEqual([]);
     expect(segment).toEqual({ index: 0, startSample: 0, startSeconds: 0, endSeconds: 30, samples });
   });
 
-  it('cuts in the pause before the limit, as late in it as 0.1 s before its end', () => {
+  it('cuts in the last pause before the limit, 0.1 s before the end of the pause', () => {
     const segments = splitAudio(
       speech(50, [
         [5, 6],
@@ -44,7 +44,7 @@ describe('Segmenter', () => {
     ]);
   });
 
-  it('takes the quietest place where there is no silence, and no shorter gap than 0.2 s', () => {
+  it('cuts at the quietest point if there is no silence of at least 0.2 s', () => {
     const samples = speech(31, [[26, 26.05]]);
     for (let j = 22 * SECOND; j < 22.4 * SECOND; j += 1) samples[j] = samples[j]! / 20;
     const [first] = splitAudio(samples);
@@ -52,7 +52,7 @@ describe('Segmenter', () => {
     expect(first!.endSeconds).toBeLessThanOrEqual(22.3);
   });
 
-  it('does not take a constant offset for loudness', () => {
+  it('does not mistake a constant offset for loudness', () => {
     const [first] = splitAudio(speech(31, [[25, 25.5]], 0.3));
     expect(first!.endSeconds).toBeCloseTo(25.4, 6);
   });
@@ -62,7 +62,7 @@ describe('Segmenter', () => {
   });
 
   it.each([[1], [160], [1, 5000, 77], [48_000 * 20]])(
-    'gives the segments of the whole in pieces of %j',
+    'gives the same segments in chunks of %j',
     (...sizes) => {
       const options = { maxSeconds: 2, searchSeconds: 0.7 };
       const samples = speech(9.123, [
@@ -88,7 +88,7 @@ describe('Segmenter', () => {
     }
   });
 
-  it('refuses longer audio on demand, as soon as it is longer', () => {
+  it('refuses longer audio on request, as soon as it exceeds the limit', () => {
     const segmenter = new Segmenter({ longer: 'refuse', maxSeconds: 1 });
     expect(segmenter.push(new Float32Array(SECOND))).toEqual([]);
     expect(() => segmenter.push(new Float32Array(1))).toThrow(/at most 1 s.*longer: "split"/);
@@ -97,7 +97,7 @@ describe('Segmenter', () => {
     ]);
   });
 
-  it('gives nothing for nothing, and begins anew after its end', () => {
+  it('returns nothing for empty input, and starts over after its end', () => {
     const segmenter = new Segmenter({ maxSeconds: 1 });
     expect(segmenter.finish()).toEqual([]);
     segmenter.push(noise(20_000, 1));

@@ -20,7 +20,7 @@ describe('AudioStream', () => {
     [44_100, 2],
     [48_000, 1],
     [8000, 3],
-  ])('gives the segments of the whole: %i Hz, %i channels', async (sampleRate, channelCount) => {
+  ])('gives the same segments as for the whole: %i Hz, %i channels', async (sampleRate, channelCount) => {
     const channels = Array.from({ length: channelCount }, (_, channel) =>
       noise(sampleRate * 3 + 17, channel),
     );
@@ -40,13 +40,13 @@ describe('AudioStream', () => {
     expect(() => stream.push(new Float32Array(1))).toThrow(/audio stream was disposed/);
   });
 
-  it('gives a segment as soon as more than the limit is there', () => {
+  it('returns a segment as soon as more than the limit has arrived', () => {
     const stream = new AudioStream({ maxSeconds: 1 });
     expect(stream.push(noise(16_000, 1))).toEqual([]);
     expect(stream.push(noise(1, 1))).toHaveLength(1);
   });
 
-  it("does not keep the caller's samples", () => {
+  it("does not keep references to the caller's samples", () => {
     const stream = new AudioStream();
     const piece = noise(1000, 1);
     const copy = piece.slice();
@@ -55,7 +55,7 @@ describe('AudioStream', () => {
     expect(stream.finish()[0]!.samples).toEqual(copy);
   });
 
-  it('refuses NaN, another number of channels and absurd rates', () => {
+  it('refuses NaN, a changed number of channels and absurd rates', () => {
     const stream = new AudioStream();
     stream.push(new Float32Array(5));
     expect(() => stream.push(Float32Array.of(0, Number.NaN))).toThrow(/sample 6 of channel 0.*received NaN/);
@@ -63,7 +63,7 @@ describe('AudioStream', () => {
     expect(() => new AudioStream({ sampleRate: 10 })).toThrow(/from 1000 to 768000/);
   });
 
-  it('gives nothing for nothing', () => {
+  it('returns nothing for empty input', () => {
     const stream = new AudioStream({ sampleRate: 44_100 });
     expect(stream.push(new Float32Array(0))).toEqual([]);
     expect(stream.finish()).toEqual([]);
@@ -76,7 +76,7 @@ describe('readAudio', () => {
     ['mono.opus', MONO],
     ['mono.ogg', MONO],
     ['mono.mp3', MONO],
-  ])('brings %s to 16 kHz', async (name, { channels, sampleRate }) => {
+  ])('resamples %s to 16 kHz', async (name, { channels, sampleRate }) => {
     const made = await readAudio(soundFile(name));
     const count = Math.ceil((channels[0]!.length * 16_000) / sampleRate);
     expect(made.length).toBe(count);
@@ -97,20 +97,20 @@ describe('readAudio', () => {
     );
   });
 
-  it('passes mono at 16 kHz bit by bit', async () => {
+  it('passes mono at 16 kHz through unchanged', async () => {
     const samples = noise(100_000, 4);
     expect(await readAudio({ samples, sampleRate: 16_000 })).toEqual(samples);
   });
 });
 
 describe('readSegments', () => {
-  it('joins to the whole', async () => {
+  it('can be concatenated to the whole', async () => {
     const source = { samples: noise(200_000, 8), sampleRate: 22_050 };
     const segments = await segmentsOf(source, { maxSeconds: 2 });
     expect(joinSamples(segments.map(({ samples }) => samples))).toEqual(await readAudio(source));
   });
 
-  it('refuses longer sounds on demand, and bad options before it reads', async () => {
+  it('refuses longer sounds on request, and invalid options before reading', async () => {
     const source = { samples: noise(200_000, 8), sampleRate: 22_050 };
     await expect(segmentsOf(source, { maxSeconds: 2, longer: 'refuse' })).rejects.toThrow(/at most 2 s/);
     await expect(segmentsOf('no-such-file', { maxSeconds: 0 })).rejects.toThrow(/maxSeconds/);

@@ -8,7 +8,7 @@ const FULL = { headDim: 64, rope: { theta: 1_000_000, rotaryPairs: 8 } };
 const WIDE_SLIDING = { headDim: 256, rope: { theta: 10_000, rotaryPairs: 128 } };
 const WIDE_FULL = { headDim: 512, rope: { theta: 1_000_000, rotaryPairs: 64 } };
 
-/** What each variant of the fixtures must come out as: kv heads of sliding and full layers, and their traits. */
+/** Expected values for each variant of the fixtures: kv heads of sliding and full layers, and their traits. */
 const VARIANTS = {
   e2b: { kv: [1, 1], width: 192, layers: 10, shared: { first: 5, sliding: 3, full: 4, width: 384 } },
   e4b: { kv: [2, 2], width: 192, layers: 6, shared: null },
@@ -62,7 +62,7 @@ describe.each(CASES.filter(({ name }) => findFixture(name) !== null))(
       }
     });
 
-    it('has every tensor of the decoder in the size that its config calls for', async () => {
+    it('has every tensor of the decoder in the size required by its config', async () => {
       const checkpoint = await open();
       askForDecoder(checkpoint);
       const rest = checkpoint.weights.unused();
@@ -71,7 +71,7 @@ describe.each(CASES.filter(({ name }) => findFixture(name) !== null))(
   },
 );
 
-/** Asks for everything that a decoder needs, as the text package does. */
+/** Requests everything that a decoder needs, like the text package. */
 function askForDecoder({ config, weights }: Checkpoint): void {
   const { text, family } = config;
   const { hiddenSize: D, vocabSize, headCount } = text;

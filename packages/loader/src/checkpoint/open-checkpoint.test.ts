@@ -16,7 +16,7 @@ async function writeCheckpoint(folder: string, files: Readonly<Record<string, st
 }
 
 describe('openCheckpoint', () => {
-  it('hands on settings, tensors and companions', async () => {
+  it('returns settings, tensors and companion files', async () => {
     const folder = join(root, 'plain');
     await writeCheckpoint(folder, {
       'tokenizer.json': '{}',
@@ -62,7 +62,7 @@ describe('openCheckpoint', () => {
     }
   });
 
-  it('refuses folders that are no checkpoint', async () => {
+  it('refuses folders that are not checkpoints', async () => {
     const empty = join(root, 'empty');
     await mkdir(empty);
     await expect(openCheckpoint(empty)).rejects.toMatchObject({ code: 'FILE_ACCESS', path: empty });

@@ -40,7 +40,7 @@ describe('without an index', () => {
     ]);
   });
 
-  it('refuses an incomplete set, two sets, doubled tensors and an empty folder', async () => {
+  it('refuses an incomplete set, two sets, duplicate tensors and an empty folder', async () => {
     const refused = async (files: Readonly<Record<string, readonly string[]>>, expected: object) =>
       expect(openShards(await folderOf(files))).rejects.toMatchObject(expected);
     await refused({ 'model-00002-of-00002.safetensors': ['b'] }, { rule: 'ShardMissing' });
@@ -89,7 +89,7 @@ describe('with an index', () => {
     await expect(openShards(folder)).rejects.toMatchObject({ rule: 'IndexMismatch' });
   });
 
-  it('refuses an index that is none', async () => {
+  it('refuses an invalid index', async () => {
     const folder = await folderOf({ 'x.safetensors': ['a'] });
     for (const weightMap of [undefined, [], { a: 7 }]) {
       await writeIndex(folder, weightMap);
@@ -114,7 +114,7 @@ describe('with an index', () => {
 
     const folder = await folderOf({});
     await symlink(join(outside, 'x.safetensors'), join(folder, 'x.safetensors'));
-    // Found in the folder, and named by an index.
+    // Both when found in the folder and when named by an index.
     await expect(openShards(folder)).rejects.toMatchObject({ rule: 'UnsafeShardName' });
     await writeIndex(folder, { a: 'x.safetensors' });
     await expect(openShards(folder)).rejects.toMatchObject({ rule: 'UnsafeShardName' });
@@ -129,7 +129,7 @@ it('stops when aborted', async () => {
   await expect(openShards(folder, AbortSignal.abort(reason))).rejects.toBe(reason);
 });
 
-it('opens headers as the caller allows, with and without an index', async () => {
+it('opens headers within the limits of the caller, with and without an index', async () => {
   const folder = await folderOf({ 'model.safetensors': ['a', 'b'] });
   const limited = () => openShards(folder, undefined, { maxTensorCount: 1 });
   await expect(limited()).rejects.toMatchObject({ rule: 'TooManyTensors' });

@@ -4,7 +4,7 @@ import { MemorySource } from '../sources/memory-source.js';
 import { weightBytes } from './weight-bytes.js';
 import { createWeightIndex } from './weight-index.js';
 
-it('counts the tensors of modules, and those of no others', () => {
+it('counts the tensors of the given modules and no others', () => {
   const sizes = {
     'vision_tower.a.weight': 3,
     'vision_tower.b': 4,

@@ -17,7 +17,7 @@ function indexOf(tensors: readonly TensorView[], quantization: QuantizationConfi
   return createWeightIndex({ tensors, quantization, tieWordEmbeddings: true, configPath: '/config.json' });
 }
 
-/** The three arrays of `m`, as a matrix [8, 128] with 4 bits and groups of 64 has them unless told otherwise. */
+/** The three arrays of `m`; by default those of a matrix [8, 128] with 4 bits and groups of 64. */
 function affine({ weight = [8, 16], scales = [8, 2], biases = [8, 2], dtype = 'BF16' as DType } = {}) {
   return [
     view('m.weight', 'U32', ...weight),
@@ -29,7 +29,7 @@ function affine({ weight = [8, 16], scales = [8, 2], biases = [8, 2], dtype = 'B
 const SIZE = { rows: 8, columns: 128 };
 
 describe('names', () => {
-  it('are canonical, and remembered when asked for', () => {
+  it('are canonical, and recorded when requested', () => {
     const names = ['model.language_model.norm.weight', 'model.vision_tower.std_bias', 'lm_head.weight'];
     const index = indexOf(names.map((name) => view(name, 'BF16', 1)));
     expect(index.names()).toEqual(['language_model.norm.weight', 'vision_tower.std_bias', 'lm_head.weight']);
@@ -86,7 +86,7 @@ describe('plain matrices', () => {
 });
 
 describe('affine matrices', () => {
-  it('are told by their scales and obey the config', () => {
+  it('are recognised by their scales and follow the config', () => {
     const [weight, scales, biases] = affine();
     expect(indexOf([weight!, scales!, biases!]).matrix('m', SIZE)).toEqual({
       kind: 'affine',
@@ -100,7 +100,7 @@ describe('affine matrices', () => {
     });
   });
 
-  it('obey an override, and have a leading expert axis', () => {
+  it('follow an override, and have a leading expert axis', () => {
     const overrides = new Map([['m', { mode: 'affine', bits: 3, groupSize: 32 } as const]]);
     const tensors = affine({ weight: [2, 4, 12], scales: [2, 4, 4], biases: [2, 4, 4] });
     const index = indexOf(tensors, { ...QUANTIZATION, overrides });
@@ -124,7 +124,7 @@ describe('affine matrices', () => {
       null,
     ],
   ])(
-    'stored otherwise than the config says, with %s, are read in the only way there is',
+    'stored differently from the config, with %s, are read in the only possible way',
     (_, tensors, quantization, taken, said) => {
       const heard: StorageWarning[] = [];
       const index = createWeightIndex({
@@ -151,7 +151,7 @@ describe('affine matrices', () => {
     },
   );
 
-  it('with columns that nobody knows are read as the config says, or refused', () => {
+  it('with an unknown number of columns are read according to the config, or refused', () => {
     // 16 words and 2 scales: 4 bits for groups of 64, or 2 bits for groups of 128.
     expect(indexOf(affine()).stored('m')).toMatchObject({ bits: 4, columns: 128, rows: 8 });
     const two = { ...QUANTIZATION, bits: 2, groupSize: 128 } as const;
@@ -160,7 +160,7 @@ describe('affine matrices', () => {
     expect(() => indexOf(affine(), three).stored('m')).toThrow(
       expect.objectContaining({ code: 'INVALID_CONFIG', key: 'quantization["m"]' }),
     );
-    // 3 words and 1 scale: 3 bits for a group of 32 is all that fits.
+    // 3 words and 1 scale: only 3 bits for a group of 32 fit.
     const tensors = affine({ weight: [8, 3], scales: [8, 1], biases: [8, 1] });
     expect(indexOf(tensors).stored('m')).toMatchObject({ bits: 3, groupSize: 32, columns: 32 });
   });
@@ -211,7 +211,7 @@ describe('matrices of small floats', () => {
     ['another format', floats(16, 8), of('mxfp4', 4, 32), 'nvfp4'],
     ['affine', floats(32, 4), QUANTIZATION, 'mxfp8'],
   ] as const)(
-    'that the config calls %s are read in the only way there is',
+    'that the config calls %s are read in the only possible way',
     (_, tensors, quantization, kind) => {
       const index = indexOf(tensors, quantization);
       expect(index.stored('m', SIZE)).toMatchObject({ kind });

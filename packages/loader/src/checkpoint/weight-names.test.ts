@@ -30,26 +30,26 @@ describe('canonicalName', () => {
 
 describe('mlxName', () => {
   it.each(['language_model.layers.0.layer_scalar', 'vision_tower.std_bias', 'lm_head.weight'])(
-    '%s comes back',
+    '%s is restored',
     (name) => {
       expect(canonicalName(mlxName(name, false))).toBe(name);
       expect(canonicalName(mlxName(name, true))).toBe(name);
     },
   );
 
-  it('keeps a head outside of the text', () => {
+  it('keeps a head outside the text part', () => {
     expect(mlxName('lm_head', false)).toBe('language_model.lm_head');
     expect(mlxName('lm_head.weight', true)).toBe('lm_head.weight');
   });
 
-  it('puts the text below language_model.model', () => {
+  it('puts the text part below language_model.model', () => {
     expect(mlxName('language_model.norm.weight', false)).toBe('language_model.model.norm.weight');
     expect(mlxName('language_model.norm.weight', true)).toBe('model.norm.weight');
   });
 });
 
 describe('isDeadWeight', () => {
-  it('knows computed tables and a tied head', () => {
+  it('recognises computed tables and a tied head', () => {
     expect(isDeadWeight('language_model.rotary_emb.inv_freq', false)).toBe(true);
     expect(isDeadWeight('vision_tower.encoder.rotary_emb.inv_freq', true)).toBe(true);
     expect(isDeadWeight('lm_head.weight', true)).toBe(true);

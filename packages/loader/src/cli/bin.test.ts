@@ -15,11 +15,11 @@ function run(...args: string[]) {
 }
 
 describe('the built markbase-loader', () => {
-  it('knows its version', () => {
+  it('prints its version', () => {
     expect(run('--version')).toEqual({ status: 0, stdout: `${manifest.version}\n`, stderr: '' });
   });
 
-  it('inspects, and gives a status and one line when it fails', () => {
+  it('inspects, and reports a failure with a status and one line', () => {
     const { status, stdout } = run('inspect', fixture('12b-mlx-4bit'), '--json');
     expect([status, JSON.parse(stdout).variant]).toEqual([0, '12b']);
     const failed = run('inspect', '/nowhere/at/all');

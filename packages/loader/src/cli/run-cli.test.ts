@@ -29,7 +29,7 @@ async function run(...args: string[]) {
 }
 
 describe('markbase-loader', () => {
-  it('shows its help and its version', async () => {
+  it('prints its help and its version', async () => {
     const help = await run('--help');
     expect(help).toEqual(await run());
     expect(await run('inspect', '--help')).toEqual(help);
@@ -59,7 +59,7 @@ describe('markbase-loader', () => {
 });
 
 describe('inspect', () => {
-  it('describes a folder for people and for programs', async () => {
+  it('describes a folder as text and as JSON', async () => {
     const text = await run('inspect', QUANTISED, '--context', '100', '--memory', '1 MB', '--tensors');
     expect(text.code).toBe(0);
     for (const part of [
@@ -119,7 +119,7 @@ describe('inspect', () => {
 });
 
 describe('validate', () => {
-  it('finds a sound checkpoint valid, with warnings', async () => {
+  it('accepts a valid checkpoint, with warnings', async () => {
     const report = JSON.parse((await run('validate', QUANTISED, '--json', '--values')).out);
     expect(report).toMatchObject({ isValid: true, readTensorCount: expect.any(Number) });
     expect(report.findings.map(({ code }: { code: string }) => code)).toEqual(['LOW_BITS', 'NO_TOKENIZER']);
@@ -171,7 +171,7 @@ describe('validate', () => {
 });
 
 describe('convert, shard and diff', () => {
-  it('work on each other', async () => {
+  it("work on each other's output", async () => {
     const [made, sharded] = [join(root, 'made'), join(root, 'sharded')];
     const converted = await run(
       'convert',
@@ -206,7 +206,7 @@ describe('convert, shard and diff', () => {
     expect(diff.out).toMatch(/embed_tokens\.weight +dtype +U32 \/ BF16/);
   });
 
-  it('see single values', async () => {
+  it('compare single values', async () => {
     const [left, right] = [join(root, 'left.safetensors'), join(root, 'right.safetensors')];
     await writeTensors(left, { a: [4], b: [2] });
     await writeTensors(right, { a: [4], b: [2] });

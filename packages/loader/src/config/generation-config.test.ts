@@ -10,7 +10,7 @@ describe('parseGenerationConfig', () => {
     expect(parse(null)).toEqual({ stopTokenIds: [1], suppressTokenIds: [] });
   });
 
-  it('hands on sampling and suppressed ids', () => {
+  it('returns sampling settings and suppressed ids', () => {
     const json = {
       temperature: 1,
       top_k: 64,

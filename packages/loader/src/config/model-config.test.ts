@@ -7,7 +7,7 @@ const parse = (json: unknown): ModelConfig => parseModelConfig(json, '/config.js
 
 type TextChanges = Readonly<Record<string, unknown>>;
 
-/** The layers of a model whose text config differs in some keys; undefined removes a key. */
+/** The layers of a model with changed keys in the text config; undefined removes a key. */
 function layersOf(model: { text_config: object }, changes: TextChanges): readonly LayerConfig[] {
   return textOf(model, changes).layers;
 }
@@ -51,7 +51,7 @@ describe('released models', () => {
     }
   });
 
-  it('E2B is double-wide where keys and values are shared, E4B nowhere', () => {
+  it('E2B is double-wide in layers with shared keys and values, E4B nowhere', () => {
     const widths = parse(E2B).text.layers.map(({ intermediateSize }) => intermediateSize);
     expect(widths).toEqual([...Array(15).fill(6144), ...Array(20).fill(12288)]);
     expect(new Set(parse(E4B).text.layers.map(({ intermediateSize }) => intermediateSize))).toEqual(
@@ -97,7 +97,7 @@ describe('released models', () => {
       ['sliding', null],
       ['full', null],
     ]);
-    // The centroid keys stay in the file where the flag is off.
+    // The centroid keys stay in the file if the flag is off.
     expect(parse({ ...ASSISTANT, use_ordered_embeddings: false })).toMatchObject({ orderedEmbeddings: null });
   });
 });
@@ -117,7 +117,7 @@ describe('spellings and missing keys', () => {
     expect(layers).toEqual(parse(DENSE_31B).text.layers);
   });
 
-  it('num_global_key_value_heads counts only with attention_k_eq_v', () => {
+  it('num_global_key_value_heads only applies with attention_k_eq_v', () => {
     const [sliding, full] = [0, 59].map((i) => layersOf(DENSE_31B, { attention_k_eq_v: false })[i]);
     expect([sliding!.kvHeadCount, full!.kvHeadCount]).toEqual([16, 16]);
     expect(full!.keyIsValue).toBe(false);
@@ -131,12 +131,12 @@ describe('spellings and missing keys', () => {
     expect(indicesOf(patterned, isFull)).toEqual([3, 7, 11, 15, 19, 23, 27, 31, 35, 39, 41]);
   });
 
-  it('the last layer is full whatever the file says', () => {
+  it('the last layer is full, whatever the file says', () => {
     const types = Array(60).fill('sliding_attention');
     expect(indicesOf(layersOf(DENSE_31B, { layer_types: types }), isFull)).toEqual([59]);
   });
 
-  it('missing rope parameters and head widths mean the usual ones', () => {
+  it('missing rope parameters and head widths get defaults', () => {
     const missing = { rope_parameters: undefined, head_dim: undefined, global_head_dim: undefined };
     expect(layersOf(E2B, missing)).toEqual(parse(E2B).text.layers);
     const rope_parameters = { full_attention: { rope_type: 'proportional' } };
@@ -144,12 +144,12 @@ describe('spellings and missing keys', () => {
     expect(layersOf(E2B, { global_head_dim: null })[4]!.headDim).toBe(256);
   });
 
-  it('a missing soft-cap is 30, null is none', () => {
+  it('a missing soft-cap means 30, null means none', () => {
     expect(textOf(E2B, { final_logit_softcapping: undefined }).finalLogitSoftcap).toBe(30);
     expect(textOf(E2B, { final_logit_softcapping: null }).finalLogitSoftcap).toBeNull();
   });
 
-  it('the older name of the expert width is taken', () => {
+  it('the older name of the expert width is accepted', () => {
     const changes = { moe_intermediate_size: null, expert_intermediate_size: 704 };
     expect(textOf(MOE_26B, changes).experts).toEqual({ count: 128, topK: 8, intermediateSize: 704 });
   });
@@ -165,7 +165,7 @@ describe('spellings and missing keys', () => {
     expect(parse(UNIFIED_12B.text_config)).toMatchObject({ family: 'gemma4_unified', vision: null });
   });
 
-  it('eos is a number or a list; the list at the top is fuller', () => {
+  it('eos is a number or a list; the top-level list is more complete', () => {
     expect(parse(E2B).text.eosTokenIds).toEqual([1]);
     expect(parse({ ...E2B, eos_token_id: [1, 106, 50] }).text.eosTokenIds).toEqual([1, 106, 50]);
     expect(
@@ -190,7 +190,7 @@ describe('towers', () => {
   };
   const audio_config = { hidden_size: 1024, num_hidden_layers: 12, num_attention_heads: 8 };
 
-  it('fill in what the format fixes', () => {
+  it('fill in values that the format fixes', () => {
     expect(parse({ ...E2B, vision_config, audio_config })).toMatchObject({
       vision: {
         kvHeadCount: 16,
@@ -243,7 +243,7 @@ describe('towers', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('unsupported configurations', () => {
   it.each([
     ['num_hidden_layers', -1],
     ['num_hidden_layers', 1e6],
@@ -279,13 +279,13 @@ describe('what is refused', () => {
     ['use_bidirectional_attention', 'all'],
     ['rope_parameters', { full_attention: { rope_type: 'yarn' } }],
     ['rope_parameters', { full_attention: { rope_type: 'default', partial_rotary_factor: 0.25 } }],
-  ])('%s = %j, which the engine does not compute', (key, value) => {
+  ])('%s = %j, which the engine does not support', (key, value) => {
     expect(() => textOf(E2B, { [key]: value })).toThrow(
       expect.objectContaining({ code: 'UNSUPPORTED_MODEL' }),
     );
   });
 
-  it('other models, and files that are none', () => {
+  it('other models, and invalid files', () => {
     expect(() => parse({ model_type: 'gemma3' })).toThrow(
       expect.objectContaining({ code: 'UNSUPPORTED_MODEL', modelType: 'gemma3' }),
     );
@@ -294,13 +294,13 @@ describe('what is refused', () => {
     }
   });
 
-  it('more experts chosen than there are', () => {
+  it('more chosen experts than exist', () => {
     expect(() => textOf(MOE_26B, { top_k_experts: 129 })).toThrow(
       expect.objectContaining({ key: 'text_config.top_k_experts' }),
     );
   });
 
-  it('keys of the prototype are no keys', () => {
+  it('keys of the prototype are not keys', () => {
     const json = JSON.parse('{"model_type":"gemma4","__proto__":{"text_config":{}}}');
     expect(() => parse(json)).toThrow(expect.objectContaining({ key: 'text_config' }));
   });

@@ -11,7 +11,7 @@ describe('parseQuantization', () => {
     expect(parse({ quantization: null })).toBeNull();
   });
 
-  it('takes overrides with and without the prefix, without a mode, and false', () => {
+  it('accepts overrides with and without the prefix, without a mode, and false', () => {
     const quantization = parse({
       quantization_config: {
         group_size: 32,
@@ -27,7 +27,7 @@ describe('parseQuantization', () => {
       bits: 8,
       groupSize: 64,
     });
-    // A missing group size is the default of the mode, not the general one.
+    // A missing group size means the default of the mode, not the general one.
     expect(parametersOf(quantization, 'language_model.layers.1.mlp.up_proj')).toEqual({
       mode: 'affine',
       bits: 3,
@@ -37,7 +37,7 @@ describe('parseQuantization', () => {
     expect(parametersOf(quantization, 'embed_tokens')).toEqual({ mode: 'affine', bits: 4, groupSize: 32 });
   });
 
-  it('takes the formats of small floats, with their own widths where none is given', () => {
+  it('accepts small-float formats, with their own widths by default', () => {
     const quantization = parse({
       quantization: { mode: 'mxfp4', a: { mode: 'nvfp4' }, b: { mode: 'mxfp8', group_size: 64 } },
     })!;

@@ -24,7 +24,7 @@ describe('estimate', () => {
     ['12B', UNIFIED_12B, 40 * 2 * 2 * 8 * 256, 8 * 2 * 2 * 512],
     ['26B-A4B', MOE_26B, 25 * 2 * 2 * 8 * 256, 5 * 2 * 2 * 2 * 512],
     ['31B', DENSE_31B, 50 * 2 * 2 * 16 * 256, 80 * KIB],
-  ])('knows the keys and values of %s', (_, config, sliding, full) => {
+  ])('computes the keys and values of %s', (_, config, sliding, full) => {
     const { text } = parseModelConfig(config, 'config.json');
     const made = estimate(sourceOf(config, {}), { contextTokens: 100_000, prefillChunk: 512 });
     expect(made.kv).toEqual({
@@ -38,7 +38,7 @@ describe('estimate', () => {
     expect(high.cacheBytes).toBe(6 * made.cacheBytes);
   });
 
-  it('tells what a decoding step reads from what only lies there', () => {
+  it('distinguishes what a decoding step reads from what is only stored', () => {
     const made = estimate(
       sourceOf(MOE_26B, {
         'language_model.embed_tokens.weight': 262_144 * 20,
@@ -54,7 +54,7 @@ describe('estimate', () => {
       dense: 262_144 * 20 + 4000,
       experts: 8 * 1000,
       lookups: 20,
-      // 25 sliding layers of 8 heads and 5 full ones of 2 heads, behind 1000 tokens.
+      // 25 sliding layers of 8 heads and 5 full ones of 2 heads, after 1000 tokens.
       keysAndValues: 1000 * (25 * 2 * 2 * 8 * 256 + 5 * 2 * 2 * 2 * 512),
     });
     expect(made.bytesByPart).toEqual({ text: 262_144 * 20 + 128_000 + 4000 + 50, vision: 630, audio: 0 });
@@ -93,7 +93,7 @@ describe('estimate', () => {
     expect(estimate(source).fit).toBeNull();
   });
 
-  it('adds up the tensors of a real checkpoint, and asks for none of them', async () => {
+  it('adds up the tensors of a real checkpoint without requesting any', async () => {
     const checkpoint = await openCheckpoint(fixture('e2b-mlx-4bit'));
     const made = estimate(checkpoint, { contextTokens: 64 });
     const sum = (table: Readonly<Record<string, number>>) => Object.values(table).reduce((a, b) => a + b, 0);
@@ -107,7 +107,7 @@ describe('estimate', () => {
     expect(checkpoint.weights.unused()).toContain('language_model.norm.weight');
   });
 
-  it('knows that a drafter has no cache of its own, and scores only some groups of its vocabulary', () => {
+  it('accounts for a drafter without its own cache, which scores only some groups of its vocabulary', () => {
     const made = estimate(
       sourceOf(ASSISTANT, {
         'language_model.embed_tokens.weight': 262_144 * 512,

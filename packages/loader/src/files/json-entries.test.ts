@@ -11,12 +11,12 @@ describe('withJsonEntries', () => {
     expect(JSON.parse(edited)).toEqual({ ...JSON.parse(text), added: 4 });
   });
 
-  it('leaves text alone that looks like a number or like its own mark', () => {
+  it('does not change text that looks like a number or like its own marker', () => {
     const value = { '1.5': 'a "2.0" b', mark: '#3.0#', backslash: '\\"4.0' };
     expect(JSON.parse(withJsonEntries(JSON.stringify(value), { x: 1 }))).toEqual({ ...value, x: 1 });
   });
 
-  it('replaces an entry that is there', () => {
+  it('replaces an existing entry', () => {
     expect(JSON.parse(withJsonEntries('{"a": null, "b": 1.0}', { a: { c: 2 } }))).toEqual({
       a: { c: 2 },
       b: 1,

@@ -36,7 +36,7 @@ const FILES = {
 
 let folders = 0;
 
-/** A hub with its own cache, and a short way to download from it. */
+/** A hub with its own cache, and a helper that downloads from it. */
 async function start(misbehave?: Misbehaviour) {
   const hub = await startHub(FILES);
   if (misbehave) hub.misbehave = misbehave;
@@ -55,19 +55,19 @@ async function start(misbehave?: Misbehaviour) {
   return { hub, cacheDir, download, progress, repository: join(cacheDir, 'models--org--name') };
 }
 
-/** Ranges that were asked for of the weights. */
+/** Requested ranges of the weights. */
 function weightRanges(hub: HubServer): (string | null)[] {
   return hub.seen.filter(({ path }) => path.endsWith('model.safetensors')).map(({ range }) => range);
 }
 
-/** Sends the file, but breaks the connection off behind some bytes of the body. */
+/** Sends the file, but closes the connection after some bytes of the body. */
 function breakOff(response: Parameters<Misbehaviour>[0]['response'], body: Buffer, bytes: number): boolean {
   response.write(body.subarray(0, bytes), () => response.destroy());
   return true;
 }
 
 describe('downloadCheckpoint', () => {
-  it('fills a cache that other tools can read, and then needs the network for the list alone', async () => {
+  it('fills a cache that other tools can read, and then only needs the network for the file list', async () => {
     const { hub, download, repository, progress } = await start();
     const made = await download();
     expect(made).toMatchObject({ repository: 'org/name', commit: COMMIT });
@@ -102,7 +102,7 @@ describe('downloadCheckpoint', () => {
     expect((await download({ offline: true, revision: COMMIT })).directory).toBe(made.directory);
   });
 
-  it('goes on where a connection broke off', async () => {
+  it('resumes where a connection broke', async () => {
     const { hub, download } = await start(({ path, count, content, range, response }) => {
       if (path !== 'model.safetensors' || count > 2) return false;
       const begin = Number(/\d+/.exec(range ?? '0')![0]);
@@ -124,7 +124,7 @@ describe('downloadCheckpoint', () => {
     );
   });
 
-  it('goes on in a later call after an abort', async () => {
+  it('resumes in a later call after an abort', async () => {
     const { hub, download, repository } = await start(({ path, count, content, response }) => {
       if (path !== 'model.safetensors' || count > 0) return false;
       response.writeHead(200, { 'content-length': content.length });
@@ -146,7 +146,7 @@ describe('downloadCheckpoint', () => {
     expect(await readFile(join(made.directory, 'model.safetensors'))).toEqual(WEIGHTS);
   });
 
-  it('ends a silent connection and asks again', async () => {
+  it('closes a silent connection and retries', async () => {
     const { hub, download } = await start(({ path, count, content, response }) => {
       if (path !== 'model.safetensors' || count > 1) return false;
       if (count === 0)
@@ -158,7 +158,7 @@ describe('downloadCheckpoint', () => {
     expect(weightRanges(hub)).toEqual([null, 'bytes=10-', 'bytes=10-']);
   });
 
-  it('starts again when the server ignores the range', async () => {
+  it('starts over if the server ignores the range', async () => {
     const { download } = await start(({ path, count, content, response }) => {
       if (path !== 'model.safetensors') return false;
       response.writeHead(200, { 'content-length': content.length });
@@ -172,7 +172,7 @@ describe('downloadCheckpoint', () => {
 
   it.each<[string, Misbehaviour, object]>([
     [
-      'another part than was asked for',
+      'a part that was not requested',
       ({ path, content, response }) => {
         if (path !== 'model.safetensors') return false;
         response.writeHead(206, { 'content-range': `bytes 5-${content.length - 1}/${content.length}` });
@@ -212,15 +212,15 @@ describe('downloadCheckpoint', () => {
     ['403', refuse(403), { rule: 'Unauthorized', status: 403 }],
     ['404', refuse(404), { rule: 'NotFound', status: 404 }],
     ['418', refuse(418), { rule: 'UnexpectedStatus', status: 418 }],
-    ['429 for ever', refuse(429), { rule: 'RateLimited', status: 429 }],
-    ['500 for ever', refuse(500), { rule: 'ServerError', status: 500 }],
+    ['429 forever', refuse(429), { rule: 'RateLimited', status: 429 }],
+    ['500 forever', refuse(500), { rule: 'ServerError', status: 500 }],
   ])('refuses %s', async (_, misbehave, expected) => {
     const { download, repository } = await start(misbehave);
     await expect(download({ maxRetries: 2 })).rejects.toMatchObject({ code: 'DOWNLOAD', ...expected });
     await expect(readFile(join(repository, 'refs', 'main'))).rejects.toThrow();
   });
 
-  it('waits and asks again after 429 and 500', async () => {
+  it('waits and retries after 429 and 500', async () => {
     const { hub, download } = await start(({ count, response }) => {
       if (count > 1) return false;
       response.writeHead(count === 0 ? 429 : 500, count === 0 ? { 'retry-after': '0' } : {}).end();
@@ -230,7 +230,7 @@ describe('downloadCheckpoint', () => {
     expect(weightRanges(hub)).toHaveLength(3);
   });
 
-  it('starts again after 416: what it has belongs to another file', async () => {
+  it('starts over after 416, because its data belong to another file', async () => {
     const { hub, download, repository } = await start();
     const made = await download();
     const blob = join(
@@ -249,7 +249,7 @@ describe('downloadCheckpoint', () => {
     expect(await readFile(blob)).toEqual(WEIGHTS);
   });
 
-  it('throws a wrong beginning away, and refuses a wrong hash', async () => {
+  it('discards a wrong beginning, and refuses a wrong hash', async () => {
     const { hub, download, repository } = await start();
     const made = await download();
     const name = (await readlink(join(made.directory, 'model.safetensors'))).split('/').at(-1)!;
@@ -269,7 +269,7 @@ describe('downloadCheckpoint', () => {
     expect(hub.seen.length).toBeGreaterThan(0);
   });
 
-  it('follows a redirect to another origin, but leaves the token behind', async () => {
+  it('follows a redirect to another origin without the token', async () => {
     const tokens: (string | undefined)[] = [];
     const storage = await listen(
       createServer((request, response) => {
@@ -288,7 +288,7 @@ describe('downloadCheckpoint', () => {
     for (const { token } of hub.seen) expect(token).toBe('Bearer hf_secret');
   });
 
-  it('sends no token after a redirect that came back', async () => {
+  it('sends no token after a redirect that returns to the first origin', async () => {
     const elsewhere = await listen(
       createServer((_, response) => response.writeHead(302, { location: `${hub.endpoint}/again` }).end()),
     );
@@ -303,7 +303,7 @@ describe('downloadCheckpoint', () => {
     expect(hub.seen[0]?.token).toBe('Bearer hf_secret');
   });
 
-  it('does not show a token that cannot be one', async () => {
+  it('does not print an invalid token', async () => {
     const { download } = await start();
     const failure = await download({ token: 'hf_\u0000secret' }).catch((error: Error) => error);
     expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', argument: 'token' });
@@ -322,7 +322,7 @@ describe('downloadCheckpoint', () => {
     },
   );
 
-  it('gives up on a circle', async () => {
+  it('gives up on a redirect loop', async () => {
     const { download } = await start(({ response }) => {
       response.writeHead(307, { location: '/again' }).end();
       return true;
@@ -368,7 +368,7 @@ describe('downloadCheckpoint', () => {
     await expect(download()).rejects.toMatchObject({ code: 'DOWNLOAD', rule: 'BadAnswer' });
   });
 
-  it('says what a repository without config.json is not', async () => {
+  it('reports that a repository without config.json is not a checkpoint', async () => {
     const { hub, download } = await start();
     hub.files.delete('config.json');
     await expect(download()).rejects.toMatchObject({ rule: 'NotFound' });
@@ -393,7 +393,7 @@ describe('downloadCheckpoint', () => {
     await delay(250);
     controller.abort();
     await expect(waiting).rejects.toMatchObject({ name: 'AbortError' });
-    // No process has the highest id that a system gives.
+    // No process has the highest possible id.
     await writeFile(lock, owner(2 ** 22 + 1));
     await download();
     await expect(stat(lock)).rejects.toThrow();

@@ -54,7 +54,7 @@ function startChild(endpoint: string, cacheDir: string) {
   return { child, ended, until };
 }
 
-it('two processes: one downloads, the other one waits and finds everything there', async () => {
+it('two processes: one downloads, the other waits and finds everything complete', async () => {
   const hub = await startHub(FILES);
   const cacheDir = join(root, 'two');
   const made = await Promise.all(
@@ -67,12 +67,12 @@ it('two processes: one downloads, the other one waits and finds everything there
   expect(hub.seen.filter(({ path }) => path.endsWith('.safetensors'))).toHaveLength(1);
 });
 
-it('a killed process: the next one breaks its lock and goes on where it stopped', async () => {
+it('a killed process: the next one breaks its lock and resumes where it stopped', async () => {
   const hub = await startHub(FILES);
   const cacheDir = join(root, 'killed');
   hub.misbehave = ({ path, count, content, response }) => {
     if (path !== 'model.safetensors' || count > 0) return false;
-    // The rest never comes.
+    // The rest never arrives.
     response.writeHead(200, { 'content-length': content.length }).write(content.subarray(0, 200_000));
     return true;
   };

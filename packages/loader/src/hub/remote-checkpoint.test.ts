@@ -20,7 +20,7 @@ function open(hub: HubServer) {
   });
 }
 
-/** A file of `count` one-byte tensors named `prefix` and a number. */
+/** A file of `count` one-byte tensors, named by `prefix` and a number. */
 function manyTensors(prefix: string, count: number): Buffer {
   const entries = Array.from(
     { length: count },
@@ -49,7 +49,7 @@ describe('openRemoteCheckpoint', () => {
     expect(asked.length).toBeLessThanOrEqual(2);
   });
 
-  it.each([1500, 2500])('asks for the rest of a long header, here of %i tensors', async (count) => {
+  it.each([1500, 2500])('requests the rest of a long header, here of %i tensors', async (count) => {
     const hub = await startHub({ 'config.json': CONFIG, 'model.safetensors': manyTensors('t', count) });
     expect([...(await open(hub)).weights.entries()]).toHaveLength(count);
   });
@@ -68,7 +68,7 @@ describe('openRemoteCheckpoint', () => {
     await expect(open(hub)).rejects.toMatchObject({ rule: 'ShardMissing' });
   });
 
-  it('takes a whole file from a server that ignores ranges only as far as it needs', async () => {
+  it('reads only as much as needed from a server that ignores ranges', async () => {
     const ignoring: Misbehaviour = ({ path, content, response }) => {
       if (!path.endsWith('.safetensors')) return false;
       response.writeHead(200).end(content);
@@ -99,9 +99,9 @@ describe('openRemoteCheckpoint', () => {
   it.each<[string, Uint8Array, string]>([
     ['7 bytes', new Uint8Array(7), 'HeaderTooSmall'],
     ['an empty header', rawSafetensors(''), 'InvalidHeader'],
-    ['a header behind the end', rawSafetensors('{}').subarray(0, 9), 'InvalidHeaderLength'],
+    ['a header beyond the end', rawSafetensors('{}').subarray(0, 9), 'InvalidHeaderLength'],
     ['a header of 2^64 - 1 bytes', new Uint8Array(20).fill(255), 'HeaderTooLarge'],
-    ['bytes of no tensor', rawSafetensors('{}', new Uint8Array(5)), 'MetadataIncompleteBuffer'],
+    ['bytes that belong to no tensor', rawSafetensors('{}', new Uint8Array(5)), 'MetadataIncompleteBuffer'],
   ])('refuses a file with %s', async (_, bytes, rule) => {
     const hub = await startHub({ 'config.json': CONFIG, 'model.safetensors': Buffer.from(bytes) });
     await expect(open(hub)).rejects.toMatchObject({ code: 'CORRUPT_FILE', rule });

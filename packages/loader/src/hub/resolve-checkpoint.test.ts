@@ -9,7 +9,7 @@ import { resolveCheckpoint } from './resolve-checkpoint.js';
 
 const root = temporaryFolder();
 
-it('takes folders as they are, downloads what has the form of a name, and hands everything else back', async () => {
+it('returns folders unchanged, downloads repositories by name, and passes on everything else', async () => {
   const hub = await startHub({
     'config.json': JSON.stringify(E2B),
     'model.safetensors': Buffer.from(rawSafetensors('{}')),

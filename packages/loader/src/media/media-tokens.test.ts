@@ -76,7 +76,7 @@ describe('audioTowerTokens', () => {
     });
   });
 
-  it('agrees with counting the frames one by one', () => {
+  it('equals a count of the frames one by one', () => {
     for (let samples = 0; samples < 3000; samples += 7) {
       const padded = 160 + Math.ceil(samples / 128) * 128;
       let frames = 0;
@@ -96,7 +96,7 @@ describe('audioTowerTokens', () => {
 });
 
 describe('audioTokens', () => {
-  it('counts as the model of the config does', () => {
+  it('counts like the model of the config', () => {
     const unified = parseModelConfig(UNIFIED_12B, 'config.json');
     const withTower = parseModelConfig(
       { ...E2B, audio_config: { hidden_size: 1024, num_hidden_layers: 12, num_attention_heads: 8 } },
@@ -116,7 +116,7 @@ describe('audioTokens', () => {
 });
 
 describe('videoFrameIndices', () => {
-  it('spreads fewer frames evenly, and never more than there are', () => {
+  it('spreads fewer frames evenly, and never more than exist', () => {
     expect(videoFrameIndices(10, 4)).toEqual([0, 2, 5, 7]);
     expect(videoFrameIndices(3, 4)).toEqual([0, 1, 2]);
     expect(() => videoFrameIndices(3, 0)).toThrow(expect.objectContaining({ argument: 'maxFrames' }));
@@ -124,7 +124,7 @@ describe('videoFrameIndices', () => {
 });
 
 describe('videoTokens', () => {
-  it('takes 32 frames, evenly', () => {
+  it('takes 32 evenly spaced frames', () => {
     const made = videoTokens({ width: 1920, height: 1080, frameCount: 100, framesPerSecond: 1 });
     expect(made.frameIndices.slice(0, 4)).toEqual([0, 3, 6, 9]);
     expect(made.frameIndices).toHaveLength(32);
@@ -135,7 +135,7 @@ describe('videoTokens', () => {
     expect(made.texts.slice(0, 2)).toEqual(['00:00 ', ' 00:03 ']);
   });
 
-  it('takes all frames of a short video, and assumes 24 a second', () => {
+  it('takes all frames of a short video, and assumes 24 per second', () => {
     const made = videoTokens({ width: 10, height: 10, frameCount: 30 });
     expect(made.frameIndices).toEqual(Array.from({ length: 30 }, (_, index) => index));
     expect(made.timestamps.at(23)).toBe('00:00');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type AffineOptions, quantizeAffine, quantizeAffineBytes } from './affine-codec.js';
 import { type FloatDType, fromFloat32, toFloat32 } from './float-conversion.js';
 
-/** More elements than are converted at once, and no whole number of blocks. */
+/** More elements than are converted at a time, and not a whole number of blocks. */
 const ROWS = 131;
 const COLUMNS = 1024;
 
@@ -16,7 +16,7 @@ describe('quantizeAffineBytes', () => {
     ['BF16', 4, 64],
     ['F16', 3, 32],
     ['F32', 8, 128],
-  ])('gives for %s what quantizeAffine gives, at any place of a buffer', (dtype, bits, groupSize) => {
+  ])('gives the result of quantizeAffine for %s, at any offset of a buffer', (dtype, bits, groupSize) => {
     const options: AffineOptions = { bits, groupSize, scaleDtype: dtype };
     const stored = fromFloat32(VALUES, dtype);
     const shifted = new Uint8Array(stored.length + 1);
@@ -32,7 +32,7 @@ describe('quantizeAffineBytes', () => {
     }
   });
 
-  it('gives NaN and infinity some code instead of failing', () => {
+  it('encodes NaN and infinity instead of failing', () => {
     const values = new Float32Array(64).fill(1);
     values.set([Number.NaN, Number.POSITIVE_INFINITY, -1]);
     const made = quantizeAffine(values, 1, 64, { bits: 4, groupSize: 64, scaleDtype: 'F32' });

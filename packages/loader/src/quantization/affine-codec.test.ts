@@ -4,7 +4,7 @@ import { type AffineOptions, dequantizeAffine, quantizeAffine } from './affine-c
 const OPTIONS: AffineOptions = { bits: 4, groupSize: 32, scaleDtype: 'F32' };
 
 describe('quantizeAffine', () => {
-  it('meets a grid of codes exactly', () => {
+  it('represents values on a grid of codes exactly', () => {
     const values = Float32Array.from({ length: 64 }, (_, i) => (i % 16) * 0.5 - 8);
     const parts = quantizeAffine(values, 2, 32, OPTIONS);
     expect(dequantizeAffine(parts, 2, 32, OPTIONS)).toEqual(values);
@@ -14,7 +14,7 @@ describe('quantizeAffine', () => {
     const values = Float32Array.from({ length: 256 }, (_, i) => Math.sin(i * 12.9898) * (1 + (i % 7)));
     const options: AffineOptions = { ...OPTIONS, bits };
     const back = dequantizeAffine(quantizeAffine(values, 2, 128, options), 2, 128, options);
-    // The range of a group is at most 14. Meeting 0 exactly can move the far edge by one more half step.
+    // The range of a group is at most 14. Representing 0 exactly can move the far edge by another half step.
     const step = 14 / (2 ** bits - 1);
     for (let i = 0; i < values.length; i++) expect(Math.abs(back[i]! - values[i]!)).toBeLessThanOrEqual(step);
   });

@@ -10,10 +10,10 @@ import { ConversionStage, STAGE_FOLDER } from './conversion-stage.js';
 import { type QuantizeOptions, quantizeCheckpoint } from './quantize-checkpoint.js';
 
 const root = temporaryFolder();
-/** How many conversions are killed; a long run sets it to 200 or more. */
+/** Number of killed conversions; a long run sets it to 200 or more. */
 const KILLS = Number(process.env.MARKBASE_KILLS ?? 8);
 
-/** Ten tensors of 100 bytes; the one called `broken` fails. `read` gets the names of those that are read. */
+/** Ten tensors of 100 bytes; the one named `broken` fails. `read` collects the names of tensors that are read. */
 function shardOf(read: string[], broken: string | null) {
   const groups = Array.from({ length: 10 }, (_, index) =>
     groupOf({
@@ -32,7 +32,7 @@ function shardOf(read: string[], broken: string | null) {
 }
 
 describe('ConversionStage', () => {
-  it('goes on behind the last group that was safe, within a file', async () => {
+  it('resumes after the last safely written group, within a file', async () => {
     const target = join(root, 'within');
     const ignore = () => {};
     const first = await ConversionStage.open(target, 'same', true, 250);
@@ -44,7 +44,7 @@ describe('ConversionStage', () => {
     await second.writeShard(shard, undefined, (count) => {
       bytes += count;
     });
-    // Every third group brought 300 bytes to the disk.
+    // Every third group brings 300 bytes to the disk.
     expect(read).toEqual(['t6', 't7', 't8', 't9']);
     expect(second.resumedBytes).toBe(600);
     expect(bytes).toBe(shard.layout.totalBytes);
@@ -57,7 +57,7 @@ describe('ConversionStage', () => {
     expect(await readdir(target)).toEqual(['model.safetensors']);
   });
 
-  it('starts anew with another fingerprint, or without resume', async () => {
+  it('starts over with another fingerprint, or without resume', async () => {
     for (const [fingerprint, resume] of [
       ['other', true],
       ['same', false],
@@ -114,11 +114,11 @@ describe('quantizeCheckpoint with resume', () => {
     expect((await readdir(target)).filter((name) => name.startsWith('.'))).toEqual([]);
   });
 
-  it('starts anew when the source changed', async () => {
+  it('starts over if the source changed', async () => {
     const target = join(root, 'changed');
     const report = await quantizeCheckpoint(source, target, { ...options, bits: 8 });
     expect(report.resumedBytes).toBe(0);
-    // A finished conversion leaves no folder to go on from.
+    // A finished conversion leaves no folder to resume from.
     expect((await quantizeCheckpoint(source, target, options)).resumedBytes).toBe(0);
   });
 

@@ -9,14 +9,14 @@ import { readMatrixRows } from './read-matrix-rows.js';
 
 const root = temporaryFolder();
 
-/** Codes 0 to 15, the first one in the lowest bits, twice. */
+/** Codes 0 to 15, twice, the first one in the lowest bits. */
 const ALL_CODES = Uint32Array.of(0x76543210, 0xfedcba98, 0x76543210, 0xfedcba98);
-/** What they stand for: 1 sign, 2 exponent bits of bias 1, 1 fraction bit. */
+/** Their values: 1 sign bit, 2 exponent bits with bias 1, 1 fraction bit. */
 const MAGNITUDES = [0, 0.5, 1, 1.5, 2, 3, 4, 6];
 const VALUES = [...MAGNITUDES, ...MAGNITUDES.map((value) => -value)];
 
 describe('dequantizeFloat', () => {
-  it('reads mxfp4: E2M1 elements, scales 2^(s - 127) for 32 of them', () => {
+  it('reads mxfp4: E2M1 elements, scales 2^(s - 127) per 32 elements', () => {
     const weight = Uint32Array.of(...ALL_CODES, ...ALL_CODES);
     const values = dequantizeFloat({ weight, scales: Uint8Array.of(127, 130) }, 1, 64, 'mxfp4');
     const twice = [...VALUES, ...VALUES];
@@ -36,7 +36,7 @@ describe('dequantizeFloat', () => {
     expect([...values.subarray(0, 9)]).toEqual([0.5, -0.5, 2 ** -10, 224, 1, 0.75, 2 ** -7, Number.NaN, 0]);
   });
 
-  it('reads nvfp4: E2M1 elements, E4M3 scales for 16 of them', () => {
+  it('reads nvfp4: E2M1 elements, E4M3 scales per 16 elements', () => {
     // 0x38 = 1, 0x30 = 0.5, 0x7e = 448, 0xb8 = -1.
     const weight = Uint32Array.of(...ALL_CODES, ...ALL_CODES);
     const scales = Uint8Array.of(0x38, 0x30, 0x7e, 0xb8);
@@ -44,7 +44,7 @@ describe('dequantizeFloat', () => {
     expect([...values]).toEqual([1, 0.5, 448, -1].flatMap((scale) => VALUES.map((value) => value * scale)));
   });
 
-  it('refuses what does not fit', () => {
+  it('refuses arrays that do not match', () => {
     const parts = { weight: ALL_CODES, scales: Uint8Array.of(127) };
     expect(() => dequantizeFloat(parts, 1, 33, 'mxfp4')).toThrow(
       expect.objectContaining({ argument: 'columns' }),
@@ -59,7 +59,7 @@ describe('dequantizeFloat', () => {
 });
 
 describe('readMatrixRows', () => {
-  it('reads the bytes of the asked rows alone, in every format', async () => {
+  it('reads only the bytes of the requested rows, in every format', async () => {
     const path = join(root, 'matrices.safetensors');
     const bytesOf = (words: Uint32Array) => new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
     const tensor = (name: string, dtype: 'U32' | 'U8' | 'F32', shape: number[], bytes: Uint8Array) => ({

@@ -14,7 +14,7 @@ function decode(codes: readonly number[], dtype: DType): number[] {
 }
 
 describe('16-bit floats', () => {
-  it.each(['BF16', 'F16'] as const)('%s survives the way through float32 in every code', (dtype) => {
+  it.each(['BF16', 'F16'] as const)('%s survives conversion to float32 and back for every code', (dtype) => {
     const codes = Uint16Array.from({ length: 65536 }, (_, code) => code);
     const values = toFloat32(new Uint8Array(codes.buffer), dtype);
     const back = new Uint16Array(fromFloat32(values, dtype).buffer);
@@ -42,11 +42,11 @@ describe('16-bit floats', () => {
     expect(encode([least, least / 2, least * 0.51, least * 1.5, -least * 2.5, 1e-30], 'F16')).toEqual([
       1, 0, 1, 2, 0x8002, 0,
     ]);
-    // Rounds up across the border between subnormal and normal numbers.
+    // Rounds up across the boundary between subnormal and normal numbers.
     expect(encode([2 ** -14 - least / 2], 'F16')).toEqual([0x0400]);
   });
 
-  it('keeps NaN a NaN, also one whose high bits are zero', () => {
+  it('keeps NaN a NaN, even if its high bits are zero', () => {
     const quiet = new Float32Array(Uint32Array.of(0x7f800001, 0x7fffffff).buffer);
     for (const dtype of ['BF16', 'F16'] as const) {
       expect([...toFloat32(fromFloat32(quiet, dtype), dtype)]).toEqual([NAN, NAN]);
@@ -85,7 +85,7 @@ describe('toFloat32', () => {
     expect(decode(bytesOf(Float32Array.of(-1.5)), 'F32')).toEqual([-1.5]);
   });
 
-  it('reads bytes that start at an odd place', () => {
+  it('reads bytes that start at an odd offset', () => {
     const bytes = Uint8Array.of(7, 0x80, 0x3f, 0, 0x40).subarray(1);
     expect([...toFloat32(bytes, 'BF16')]).toEqual([1, 2]);
     expect([...toFloat32(Uint8Array.of(9, 0, 0x3c).subarray(1), 'F16')]).toEqual([1]);
@@ -96,7 +96,7 @@ describe('toFloat32', () => {
     expect(decode([0x80, 0x91, 0xa2, 0xb3, 0xc4, 0xd5, 0xe6, 0xf7], 'F4')).toEqual(
       [0, 0.5, 1, 1.5, 2, 3, 4, 6].flatMap((value) => [value, -value]),
     );
-    // 000001 = 1/8, 001000 = 1, 011111 = 7.5, 100001 = -1/8: 24 bits from the lowest on.
+    // 000001 = 1/8, 001000 = 1, 011111 = 7.5, 100001 = -1/8: 24 bits, lowest first.
     const e2m3 = 0b000001 | (0b001000 << 6) | (0b011111 << 12) | (0b100001 << 18);
     expect(decode([e2m3 & 255, (e2m3 >> 8) & 255, e2m3 >> 16], 'F6_E2M3')).toEqual([0.125, 1, 7.5, -0.125]);
     // 000001 = 1/16, 001100 = 1, 011111 = 28, 111111 = -28.

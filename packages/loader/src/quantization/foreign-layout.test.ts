@@ -22,7 +22,7 @@ describe('foreignLayout', () => {
     expect(foreignLayout(names)?.layout).toBe(layout);
   });
 
-  it('takes nothing of Gemma or MLX for one', () => {
+  it('recognises none in the tensors of Gemma or MLX', () => {
     const names = [
       'a.weight',
       'a.scales',

@@ -44,7 +44,7 @@ describe('toMlxTensors', () => {
     expect(convert(name, [256, 1536])).toEqual([['matrix', name.replace('.weight', ''), [256, 1536]]]);
   });
 
-  it('copies what is no matrix', () => {
+  it('copies tensors that are not matrices', () => {
     expect(convert('language_model.norm.weight', [1536])).toEqual([
       ['copy', 'language_model.norm.weight', [1536]],
     ]);
@@ -52,7 +52,7 @@ describe('toMlxTensors', () => {
     expect(convert(table, [2, 128, 64])).toEqual([['copy', table, [2, 128, 64]]]);
   });
 
-  it('moves the channels of convolutions, unless they are moved already', () => {
+  it('moves the channels of convolutions, unless already moved', () => {
     const conv = (layer: number) => `audio_tower.subsample_conv_projection.layer${layer}.conv.weight`;
     expect(convert(conv(0), [128, 1, 3, 3])).toEqual([['conv2d', conv(0), [128, 3, 3, 1]]]);
     expect(convert(conv(0), [128, 3, 3, 1])).toEqual([['copy', conv(0), [128, 3, 3, 1]]]);

@@ -10,11 +10,11 @@ import { type QuantizeOptions, quantizeCheckpoint } from './quantize-checkpoint.
 
 const root = temporaryFolder();
 
-/** The references keep the projectors of kept towers, and do not know the 8 bits of the per-layer embedding. */
+/** The references keep the projectors of kept towers, and do not store the per-layer embedding in 8 bits. */
 const KEEP_PROJECTORS = { match: 'embed_*.embedding_projection', skip: true };
 const FOUR_BIT_EMBEDDING = { match: '**.embed_tokens_per_layer' };
 
-/** Sources, options, and the digest of what the reference conversion of the same source holds. */
+/** Sources, options, and the digest of the reference conversion of the same source. */
 const CASES: readonly [string, QuantizeOptions, string][] = [
   ['31b-hf', { bits: 8, groupSize: 64, rules: [KEEP_PROJECTORS] }, '00aa6285904439f3'],
   ['26b-a4b-hf', { bits: 4, groupSize: 64, rules: [KEEP_PROJECTORS] }, '3850c4320a2a5d3e'],
@@ -34,7 +34,7 @@ async function digest({ weights }: Checkpoint): Promise<string> {
 }
 
 describe.each(CASES.filter(([source]) => findFixture(source) !== null))('%s', (source, options, expected) => {
-  it('becomes, in every byte, what the reference conversion gives', async () => {
+  it('equals the reference conversion in every byte', async () => {
     const target = join(root, source);
     const report = await quantizeCheckpoint(findFixture(source)!, target, {
       ...options,
@@ -51,7 +51,7 @@ describe('quantizeCheckpoint', () => {
   const source = findFixture('31b-hf')!;
   const options: QuantizeOptions = { bits: 4, groupSize: 64 };
 
-  it('obeys the rules, says so in config.json, and keeps the values', async () => {
+  it('follows the rules, records them in config.json, and keeps the values', async () => {
     const target = join(root, 'rules');
     const rules = [
       { match: 'language_model.model.layers.0.mlp.*', bits: 6, groupSize: 32 },
@@ -102,7 +102,7 @@ describe('quantizeCheckpoint', () => {
   it('copies tokenizer and settings', async () => {
     const copy = join(root, 'with-files');
     await quantizeCheckpoint(source, copy, { ...options, rules: [{ match: '**', skip: true }] });
-    // The result above is plain in all but its config; made plain again it is a source with companions.
+    // Only the config of the result above marks it as quantised; without that it is a source with companion files.
     const json = JSON.parse(await readFile(join(copy, 'config.json'), 'utf8'));
     const config = { ...json, quantization: undefined, quantization_config: undefined };
     await writeFile(join(copy, 'config.json'), JSON.stringify(config));

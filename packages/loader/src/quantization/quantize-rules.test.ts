@@ -16,7 +16,7 @@ describe('patterns', () => {
     ['**.*_proj.linear', 'vision_tower.encoder.layers.0.mlp.up_proj.linear'],
     ['**.layers.**.linear', 'audio_tower.layers.0.self_attn.post.linear'],
     ['**', 'lm_head'],
-  ])('%s takes %s', (pattern, module) => {
+  ])('%s matches %s', (pattern, module) => {
     expect(matches(pattern, module)).toBe(true);
   });
 
@@ -27,7 +27,7 @@ describe('patterns', () => {
     ['vision_tower.**', 'vision_tower_2.a'],
     ['**.a.*.c', 'x.a.b.b.c'],
     ['layers', 'language_model.layers.0'],
-  ])('%s does not take %s', (pattern, module) => {
+  ])('%s does not match %s', (pattern, module) => {
     expect(matches(pattern, module)).toBe(false);
   });
 
@@ -38,7 +38,7 @@ describe('patterns', () => {
 });
 
 describe('compileRules', () => {
-  it('takes the first match and fills in the general setting', () => {
+  it('applies the first match and fills in the general setting', () => {
     const rules: QuantizeRule[] = [
       { match: '**.a', skip: true },
       { match: '**.b', groupSize: 32 },

@@ -18,7 +18,7 @@ function usedBytes(): number {
   return heapUsed + external + arrayBuffers;
 }
 
-/** A file of `rows` rows of 1 MiB; sparse, so that it takes no room on the disk. */
+/** A file of `rows` rows of 1 MiB; sparse, so that it takes no disk space. */
 async function sparseFile(name: string, rows: number) {
   const dataBytes = rows * 1024 * 1024;
   const header = `{"a":{"dtype":"U8","shape":[${rows},1048576],"data_offsets":[0,${dataBytes}]}}`;
@@ -52,7 +52,7 @@ describe('files larger than memory', () => {
 });
 
 describe('limits of the header', () => {
-  /** Opens a header of `count` tensors of one byte; how many tensors come out, and what stays in memory for one. */
+  /** Opens a header of `count` tensors of one byte; returns the number of tensors, and the memory retained per tensor. */
   async function manyTensors(count: number) {
     const parts: string[] = [];
     for (let index = 0; index < count; index++) {
@@ -67,13 +67,13 @@ describe('limits of the header', () => {
     return { size: tensors.size, bytesPerTensor: (usedBytes() - before) / count };
   }
 
-  it('takes a million tensors, and keeps a few hundred bytes for each', async () => {
+  it('accepts a million tensors, and keeps a few hundred bytes for each', async () => {
     const many = await manyTensors(MAX_TENSOR_COUNT);
     expect(many.size).toBe(MAX_TENSOR_COUNT);
     expect(many.bytesPerTensor).toBeLessThan(600);
   });
 
-  it('counts tensors, and takes more where the caller says so', async () => {
+  it('limits the number of tensors, and accepts more if the caller allows it', async () => {
     const entry = (name: string) => `"${name}":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}`;
     const file = rawSafetensors(`{${['a', 'b', 'c'].map(entry).join(',')}}`);
     await expect(openSafetensors(file, { maxTensorCount: 2 })).rejects.toMatchObject({
@@ -82,7 +82,7 @@ describe('limits of the header', () => {
     expect((await openSafetensors(file, { maxTensorCount: 3 })).tensors.size).toBe(3);
   });
 
-  it('opens a header of 132 MB only where the caller says so', async () => {
+  it('opens a header of 132 MB only if the caller allows it', async () => {
     const header = new Uint8Array(132_000_000).fill(0x20);
     header.set(new TextEncoder().encode('{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}'));
     const file = rawSafetensors(header, new Uint8Array(1));
@@ -95,7 +95,7 @@ describe('limits of the header', () => {
     });
   });
 
-  it('keeps metadata that are not strings only where the caller says so', async () => {
+  it('keeps metadata that are not strings only if the caller allows it', async () => {
     const file = rawSafetensors('{"__metadata__":{"a":{"b": [1]},"c":"d","e":null}}');
     await expect(openSafetensors(file)).rejects.toMatchObject({ rule: 'InvalidHeader' });
     expect((await openSafetensors(file, { metadataValues: 'lenient' })).metadata).toEqual(

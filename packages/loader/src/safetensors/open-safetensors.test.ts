@@ -28,7 +28,7 @@ function entry(
   return `{"dtype":"${dtype}","shape":[${shape.join(',')}],"data_offsets":[${offsets.join(',')}]}`;
 }
 
-/** Expects a `CorruptFileError` with this rule, and gives its reason. */
+/** Expects a `CorruptFileError` with this rule, and returns its reason. */
 async function refusal(attempt: Promise<unknown>, rule: string): Promise<string> {
   const error = (await attempt.then(
     () => null,
@@ -38,7 +38,7 @@ async function refusal(attempt: Promise<unknown>, rule: string): Promise<string>
   return error!.reason;
 }
 
-describe('the length in front of the header', () => {
+describe('the length field before the header', () => {
   it.each([0, 1, 7])('refuses a file of %i bytes', async (size) => {
     await refusal(openSafetensors(await fileOf(new Uint8Array(size))), 'HeaderTooSmall');
   });
@@ -56,19 +56,19 @@ describe('the length in front of the header', () => {
     },
   );
 
-  it('takes a header of exactly the limit, as the reference reader does', async () => {
+  it('accepts a header of exactly the limit, like the reference reader', async () => {
     const path = await fileOf(rawSafetensors('{}'));
     const file = await open(path, 'r+');
     const length = new Uint8Array(8);
     new DataView(length.buffer).setBigUint64(0, BigInt(MAX_HEADER_BYTES), true);
     await file.write(length, 0, 8, 0);
     await file.close();
-    // Sparse: zeros behind the braces. Reaching the complaint about them proves that the length was taken.
+    // Sparse: zeros follow the braces. The error about them proves that the length was accepted.
     await truncate(path, 8 + MAX_HEADER_BYTES);
     expect(await refusal(openSafetensors(path), 'InvalidHeader')).toContain('NUL');
   });
 
-  it('refuses a header that goes on behind the end of the file', async () => {
+  it('refuses a header that extends past the end of the file', async () => {
     const bytes = rawSafetensors('{}');
     new DataView(bytes.buffer).setBigUint64(0, 12n, true);
     expect(await refusal(openSafetensors(await fileOf(bytes)), 'InvalidHeaderLength')).toContain('10 bytes');
@@ -82,7 +82,7 @@ describe('files of another kind', () => {
     ['\x89PNG\r\n\x1a\n0000000000000000', 'picture'],
     ['GGUF\x03\x00\x00\x00\x00\x00\x00\x00\x00', 'GGUF'],
     ['PK\x03\x04\x00\x00\x00\x00\x00\x00\x00\x00', 'PyTorch'],
-  ])('names what %j is', async (text, advice) => {
+  ])('identifies %j', async (text, advice) => {
     const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
     expect(await refusal(openSafetensors(await fileOf(bytes)), 'NotSafetensors')).toContain(advice);
     expect(await refusal(openRaw(bytes), 'NotSafetensors')).toContain(advice);
@@ -103,7 +103,7 @@ describe('the text of the header', () => {
     await refusal(openRaw(Uint8Array.from([0xef, 0xbb, 0xbf, 0x7b, 0x7d])), 'InvalidHeader');
   });
 
-  it('takes white space before, behind and inside', async () => {
+  it('accepts white space before, after and inside', async () => {
     const spaced =
       ' \n\t\r{ "a" :\n{ "dtype" : "U8" , "shape" : [ 1 , 2 ] ,\t"data_offsets" : [ 0 , 2 ] } }   ';
     const wide = `{"a":${' '.repeat(40)}{"dtype":"U8","shape":[1,2],"data_offsets":[0,2]}}`;
@@ -111,7 +111,7 @@ describe('the text of the header', () => {
       expect((await openRaw(header, 2)).tensors.get('a')!.shape).toEqual([1, 2]);
   });
 
-  it('takes the sorted keys of MLX', async () => {
+  it('accepts the sorted keys of MLX', async () => {
     const { tensors } = await openRaw('{"a":{"data_offsets":[0,4],"dtype":"BF16","shape":[2]}}', 4);
     expect(tensors.get('a')).toMatchObject({ dtype: 'BF16', shape: [2], elementCount: 2 });
   });
@@ -137,7 +137,7 @@ describe('the text of the header', () => {
     await refusal(openRaw(header), 'InvalidHeader');
   });
 
-  it('says where the mistake is', async () => {
+  it('reports the position of the error', async () => {
     await expect(openRaw('{"a":!')).rejects.toMatchObject({ offsetBytes: 13 });
   });
 
@@ -169,7 +169,7 @@ describe('names', () => {
     await refusal(openRaw('{"__metadata__":{"a":"1","a":"1"}}'), 'DuplicateKey');
   });
 
-  it('takes names that mean something to JavaScript, are empty, strange or long', async () => {
+  it('accepts names that are special in JavaScript, empty, strange or long', async () => {
     const names = [
       '__proto__',
       'constructor',
@@ -190,7 +190,7 @@ describe('names', () => {
 });
 
 describe('__metadata__', () => {
-  it('takes strings, null, an empty object, and no tensors beside it', async () => {
+  it('accepts strings, null, an empty object, and a file without tensors', async () => {
     expect((await openRaw('{"__metadata__":{"format":"pt"}}')).metadata).toEqual(new Map([['format', 'pt']]));
     for (const header of ['{"__metadata__":null}', '{"__metadata__":{}}', '{}']) {
       expect(await openRaw(header)).toMatchObject({ metadata: new Map(), tensors: new Map() });
@@ -211,7 +211,7 @@ describe('entries', () => {
     expect(await refusal(openRaw(header, 1), 'InvalidHeaderDeserialization')).toContain(field);
   });
 
-  it('takes unknown fields of any kind', async () => {
+  it('accepts unknown fields of any kind', async () => {
     const extra = { x: [1, { y: null }, true, false, -1.5e3, 'text'], z: {} };
     const header = JSON.stringify({ a: { extra, dtype: 'U8', shape: [1], data_offsets: [0, 1] } });
     expect((await openRaw(header, 1)).tensors.size).toBe(1);
@@ -226,7 +226,7 @@ describe('entries', () => {
     await refusal(openRaw(`{"a":${entry('U8', [1], offsets)}}`, 1), 'InvalidHeaderDeserialization');
   });
 
-  it('refuses an end before the begin', async () => {
+  it('refuses an end before the beginning', async () => {
     await refusal(openRaw(`{"a":${entry('U8', [1], [1, 0])}}`, 1), 'InvalidOffset');
   });
 
@@ -249,7 +249,7 @@ describe('entries', () => {
     },
   );
 
-  it('refuses a shape that is smaller or larger than the span', async () => {
+  it('refuses a shape whose size differs from the span', async () => {
     await refusal(openRaw(`{"a":${entry('F32', [1], [0, 8])}}`, 8), 'TensorInvalidInfo');
     await refusal(openRaw(`{"a":${entry('F32', [3], [0, 8])}}`, 8), 'TensorInvalidInfo');
   });
@@ -259,7 +259,7 @@ describe('entries', () => {
     expect((await openRaw(`{"a":${entry('F4', [4], [0, 2])}}`, 2)).tensors.size).toBe(1);
   });
 
-  it('takes empty tensors and scalars', async () => {
+  it('accepts empty tensors and scalars', async () => {
     const header = `{"e":${entry('F32', [2, 0], [0, 0])},"s":${entry('F32', [], [0, 4])}}`;
     const { tensors } = await openRaw(header, 4);
     expect(tensors.get('e')).toMatchObject({ shape: [2, 0], elementCount: 0 });
@@ -271,7 +271,7 @@ describe('the data section', () => {
   const one = (name: string, begin: number, end: number) =>
     `"${name}":${entry('U8', [end - begin], [begin, end])}`;
 
-  it('takes entries in any order', async () => {
+  it('accepts entries in any order', async () => {
     expect((await openRaw(`{${one('b', 2, 5)},${one('a', 0, 2)}}`, 5)).tensors.size).toBe(2);
   });
 
@@ -299,7 +299,7 @@ describe('the data section', () => {
     expect(await refusal(openRaw('{}', 1), 'MetadataIncompleteBuffer')).toContain('1 bytes after');
   });
 
-  it('gives absolute ranges, also behind a header that is not padded', async () => {
+  it('returns absolute ranges, even after an unpadded header', async () => {
     const header = `{${one('a', 0, 2)}}`;
     const { path, tensors } = await openRaw(header, 2);
     expect(tensors.get('a')!.range).toEqual({ path, offsetBytes: 8 + header.length, sizeBytes: 2 });

@@ -3,7 +3,7 @@ import { rawSafetensors } from '../../test/raw-safetensors.js';
 import { MemorySource } from '../sources/memory-source.js';
 import { readSafetensors } from './read-safetensors.js';
 
-/** A source that remembers which bytes it was asked for. */
+/** A source that records the requested bytes. */
 class WatchedSource extends MemorySource {
   readonly spans: [begin: number, end: number][] = [];
 
@@ -17,7 +17,7 @@ const HEADER =
   '{"a":{"dtype":"U8","shape":[2,3],"data_offsets":[0,6]},"b":{"dtype":"U8","shape":[0],"data_offsets":[6,6]}}';
 
 describe('readSafetensors', () => {
-  it('reads no byte of a tensor before it is asked for, and then no other', async () => {
+  it('reads the bytes of a tensor only when it is requested, and no others', async () => {
     const source = new WatchedSource(rawSafetensors(HEADER, new Uint8Array(6)));
     const { tensors } = await readSafetensors(source);
     const start = 8 + HEADER.length;
@@ -38,7 +38,7 @@ describe('readSafetensors', () => {
       new DataView(bytes.buffer).setBigUint64(0, length, true);
       const source = new WatchedSource(bytes);
       await expect(readSafetensors(source)).rejects.toMatchObject({ code: 'CORRUPT_FILE' });
-      // The second span is the look at the first bytes, for advice.
+      // The second span reads the first bytes, for advice in the error.
       expect(source.spans).toEqual([
         [0, 8],
         [0, bytes.length],

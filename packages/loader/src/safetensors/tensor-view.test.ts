@@ -14,7 +14,7 @@ async function view(name: string, shape: readonly number[]) {
 }
 
 describe('TensorView', () => {
-  it('reads all, some rows, or pieces', async () => {
+  it('reads everything, some rows, or chunks', async () => {
     const tensor = await view('matrix', [4, 2]);
     expect([...(await tensor.readFloat32())]).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
     expect([...new Float32Array((await tensor.readRows(1, 3)).buffer)]).toEqual([5, 6, 7, 8]);
@@ -24,7 +24,7 @@ describe('TensorView', () => {
     expect(pieces).toEqual([12, 12, 8]);
   });
 
-  it('fills a buffer of the caller, from any byte on', async () => {
+  it('fills a buffer of the caller at any byte offset', async () => {
     const tensor = await view('into', [4, 2]);
     const buffer = new Uint8Array(12).fill(9);
     await tensor.readInto(buffer.subarray(4), 8);
@@ -58,7 +58,7 @@ describe('TensorView', () => {
     expect(() => middle.slice(0, 2)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
   });
 
-  it('slices packed rows only where they begin and end with a byte', async () => {
+  it('slices packed rows only at byte boundaries', async () => {
     const header = '{"p":{"dtype":"F4","shape":[4,3],"data_offsets":[0,6]}}';
     const data = Uint8Array.from([0x21, 0x43, 0x65, 0x07, 0x10, 0x32]);
     const tensor = (await openSafetensors(rawSafetensors(header, data))).tensors.get('p')!;
@@ -77,7 +77,7 @@ describe('TensorView', () => {
     await expect(tensor.readBytes(begin * 7, end * 7)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 
-  it('notices that the file was changed', async () => {
+  it('detects that the file was changed', async () => {
     const tensor = await view('changed', [2]);
     await utimes(tensor.range.path, new Date(0), new Date(0));
     await expect(tensor.read()).rejects.toMatchObject({ code: 'CORRUPT_FILE', rule: 'FileChanged' });

@@ -54,7 +54,7 @@ describe('writeSafetensors', () => {
       expect(tensors.get(name)!.range.offsetBytes % size).toBe(0);
   });
 
-  it('takes asynchronous sources', async () => {
+  it('accepts asynchronous sources', async () => {
     const path = join(folder, 'async.safetensors');
     const chunks = async function* () {
       yield Uint8Array.of(1);
@@ -85,7 +85,7 @@ describe('writeSafetensors', () => {
     });
   });
 
-  describe('leaves nothing behind and the old file alone', () => {
+  describe('leaves no new file and does not touch the old one', () => {
     async function expectNothingChanged(
       write: (path: string) => Promise<void>,
       expected: object,
@@ -135,12 +135,12 @@ describe('writeSafetensors', () => {
     });
   });
 
-  it('reports a folder that is missing', async () => {
+  it('reports a missing folder', async () => {
     const path = join(folder, 'none', 'x.safetensors');
     await expect(writeSafetensors(path, [])).rejects.toMatchObject({ code: 'FILE_ACCESS', path });
   });
 
-  it.skipIf(process.platform === 'win32')('reports a file system that takes no more', async () => {
+  it.skipIf(process.platform === 'win32')('reports a full file system', async () => {
     const script = `
       import { writeSafetensors } from '@markbase/loader';
       const chunks = () => [new Uint8Array(200_000)];
@@ -148,7 +148,7 @@ describe('writeSafetensors', () => {
       await writeSafetensors(process.argv[1], [source]).catch((error) => console.log(error.code, error.reason));
     `;
     const path = join(folder, 'limited.safetensors');
-    // A limit of 64 blocks on the size of a file stands in for a full disk.
+    // A file size limit of 64 blocks simulates a full disk.
     const command = 'ulimit -f 64 && exec "$0" --input-type=module -e "$1" "$2"';
     const { stdout } = await promisify(execFile)('sh', ['-c', command, process.execPath, script, path], {
       cwd: join(import.meta.dirname, '..', '..'),

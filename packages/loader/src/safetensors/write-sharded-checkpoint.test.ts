@@ -34,13 +34,13 @@ describe('writeShardedCheckpoint', () => {
     );
   });
 
-  it('writes one file when all fits', async () => {
+  it('writes one file if everything fits', async () => {
     const directory = join(folder, 'one');
     await writeShardedCheckpoint(directory, [bytes('a', 6)], { maxShardBytes: 10 });
     expect((await readdir(directory)).sort()).toEqual(['model.safetensors', 'model.safetensors.index.json']);
   });
 
-  it('leaves no file of any shard behind after an abort', async () => {
+  it('leaves no shard after an abort', async () => {
     const directory = join(folder, 'aborted');
     const controller = new AbortController();
     const last: TensorSource = {

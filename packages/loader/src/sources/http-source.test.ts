@@ -29,7 +29,7 @@ async function failure(answer: Answer, options = {}, file = FILE) {
 }
 
 describe('a server that honours ranges', () => {
-  it('is asked for the header, and then for nothing but the wanted rows', async () => {
+  it('is asked for the header, and then only for the requested rows', async () => {
     const { url, seen } = await rangeServer(FILE);
     const { path, tensors } = await openSafetensors(url, { firstRequestBytes: 100 });
     expect(path).not.toContain('secret');
@@ -37,7 +37,7 @@ describe('a server that honours ranges', () => {
     expect(seen.map(({ range }) => range)).toEqual(['bytes=0-99', 'bytes=200088-200187']);
   });
 
-  it('reads all of a tensor, the part that is known already not twice', async () => {
+  it('reads a whole tensor without requesting known bytes again', async () => {
     const { url, seen } = await rangeServer(FILE);
     const bytes = await (await openSafetensors(url)).tensors.get('a')!.read();
     expect(Buffer.compare(bytes, DATA)).toBe(0);
@@ -58,13 +58,13 @@ describe('a server that honours ranges', () => {
     },
   );
 
-  it('may ask for the length alone', async () => {
+  it('may request only the length', async () => {
     const { url, seen } = await rangeServer(FILE);
     await openSafetensors(url, { firstRequestBytes: 8 });
     expect(seen.map(({ range }) => range)).toEqual(['bytes=0-7', 'bytes=8-87']);
   });
 
-  it('says what is wrong with the file itself', async () => {
+  it('reports errors of the file itself', async () => {
     for (const [file, rule] of [
       [new Uint8Array(0), 'HeaderTooSmall'],
       [new TextEncoder().encode('<!doctype html><html></html>'), 'NotSafetensors'],
@@ -78,7 +78,7 @@ describe('a server that honours ranges', () => {
     }
   });
 
-  it('takes a whole file that is no longer than what was asked for', async () => {
+  it('accepts a whole file that is no longer than the requested range', async () => {
     const small = rawSafetensors('{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}', DATA.slice(0, 2));
     const { url } = await rangeServer(small, (response) => {
       response.writeHead(200, { 'content-length': small.length }).end(small);
@@ -94,12 +94,15 @@ describe('a server that does not', () => {
 
   it.each<[string, Answer]>([
     ['ignores the range', (response) => void response.writeHead(200).end(FILE)],
-    ['sends another place', withRange('bytes 8-131079/300088')],
+    ['sends another position', withRange('bytes 8-131079/300088')],
     ['sends another length', withRange('bytes 0-131070/300088')],
     ['hides the size', withRange('bytes 0-131071/*')],
     ['counts other units', withRange('rows 0-131071/300088')],
     ['writes an unusable size', withRange('bytes 0-131071/99999999999999999999')],
-    ['names no range', (response, begin, end) => void response.writeHead(206).end(FILE.subarray(begin, end))],
+    [
+      'states no range',
+      (response, begin, end) => void response.writeHead(206).end(FILE.subarray(begin, end)),
+    ],
     [
       'compresses',
       (response, begin, end) => {
@@ -116,7 +119,7 @@ describe('a server that does not', () => {
         response.end(FILE.subarray(begin, end + 1));
       },
     ],
-  ])('is noticed: it %s', async (_, answer) => {
+  ])('is detected: it %s', async (_, answer) => {
     expect(await failure(answer)).toMatchObject({ code: 'DOWNLOAD', rule: 'RangeNotHonoured' });
   });
 
@@ -138,7 +141,7 @@ describe('a server that does not', () => {
     expect(String(error)).not.toContain('secret');
   });
 
-  it('breaks off', async () => {
+  it('breaks the connection', async () => {
     const error = await failure((response, begin, end) => {
       response.writeHead(206, { 'content-range': `bytes ${begin}-${end - 1}/${FILE.length}` });
       response.write(FILE.subarray(begin, begin + 9), () => response.destroy());
@@ -146,7 +149,7 @@ describe('a server that does not', () => {
     expect(error).toMatchObject({ code: 'DOWNLOAD', rule: 'Network' });
   });
 
-  it('stands still', async () => {
+  it('stalls', async () => {
     const error = await failure(() => {}, { stallTimeoutMs: 50 });
     expect(error).toMatchObject({ rule: 'Network', reason: 'the server sent nothing for 50 ms' });
   });
@@ -171,8 +174,8 @@ describe('a server that does not', () => {
   });
 });
 
-describe('failures that pass', () => {
-  it.each([1, 2])('are tried again, here %i times', async (failures) => {
+describe('temporary failures', () => {
+  it.each([1, 2])('are retried, here %i times', async (failures) => {
     const { url, seen } = await rangeServer(FILE, (response, begin, end) => {
       const isSecondPart = begin > 0 && seen.length > 1;
       if (isSecondPart && seen.length < 2 + failures) return void response.writeHead(503).end();
@@ -183,7 +186,7 @@ describe('failures that pass', () => {
     expect(seen).toHaveLength(2 + failures);
   });
 
-  it('are reported in the end; others are not tried again', async () => {
+  it('are finally reported; other failures are not retried', async () => {
     for (const [status, rule, count] of [
       [500, 'ServerError', 4],
       [429, 'RateLimited', 4],
@@ -197,7 +200,7 @@ describe('failures that pass', () => {
 });
 
 describe('redirects and tokens', () => {
-  it('does not give the token to an address of its own origin that another one chose', async () => {
+  it('does not send the token to its own origin after a redirect from another one', async () => {
     const own = await rangeServer(FILE, (response, begin, end, request) => {
       if (request.url === '/back') return sendRange(response, FILE, begin, end);
       response.writeHead(302, { location: other.url.href }).end();
@@ -209,7 +212,7 @@ describe('redirects and tokens', () => {
     expect(own.seen.map(({ authorization }) => authorization)).toEqual(['Bearer hf_x', undefined]);
   });
 
-  it('follows to another origin without the token, and tells', async () => {
+  it('follows a redirect to another origin without the token, and reports it', async () => {
     const target = await rangeServer(FILE);
     const source = await rangeServer(FILE, (response) => {
       response.writeHead(302, { location: target.url.href }).end();
@@ -247,7 +250,7 @@ describe('redirects and tokens', () => {
     expect(error).toMatchObject({ code: 'DOWNLOAD', rule: 'BadRedirect' });
   });
 
-  it('refuses a token that would add headers, and does not show it', async () => {
+  it('refuses a token that would add headers, and does not print it', async () => {
     const error = await failure(() => {}, { token: 'hf_x\r\nx: y' });
     expect(error).toMatchObject({ code: 'INVALID_ARGUMENT', argument: 'token' });
     expect(String(error)).not.toContain('hf_x');
@@ -255,7 +258,7 @@ describe('redirects and tokens', () => {
 });
 
 describe('abort', () => {
-  it('ends the pause before a repetition', async () => {
+  it('ends the pause before a retry', async () => {
     const controller = new AbortController();
     const { url } = await rangeServer(FILE, (response) => {
       response.writeHead(503).end();

@@ -68,7 +68,7 @@ describe('every kind of source', () => {
 });
 
 describe('FileHandle', () => {
-  it('stays open, and its position where it was', async () => {
+  it('stays open at its position', async () => {
     const file = await open(await pathOf('position'));
     await file.read(new Uint8Array(4), 0, 4);
     await secondRow(file);
@@ -76,7 +76,7 @@ describe('FileHandle', () => {
     await file.close();
   });
 
-  it('is refused when it is closed, before or after opening', async () => {
+  it('is refused if closed, before or after opening', async () => {
     const file = await open(await pathOf('closed'));
     const { tensors } = await openSafetensors(file);
     await file.close();
@@ -84,13 +84,13 @@ describe('FileHandle', () => {
     await expect(openSafetensors(file)).rejects.toMatchObject({ code: 'FILE_ACCESS' });
   });
 
-  it('is refused when it is that of a folder', async () => {
+  it('is refused if it belongs to a folder', async () => {
     const file = await open(folder);
     await expect(openSafetensors(file)).rejects.toMatchObject({ code: 'FILE_ACCESS' });
     await file.close();
   });
 
-  it('goes on reading a file whose name was removed, and notices a change', async () => {
+  it('continues to read an unlinked file, and detects a change', async () => {
     const path = await pathOf('removed');
     const file = await open(path);
     const tensor = (await openSafetensors(file)).tensors.get('a')!;
@@ -103,7 +103,7 @@ describe('FileHandle', () => {
 });
 
 describe('memory', () => {
-  it('gives copies, and notices that it was taken away', async () => {
+  it('returns copies, and detects that the buffer was detached', async () => {
     const buffer = FILE.slice().buffer;
     const tensor = (await openSafetensors(buffer)).tensors.get('a')!;
     (await tensor.read()).fill(0);
@@ -114,7 +114,7 @@ describe('memory', () => {
 });
 
 describe('Blob', () => {
-  it('reads a file behind it only where it is asked to, and notices a change', async () => {
+  it('reads only the requested parts of the underlying file, and detects a change', async () => {
     const path = await pathOf('blob');
     const tensor = (await openSafetensors(await openAsBlob(path))).tensors.get('a')!;
     expect([...(await tensor.readRows(0, 1))]).toEqual([1, 2]);
@@ -122,7 +122,7 @@ describe('Blob', () => {
     await expect(tensor.read()).rejects.toMatchObject({ code: 'FILE_ACCESS' });
   });
 
-  it('lends its name to messages', async () => {
+  it('appears with its name in messages', async () => {
     const bytes = FILE.slice(0, -2);
     const file = new File([bytes], 'chosen.safetensors');
     await expect(openSafetensors(file)).rejects.toMatchObject({ path: 'chosen.safetensors' });
@@ -130,7 +130,7 @@ describe('Blob', () => {
 });
 
 describe('a path', () => {
-  it.each(['rewritten', 'replaced', 'truncated'])('notices that the file was %s', async (how) => {
+  it.each(['rewritten', 'replaced', 'truncated'])('detects that the file was %s', async (how) => {
     const path = await pathOf(how);
     const tensor = (await openSafetensors(path)).tensors.get('a')!;
     const before = await readFile(path);

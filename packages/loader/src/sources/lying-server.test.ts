@@ -8,7 +8,7 @@ const DATA = Uint8Array.from({ length: 4000 }, (_, index) => (index * 7) % 251);
 const FILE = rawSafetensors('{"a":{"dtype":"U8","shape":[4000],"data_offsets":[0,4000]}}', DATA);
 const ROUNDS = 300;
 
-/** An answer to the question for bytes `begin` to `end`, with none, one or several lies. */
+/** A response to a request for bytes `begin` to `end`, with no, one or several lies. */
 function randomAnswer(random: Random, begin: number, end: number) {
   const lie = (): number => (random.below(6) === 0 ? random.pick([-1, 1, 8, -8]) : 0);
   const [first, last, size, length] = [begin + lie(), end - 1 + lie(), FILE.length + lie(), lie()];
@@ -26,7 +26,7 @@ function randomAnswer(random: Random, begin: number, end: number) {
 }
 
 describe('a server that lies at random', () => {
-  it.each([1, 2])('is believed only when it does not, with seed %i', async (seed) => {
+  it.each([1, 2])('is only trusted if it does not lie, with seed %i', async (seed) => {
     const random = new Random(seed);
     let isHonest = true;
     const { url } = await rangeServer(FILE, (response, begin, end) => {

@@ -14,7 +14,7 @@ describe('describeSchema', () => {
     expect(description.states).toBeGreaterThan(0);
   });
 
-  it('names all keywords that cannot be held', async () => {
+  it('names all keywords that cannot be enforced', async () => {
     const schema = { properties: { a: { format: 'regex' }, b: { uniqueItems: true } }, maxLenght: 1 };
     const description = await describeSchema(schema, { answers: ['{}'] });
     expect(description).toMatchObject({ supported: false, states: null, accepted: [false] });
@@ -25,14 +25,14 @@ describe('describeSchema', () => {
     ]);
   });
 
-  it('says where a schema asks for too much', async () => {
+  it('reports the part of a schema that is too large', async () => {
     const schema = { items: { type: 'string', maxLength: 500 } };
     const description = await describeSchema(schema, { maxStates: 100 });
     expect(description.unsupported).toEqual([{ path: '#/items', keyword: 'maxLength' }]);
     expect(description.reason).toContain('at most 100 states');
   });
 
-  it('stops at an abort', async () => {
+  it('stops on abort', async () => {
     await expect(describeSchema(true, { signal: AbortSignal.abort('enough') })).rejects.toBe('enough');
   });
 });

@@ -28,7 +28,7 @@ const token = (text: string) => 256 + TEXTS.indexOf(text);
 const grammarOf = (root: Expression) => new TokenGrammar(vocabulary, Automaton.build(root), [STOP]);
 
 describe('TokenGrammar', () => {
-  it('allows every token that begins what may follow, and the end where it may be', async () => {
+  it('allows every token that begins a valid continuation, and the end where it is valid', async () => {
     const constraint = grammarOf(choice(literal('abcd'), literal('ab'), literal('x'))).constrain();
     expect(allowedIds(constraint.allowed(100))).toEqual([byte('a'), byte('x'), token('ab'), token('abc')]);
     constraint.accept(token('ab'));
@@ -41,7 +41,7 @@ describe('TokenGrammar', () => {
     expect(constraint.allowed(100)).toBeNull();
   });
 
-  it('reads characters across tokens, and never allows half of one before text', async () => {
+  it('reads characters across tokens, and never allows a partial one before text', async () => {
     const constraint = grammarOf(sequence(literal('"'), repeat(ANY_TEXT, 1, 1), literal('"'))).constrain();
     constraint.accept(byte('"'));
     const inside = allowedIds(constraint.allowed(100));
@@ -51,7 +51,7 @@ describe('TokenGrammar', () => {
     expect(allowedIds(constraint.allowed(100))).toEqual(Array.from({ length: 64 }, (_, i) => 0x80 + i));
   });
 
-  it('knows control tokens by their ids only', async () => {
+  it('recognises control tokens only by their ids', async () => {
     const constraint = grammarOf(sequence(control(QUOTE), literal('ab'), control(QUOTE))).constrain();
     expect(allowedIds(constraint.allowed(100))).toEqual([QUOTE]);
     constraint.accept(QUOTE);
@@ -60,7 +60,7 @@ describe('TokenGrammar', () => {
     expect(() => constraint.accept(byte('x'))).toThrow(InvalidArgumentError);
   });
 
-  it('ends in time: with little room only what can still be finished is allowed', async () => {
+  it('ends in time: with little room left, it only allows what can still be finished', async () => {
     const grammar = grammarOf(sequence(repeat(literal('a'), 0), choice(literal('z'), literal('yyyy'))));
     expect(grammar.leastTokens).toBe(2);
     for (const most of [2, 3, 5, 9]) {
@@ -68,7 +68,7 @@ describe('TokenGrammar', () => {
       let left = most;
       let last = -1;
       for (; left > 0 && last !== STOP; left--) {
-        // The worst model: it never wants to end.
+        // The worst case: a model that never chooses to end.
         const allowed = allowedIds(constraint.allowed(left));
         expect(allowed.length).toBeGreaterThan(0);
         last = allowed.includes(byte('y')) ? byte('y') : allowed[0]!;
@@ -78,7 +78,7 @@ describe('TokenGrammar', () => {
     }
   });
 
-  it('has the bytes of every token in its tree once', () => {
+  it('stores the bytes of every token in its tree once', () => {
     const { trie } = vocabulary;
     expect([...trie.ids].sort((a, b) => a - b)).toEqual(Array.from({ length: QUOTE }, (_, id) => id));
     const path: number[] = [];

@@ -1,4 +1,4 @@
-// Long because it makes every keyword that grammars support.
+// Long because it generates every keyword that grammars support.
 import type { JsonSchema } from '../../src/constraint/schema/json-schema.js';
 
 const NAMES = ['a', 'b', 'c', 'kind'];
@@ -34,10 +34,10 @@ const CONSTANTS = ['a', 'b', '', 'kind', 0, 1, -2, 1.5, 100, true, false, null, 
 
 type Schema = Record<string, unknown>;
 
-/** Makes schemas with all keywords, in which several restrictions apply to the same values. */
+/** Generates schemas with all keywords, in which several restrictions apply to the same values. */
 export class RandomSchemas {
   readonly #random: () => number;
-  /** ajv 8 forgets what `properties` evaluates where `dependentSchemas` does not apply: the two are not mixed. */
+  /** ajv 8 forgets what `properties` evaluates if `dependentSchemas` does not apply, so the two are not mixed. */
   readonly #mayBeUnevaluated: boolean;
 
   constructor(random: () => number) {

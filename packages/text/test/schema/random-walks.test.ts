@@ -13,7 +13,7 @@ import { RandomSchemas } from './random-schema.js';
 import { randomNumbers, walk } from './walk.js';
 import { ZOD_SCHEMAS } from './zod-schemas.js';
 
-/** Schemas of a run; the full one is `MARKBASE_SCHEMAS=10000`. */
+/** Schemas per run; a full run uses `MARKBASE_SCHEMAS=10000`. */
 const SCHEMAS = Number(process.env.MARKBASE_SCHEMAS ?? 1000);
 const WANDER_BYTES = [0, 12, 40, 120];
 
@@ -26,7 +26,7 @@ function matcherOf(schema: JsonSchema): Matcher {
   return new Matcher(Automaton.build(schemaGrammar(schema, JSON_DIALECT)));
 }
 
-/** Texts of the grammar that are not valid. */
+/** Invalid texts of the grammar. */
 function invalidTexts(
   schema: JsonSchema,
   matcher: Matcher,
@@ -51,7 +51,7 @@ describe('every text of a grammar is valid', () => {
       try {
         matcher = matcherOf(schema);
       } catch (error) {
-        // No value is valid, or a keyword cannot be held: the answer is an error that says so.
+        // No value is valid, or a keyword cannot be enforced: the result is a corresponding error.
         expect(hasErrorCode(error, 'INVALID_ARGUMENT'), String(error)).toBe(true);
         continue;
       }

@@ -12,7 +12,7 @@ function picture(patchCount: number): Picture {
   };
 }
 
-/** A queue whose steps are recorded; each gives a picture its number of patches. */
+/** A queue whose steps are recorded; each returns a picture's number of patches. */
 function queueOf(options: { maxPatches?: number; cacheBytes?: number; onStep?: () => Promise<void> } = {}) {
   const steps: number[][] = [];
   const signals: AbortSignal[] = [];
@@ -32,7 +32,7 @@ function queueOf(options: { maxPatches?: number; cacheBytes?: number; onStep?: (
 }
 
 describe('EncodeQueue', () => {
-  it('puts what waits into one step, as much as fits, in order', async () => {
+  it('combines waiting pictures in one step, as many as fit, in order', async () => {
     const { queue, steps } = queueOf();
     const counts = [4, 5, 3, 1];
     const values = await Promise.all(counts.map((count, i) => queue.encode(`k${i}`, picture(count))));
@@ -43,13 +43,13 @@ describe('EncodeQueue', () => {
     ]);
   });
 
-  it('runs a picture that is larger than a common step alone', async () => {
+  it('runs a picture that is larger than a normal step alone', async () => {
     const { queue, steps } = queueOf();
     await Promise.all([queue.encode('a', picture(25)), queue.encode('b', picture(2))]);
     expect(steps).toEqual([[25], [2]]);
   });
 
-  it('computes equal pictures once, also in later steps', async () => {
+  it('computes equal pictures once, even across steps', async () => {
     const { queue, steps } = queueOf();
     const [one, other] = await Promise.all([queue.encode('a', picture(3)), queue.encode('a', picture(3))]);
     expect(one).toBe(other);
@@ -68,7 +68,7 @@ describe('EncodeQueue', () => {
     expect(signals[0]!.aborted).toBe(false);
   });
 
-  it('stops a step that nobody waits for any more', async () => {
+  it('stops a step that no caller waits for any more', async () => {
     const controller = new AbortController();
     const onStep = async () => controller.abort(new Error('left'));
     const { queue, signals } = queueOf({ onStep });
@@ -77,7 +77,7 @@ describe('EncodeQueue', () => {
     expect((await queue.encode('b', picture(2)))[0]).toBe(2);
   });
 
-  it('does not start for a signal that is aborted already', async () => {
+  it('does not start for an already aborted signal', async () => {
     const { queue, steps } = queueOf();
     await expect(queue.encode('a', picture(1), AbortSignal.abort(new Error('before')))).rejects.toThrow(
       'before',
@@ -85,7 +85,7 @@ describe('EncodeQueue', () => {
     expect(steps).toEqual([]);
   });
 
-  it('goes on after a step that failed', async () => {
+  it('continues after a failed step', async () => {
     let isBroken = true;
     const onStep = async () => {
       if (isBroken) throw new RangeError('broken');

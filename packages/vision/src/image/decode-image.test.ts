@@ -24,7 +24,7 @@ function pixel(image: RgbImage, x = 0, y = 0): number[] {
   return [...image.data.subarray((y * image.width + x) * 3, (y * image.width + x) * 3 + 3)];
 }
 
-/** Every pixel of the picture is within `tolerance` of a colour. */
+/** Expects every pixel of the picture to be within `tolerance` of a colour. */
 function expectPlain(image: RgbImage, colour: readonly number[], tolerance: number): void {
   expect(image.data.length).toBe(image.width * image.height * 3);
   const worst = image.data.reduce(
@@ -58,7 +58,7 @@ describe('decodeImage', () => {
     expectPlain(await decodeImage(deepGrey), [128, 128, 128], 4);
     const print = await plain(6, 5).toColourspace('cmyk').jpeg({ quality: 100 }).toBuffer();
     expect((await sharp(print).metadata()).channels).toBe(4);
-    // There are fewer colours in print.
+    // CMYK has a smaller gamut.
     expectPlain(await decodeImage(print), [200, 100, 50], 40);
     const grey = await plain(6, 5).greyscale().toColourspace('b-w').png().toBuffer();
     expect((await sharp(grey).metadata()).channels).toBe(1);
@@ -76,7 +76,7 @@ describe('decodeImage', () => {
     expectPlain(await decodeImage(wide), [200, 100, 50], 2);
   });
 
-  it('lays transparent pixels over white', async () => {
+  it('composites transparent pixels over white', async () => {
     expectPlain(await decodeImage(await plain(6, 5, 4).png().toBuffer()), OVER_WHITE, 1);
     expectPlain(await decodeImage(await plain(6, 5, 4).png({ palette: true }).toBuffer()), OVER_WHITE, 1);
     const deep = await plain(6, 5, 4).toColourspace('rgb16').png().toBuffer();
@@ -89,8 +89,8 @@ describe('decodeImage', () => {
     expectPlain(await decodeImage(clear), [255, 255, 255], 0);
   });
 
-  it('turns upright, as EXIF says', async () => {
-    // Left half dark, right half light, stored lying on its side for each orientation.
+  it('rotates upright according to EXIF', async () => {
+    // Left half dark, right half light, stored rotated for each orientation.
     const data = Uint8Array.from({ length: 16 * 8 * 3 }, (_, index) => (index % 48 < 24 ? 20 : 230));
     for (const [orientation, width, height, dark] of [
       [1, 16, 8, [0, 0]],
@@ -127,7 +127,7 @@ describe('decodeImage', () => {
     expectPlain(await decodeImage(await plain(1, 1).png().toBuffer()), [200, 100, 50], 0);
   });
 
-  it('takes pixels of one to four channels', async () => {
+  it('accepts pixels of one to four channels', async () => {
     const size = { width: 2, height: 1 };
     const rgb = { ...size, data: Uint8Array.of(1, 2, 3, 4, 5, 6) };
     expect((await decodeImage(rgb)).data).toEqual(rgb.data);
@@ -176,7 +176,7 @@ describe('decodeImage refuses', () => {
     }
   });
 
-  it('a decompression bomb, by its header', async () => {
+  it('a decompression bomb, based on its header', async () => {
     const small = await plain(40, 30).png().toBuffer();
     await expect(decodeImage(small, { limits: { maxPixels: 1199 } })).rejects.toMatchObject({
       code: 'LIMIT_EXCEEDED',
@@ -193,7 +193,7 @@ describe('decodeImage refuses', () => {
       limit: 'maxFileBytes',
       received: small.length,
     });
-    // A file of a few hundred bytes that says that it becomes 300 MB.
+    // A file of a few hundred bytes whose header declares 300 MB.
     const bomb = Buffer.from(small);
     bomb.writeUInt32BE(16_000, 16);
     bomb.writeUInt32BE(6300, 20);
@@ -202,7 +202,7 @@ describe('decodeImage refuses', () => {
     await expect(decodeImage(bomb)).rejects.toMatchObject({ limit: 'maxPixels', received: 100_800_000 });
   });
 
-  it('paths that are no files', async () => {
+  it('paths that are not files', async () => {
     await expect(decodeImage(join(folder, 'missing.png'))).rejects.toMatchObject({
       code: 'FILE_ACCESS',
       reason: 'it does not exist',
@@ -223,11 +223,11 @@ describe('decodeImage refuses', () => {
     [null as never, 'input'],
     [undefined as never, 'input'],
     [new ArrayBuffer(8) as never, 'width'],
-  ])('pixels that do not fit: %o', async (raw, argument) => {
+  ])('pixels that do not match: %o', async (raw, argument) => {
     await expect(decodeImage(raw)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', argument });
   });
 
-  it('limits that are none', async () => {
+  it('invalid limits', async () => {
     const small = await plain(4, 4).png().toBuffer();
     for (const maxPixels of [0, -1, Number.NaN]) {
       await expect(decodeImage(small, { limits: { maxPixels } })).rejects.toMatchObject({

@@ -34,7 +34,7 @@ async function reference(test: Case): Promise<{ image: RgbImage; patches: Uint8A
 }
 
 describe.each(CASES)('reference picture $case, $width x $height', (test) => {
-  it('becomes the bytes of the reference', async () => {
+  it('gives the bytes of the reference', async () => {
     const { image, patches: expected } = await reference(test);
     const made = await prepareImage(image, { budget: BUDGET, layout: TOWER });
     const { patchCount, patchWidth, pixels, positions, softTokens } = made.patches;
@@ -48,7 +48,7 @@ describe.each(CASES)('reference picture $case, $width x $height', (test) => {
     let sum = 0;
     let compared = 0;
     for (let patch = 0; patch < patchCount; patch++) {
-      // The reference lists patches row by row, of the whole picture or of its upper part.
+      // The reference lists patches row by row, for the whole picture or its upper part.
       const row = positions[patch * 2 + 1]! * test.patches_wide + positions[patch * 2]!;
       if ((row + 1) * patchWidth > expected.length) continue;
       compared++;

@@ -7,7 +7,7 @@ const TOWER = { patchEdge: 16, blockEdge: 3 };
 const UNIFIED = { patchEdge: 48, blockEdge: 1 };
 
 describe('patchLayout', () => {
-  it('follows the kind of model', () => {
+  it('depends on the kind of model', () => {
     const sizes = { patchSize: 16, poolingKernelSize: 3 };
     expect(patchLayout(sizes as Parameters<typeof patchLayout>[0])).toEqual(TOWER);
     const unified = { ...sizes, modelPatchSize: 48 };
@@ -16,7 +16,7 @@ describe('patchLayout', () => {
 });
 
 describe('patchify', () => {
-  // Each pixel says where it is: x, y, and 0.
+  // Each pixel encodes its position: x, y, and 0.
   const width = 96;
   const height = 48;
   const data = Uint8Array.from({ length: width * height * 3 }, (_, index) => {
@@ -41,13 +41,13 @@ describe('patchify', () => {
     }
   });
 
-  it('makes one patch of 48 pixels for a soft token of the unified embedder', () => {
+  it('creates one patch of 48 pixels per soft token of the unified embedder', () => {
     const { patchCount, patchWidth, pixels, positions } = patchify(image, UNIFIED);
     expect([patchCount, patchWidth, [...positions]]).toEqual([2, 6912, [0, 0, 1, 0]]);
     expect([...pixels.subarray(6912 + 48 * 3, 6912 + 48 * 3 + 3)]).toEqual([48, 1, 0]);
   });
 
-  it('refuses sides that are no multiples of a block', () => {
+  it('refuses sides that are not multiples of a block', () => {
     expect(() => patchify({ width: 50, height: 48, data: new Uint8Array(7200) }, TOWER)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT', argument: 'width' }),
     );
@@ -70,7 +70,7 @@ describe('prepareImage', () => {
       .png()
       .toBuffer();
 
-  it('gives the count of the budget, and a key of the content', async () => {
+  it('returns the count for the budget, and a key of the content', async () => {
     const bytes = await coloured('red');
     const made = await prepareImage(bytes, { budget: 70, layout: TOWER });
     expect([made.width, made.height, made.patches.softTokens]).toEqual([432, 336, 63]);
@@ -82,7 +82,7 @@ describe('prepareImage', () => {
     expect(await key(await coloured('#fe0000'), 70)).not.toBe(made.contentKey);
   });
 
-  it('takes a single pixel to either kind of model', async () => {
+  it('prepares a single pixel for either kind of model', async () => {
     const dot = { width: 1, height: 1, data: Uint8Array.of(9, 8, 7) };
     for (const [layout, patchCount] of [
       [TOWER, 576],
@@ -94,7 +94,7 @@ describe('prepareImage', () => {
     }
   });
 
-  it('refuses a budget before it opens the file', async () => {
+  it('refuses a budget before opening the file', async () => {
     await expect(prepareImage('/does/not/exist.png', { budget: 100, layout: TOWER })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       argument: 'budget',

@@ -5,7 +5,7 @@ import { RESAMPLE_MODULE, RESAMPLE_SOURCE_SHA256 } from './resample-module.js';
 import { webAssembly } from './web-assembly.js';
 
 describe('the assembled module', () => {
-  it('was made from resample.wat as it is', () => {
+  it('was assembled from the current resample.wat', () => {
     const source = readFileSync(new URL('resample.wat', import.meta.url));
     expect(createHash('sha256').update(source).digest('hex')).toBe(RESAMPLE_SOURCE_SHA256);
   });

@@ -3,7 +3,7 @@ import { resampleAxis } from './resample-axis.js';
 import { resizeImage, resizeImageInTurns } from './resize-image.js';
 import type { RgbImage } from './rgb-image.js';
 
-/** Numbers that repeat only after 2^32 steps. */
+/** Random numbers with a period of 2^32. */
 function noise(width: number, height: number, seed = 1): RgbImage {
   let state = seed;
   const data = Uint8Array.from({ length: width * height * 3 }, () => {
@@ -13,10 +13,10 @@ function noise(width: number, height: number, seed = 1): RgbImage {
   return { width, height, data };
 }
 
-/** The definition in float64, with bytes between the passes. */
+/** The definition in float64, rounded to bytes between the passes. */
 function oracle(image: RgbImage, width: number, height: number): Uint8Array {
   const across = pass(image.data, image.height, image.width, width, 3);
-  // A picture turned on its side: its columns are rows.
+  // The transposed picture: its columns are rows.
   return pass(across, 1, image.height, height, width * 3);
 }
 
@@ -93,24 +93,27 @@ describe('resizeImage', () => {
       [30_000, 3],
       [96, 48],
     ],
-  ] as const)('%o to %o is the definition, but for the last bit', ([width, height], [toWidth, toHeight]) => {
-    const image = noise(width, height);
-    const made = resizeImage(image, { width: toWidth, height: toHeight });
-    expect([made.width, made.height]).toEqual([toWidth, toHeight]);
-    const expected = oracle(image, toWidth, toHeight);
-    expect(made.data.length).toBe(expected.length);
-    let largest = 0;
-    let sum = 0;
-    made.data.forEach((value, index) => {
-      const difference = Math.abs(value - expected[index]!);
-      largest = Math.max(largest, difference);
-      sum += difference;
-    });
-    expect(largest).toBeLessThanOrEqual(2);
-    expect(sum / expected.length).toBeLessThan(0.02);
-  });
+  ] as const)(
+    '%o to %o equals the definition, except for the last bit',
+    ([width, height], [toWidth, toHeight]) => {
+      const image = noise(width, height);
+      const made = resizeImage(image, { width: toWidth, height: toHeight });
+      expect([made.width, made.height]).toEqual([toWidth, toHeight]);
+      const expected = oracle(image, toWidth, toHeight);
+      expect(made.data.length).toBe(expected.length);
+      let largest = 0;
+      let sum = 0;
+      made.data.forEach((value, index) => {
+        const difference = Math.abs(value - expected[index]!);
+        largest = Math.max(largest, difference);
+        sum += difference;
+      });
+      expect(largest).toBeLessThanOrEqual(2);
+      expect(sum / expected.length).toBeLessThan(0.02);
+    },
+  );
 
-  it('keeps plain colours plain, also those at the ends of the range', () => {
+  it('keeps uniform colours uniform, including the ends of the range', () => {
     for (const colour of [0, 1, 128, 255]) {
       for (const [width, height] of [
         [5, 3],
@@ -123,7 +126,7 @@ describe('resizeImage', () => {
     }
   });
 
-  it('survives the largest sums: black and white by turns at the edges of the kernel', () => {
+  it('handles the largest sums: alternating black and white at the edges of the kernel', () => {
     for (const width of [96, 480, 700, 2000]) {
       const height = 6;
       const data = Uint8Array.from({ length: width * height * 3 }, (_, index) =>
@@ -135,7 +138,7 @@ describe('resizeImage', () => {
     }
   });
 
-  it('returns a picture that has the size already', () => {
+  it('returns a picture that already has the size', () => {
     const image = noise(48, 96);
     expect(resizeImage(image, { width: 48, height: 96 })).toBe(image);
   });
@@ -149,14 +152,14 @@ describe('resizeImage', () => {
 });
 
 describe('resizeImageInTurns', () => {
-  it('makes the same bytes', async () => {
+  it('gives the same bytes', async () => {
     const image = noise(900, 700);
     const size = { width: 336, height: 240 };
     const inTurns = await resizeImageInTurns(image, size);
     expect(Buffer.compare(inTurns.data, resizeImage(image, size).data)).toBe(0);
   });
 
-  it('lets others run, and stops when asked to', async () => {
+  it('yields to the event loop, and stops on abort', async () => {
     const stop = new AbortController();
     const reason = new RangeError('enough');
     setImmediate(() => stop.abort(reason));

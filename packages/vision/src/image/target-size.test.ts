@@ -7,7 +7,7 @@ type Row = [budget: number, height: number, width: number, targetHeight: number,
 const ROWS: Row[] = JSON.parse(readFileSync(fixture('image_sizes.json'), 'utf8'));
 
 describe('targetSize and countTokens', () => {
-  it('give every row of the reference table', () => {
+  it('match every row of the reference table', () => {
     expect(ROWS.length).toBeGreaterThanOrEqual(200);
     for (const [budget, height, width, targetHeight, targetWidth] of ROWS) {
       if (targetHeight === null) {
@@ -23,7 +23,7 @@ describe('targetSize and countTokens', () => {
     }
   });
 
-  it('take a budget of 280 unless told otherwise', () => {
+  it('use a budget of 280 by default', () => {
     expect(targetSize(1024, 768)).toEqual({ width: 912, height: 672 });
     expect(countTokens(1024, 768)).toBe(266);
   });

@@ -2,8 +2,7 @@ import { expect, it } from 'vitest';
 import { AxialRope } from './axial-rope.js';
 
 /**
- * Golden frequencies of docs/gemma4.md section 3.3, read off the sine of coordinate 1 (x) and the cosine of coordinate 0
- * (y).
+ * Golden frequencies of docs/gemma4.md section 3.3, derived from the sine of coordinate 1 (x) and the cosine of coordinate 0 (y).
  */
 it.each([
   [64, 1, 0.7498942],

@@ -7,14 +7,14 @@ import { videoFrames } from './read-video.js';
 
 const hasFfmpeg = spawnSync('ffmpeg', ['-version']).status === 0;
 
-// Needs the real program; the tests beside this one put another program in its place.
+// Needs the real program; the tests of read-video replace it by another one.
 describe.skipIf(!hasFfmpeg)('videoFrames with ffmpeg', () => {
   let folder: string;
 
   beforeAll(() => {
     folder = temporaryFolder();
   });
-  /** 40 frames, ten a second; each brighter than the one before it by six. */
+  /** 40 frames, ten per second; each is brighter than the previous one by six. */
   function film(name: string, ...options: string[]): string {
     const path = join(folder, name);
     const source = "color=black:size=64x48:rate=10:duration=4,format=rgb24,geq=r='N*6':g='N*6':b='N*6'";
@@ -35,7 +35,7 @@ describe.skipIf(!hasFfmpeg)('videoFrames with ffmpeg', () => {
     ['film.avi', ['-c:v', 'mjpeg', '-q:v', '2', '-pix_fmt', 'yuvj420p']],
     ['film.mkv', ['-c:v', 'mpeg4', '-bf', '2', '-q:v', '2']],
     ['film.mp4', ['-c:v', 'mpeg4', '-bf', '2', '-q:v', '2']],
-  ])('%s: the frames that were asked for, with their times', async (name, options) => {
+  ])('%s: the requested frames, with their times', async (name, options) => {
     const path = film(name, ...options);
     const frames = await brightness(path);
     expect(frames.map(({ index }) => index)).toEqual([0, 5, 10, 15, 20, 25, 30, 35]);
@@ -53,7 +53,7 @@ describe.skipIf(!hasFfmpeg)('videoFrames with ffmpeg', () => {
     await expect(brightness(path)).rejects.toMatchObject({ rule: 'UndecodableVideo' });
   });
 
-  it('refuses half a file and text', async () => {
+  it('refuses a truncated file and text', async () => {
     const path = join(folder, 'half.mp4');
     const whole = await readFile(film('whole.mp4', '-c:v', 'mpeg4'));
     await writeFile(path, whole.subarray(0, whole.length / 2));

@@ -26,7 +26,7 @@ function grey(value: number, width = 16, height = 8) {
   return sharp({ create: { width, height, channels: 3, background } });
 }
 
-/** A GIF or WebP of plain frames of 0, 10, 20, … */
+/** A GIF or WebP of uniform frames with the values 0, 10, 20, … */
 function animation(format: 'gif' | 'webp', delay: number[], [width, height] = [16, 8]): Promise<Buffer> {
   const frameBytes = width! * height! * 3;
   const data = Uint8Array.from(
@@ -45,7 +45,7 @@ describe('a folder', () => {
     return path;
   }
 
-  it('gives its pictures in natural order, 24 a second', async () => {
+  it('returns its pictures in natural order, 24 per second', async () => {
     const files: Record<string, Buffer | string> = { 'notes.txt': 'no picture', '.hidden.png': 'neither' };
     for (let frame = 0; frame < 12; frame++) {
       files[`frame${frame}.${frame % 2 ? 'png' : 'WEBP'}`] = await grey(frame * 10)
@@ -65,7 +65,7 @@ describe('a folder', () => {
     ]);
   });
 
-  it('without pictures is an error, and so is a broken one', async () => {
+  it('without pictures is an error, and so is a broken picture', async () => {
     await expect(framesOf(await folderOf('empty', { 'a.txt': 'x' }))).rejects.toMatchObject({
       code: 'FILE_ACCESS',
       operation: 'read frames from',
@@ -78,7 +78,7 @@ describe('a folder', () => {
 });
 
 describe('an animation', () => {
-  it.each(['gif', 'webp'] as const)('%s gives frames and the times of the file', async (format) => {
+  it.each(['gif', 'webp'] as const)('%s returns frames with the times of the file', async (format) => {
     const bytes = await animation(format, [100, 200, 300, 50, 100]);
     const expected = [
       [0, 0, 0],
@@ -97,19 +97,19 @@ describe('an animation', () => {
     ]);
   });
 
-  it('takes 32 frames of a longer one', async () => {
+  it('returns 32 frames of a longer one', async () => {
     const frames = await framesOf(await animation('webp', new Array(25 * 2).fill(40)));
     expect(frames).toHaveLength(32);
     expect(frames.at(-1)![0]).toBe(Math.floor(31 * (50 / 32)));
   });
 
-  it('gives no more frames than there is room for, and is refused when there is none', async () => {
+  it('returns no more frames than there is room for, and is refused if there is none', async () => {
     const bytes = await animation('gif', Array(40).fill(100));
     const framesFor = async (maxTokens: number, maxFrames?: number) =>
       (await readVideo(bytes, { layout: LAYOUT, maxTokens, ...(maxFrames && { maxFrames }) })).map(
         ({ index }) => index,
       );
-    // 70 soft tokens, and 10 for delimiters and the time, are kept for each.
+    // Each frame reserves 70 soft tokens, and 10 for delimiters and the time.
     expect(await framesFor(4 * 80)).toEqual([0, 10, 20, 30]);
     expect(await framesFor(5 * 80 - 1)).toEqual([0, 10, 20, 30]);
     expect(await framesFor(1e6)).toHaveLength(32);
@@ -122,7 +122,7 @@ describe('an animation', () => {
     });
   });
 
-  it('is decoded in several runs when it is large', async () => {
+  it('is decoded in several runs if it is large', async () => {
     const bytes = await animation('webp', new Array(12).fill(100), [64, 64]);
     const limits = { maxPixels: 64 * 64 * 3 };
     const inRuns = await framesOf(bytes, { limits });
@@ -164,7 +164,7 @@ describe('readVideo', () => {
     });
   });
 
-  it('refuses what is not there, what is elsewhere, and nothing at all', async () => {
+  it('refuses missing files, remote addresses, and empty input', async () => {
     await expect(framesOf(join(folder, 'missing.mp4'))).rejects.toMatchObject({ code: 'FILE_ACCESS' });
     await expect(framesOf('https://example.com/a.mp4')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     await expect(framesOf(new Uint8Array(0))).rejects.toMatchObject({ rule: 'EmptyImage' });
@@ -172,7 +172,7 @@ describe('readVideo', () => {
     await expect(framesOf(join(folder, 'empty.mp4'))).rejects.toMatchObject({ rule: 'EmptyImage' });
   });
 
-  it('stops for its signal', async () => {
+  it('stops on its signal', async () => {
     const stop = new AbortController();
     const reason = new RangeError('enough');
     const seen: number[] = [];
@@ -189,7 +189,7 @@ describe('readVideo', () => {
 });
 
 // Windows does not run scripts by their first line.
-describe.skipIf(process.platform === 'win32')('a container, with a program in the place of ffmpeg', () => {
+describe.skipIf(process.platform === 'win32')('a container, with another program instead of ffmpeg', () => {
   /** A script that answers both passes; `body` sees `args` and `write`. */
   async function program(name: string, body: string): Promise<string> {
     const path = join(folder, name);
@@ -212,7 +212,7 @@ describe.skipIf(process.platform === 'win32')('a container, with a program in th
     for (let at = 0; at < all.length; at += 7) write(all.subarray(at, at + 7));`;
   const video = Buffer.from('\0\0\0\x18ftypmp42 not really');
 
-  it('gives frames in the order of their times', async () => {
+  it('returns frames in the order of their times', async () => {
     const ffmpeg = await program('good', PACKETS + PICTURES);
     expect(await framesOf(video, { ffmpeg, maxFrames: 2 })).toEqual([
       [0, 0, 0],
@@ -221,7 +221,7 @@ describe.skipIf(process.platform === 'win32')('a container, with a program in th
     expect((await framesOf(video, { ffmpeg, framesPerSecond: 2 })).at(-1)).toEqual([4, 2, 40]);
   });
 
-  it('leaves nothing behind in the folder for temporary files', async () => {
+  it('leaves nothing in the folder for temporary files', async () => {
     const temporary = join(folder, 'temporary');
     await mkdir(temporary);
     vi.stubEnv('TMPDIR', temporary);
@@ -239,7 +239,7 @@ describe.skipIf(process.platform === 'win32')('a container, with a program in th
     }
   });
 
-  it('says that the program is missing', async () => {
+  it('reports that the program is missing', async () => {
     await expect(framesOf(video, { ffmpeg: join(folder, 'absent') })).rejects.toMatchObject({
       code: 'FILE_ACCESS',
       operation: 'run',
@@ -269,7 +269,7 @@ describe.skipIf(process.platform === 'win32')('a container, with a program in th
     await expect(framesOf(video, { ffmpeg })).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
   });
 
-  it('ends the program when it is not wanted any more', async () => {
+  it('ends the program when it is no longer needed', async () => {
     const endless = `${PACKETS} setInterval(() => {}, 1000); write("P6\\n1 1\\n255\\nabc");`;
     const ffmpeg = await program('endless', endless);
     for await (const { index } of videoFrames(video, { ffmpeg })) {

@@ -3,7 +3,7 @@ import { randomSource } from '../../../test/sounds.js';
 import { BitReader, OutOfBitsError } from './bit-reader.js';
 
 describe('BitReader', () => {
-  it('reads numbers of every width at every place, as a string of bits has them', () => {
+  it('reads numbers of every width at every bit offset', () => {
     const random = randomSource(4);
     const bytes = Uint8Array.from({ length: 2000 }, () => random() * 256);
     const text = Array.from(bytes, (byte) => byte.toString(2).padStart(8, '0')).join('');
@@ -34,7 +34,7 @@ describe('BitReader', () => {
   it.each([
     ['bits', (reader: BitReader) => reader.bits(9)],
     ['a run', (reader: BitReader) => reader.unary()],
-  ])('says when %s end', (_, read) => {
+  ])('reports the end of %s', (_, read) => {
     expect(() => read(new BitReader(Uint8Array.of(0)))).toThrow(OutOfBitsError);
   });
 });

@@ -7,7 +7,7 @@ vi.mock('mpg123-decoder', () => {
 });
 
 describe('MpegDecoder', () => {
-  it('names the optional package where it is not installed', async () => {
+  it('names the optional package if it is not installed', async () => {
     await expect(decodeAll(soundFile('mono.mp3'))).rejects.toMatchObject({
       code: 'UNSUPPORTED_MEDIA',
       reason: 'MP3 needs the optional package mpg123-decoder: npm install mpg123-decoder',

@@ -47,7 +47,7 @@ describe('parseMpegHeader', () => {
     ['a reserved version', 'ffeb9064'],
     ['a reserved layer, as in AAC', 'fff19064'],
     ['a free bit rate', 'fffb0064'],
-    ['a bit rate that is none', 'fffbf064'],
+    ['an invalid bit rate', 'fffbf064'],
     ['a reserved sample rate', 'fffb9c64'],
     ['three bytes', 'fffb90'],
   ])('refuses %s', (_, hex) => {
@@ -58,12 +58,12 @@ describe('parseMpegHeader', () => {
 describe('MpegFrames', () => {
   const whole = framesOf(FILE);
 
-  it('cuts a file into its frames, whatever the pieces', () => {
+  it('splits a file into its frames, whatever the chunk size', () => {
     expect(whole.sizes.reduce((sum, size) => sum + size, 0)).toBe(FILE.length);
     expect(framesOf(...Array.from(FILE, (byte) => Uint8Array.of(byte)))).toEqual(whole);
   });
 
-  it('leaves out tags and garbage', () => {
+  it('skips tags and garbage', () => {
     const tag = Buffer.concat([Buffer.from('TAG'), Buffer.alloc(125, 0xff)]);
     expect(framesOf(FILE, tag)).toEqual(whole);
     const garbage = Buffer.concat([
@@ -74,13 +74,13 @@ describe('MpegFrames', () => {
     expect(framesOf(garbage, FILE)).toEqual({ ...whole, lostBytes: garbage.length });
   });
 
-  it('says what is missing at the end', () => {
+  it('reports what is missing at the end', () => {
     expect(framesOf(FILE.subarray(0, -10)).unfinishedBytes).toBe(whole.sizes.at(-1)! - 10);
   });
 });
 
 describe('id3Length', () => {
-  it('counts in bytes of seven bits, with the footer', () => {
+  it('reads sizes in bytes of seven bits, including the footer', () => {
     const tag = Buffer.from('49443304000000000201', 'hex');
     expect(id3Length(tag)).toBe(10 + 257);
     tag[5] = 0x10;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isOpusPacket } from './opus-packet.js';
 
-/** SILK, 20 ms; the last two bits say how frames are packed. */
+/** SILK, 20 ms; the last two bits give the packing of frames. */
 const HEAD = 0x08;
 const packet = (code: number, ...rest: number[]): Uint8Array => Uint8Array.of(HEAD | code, ...rest);
 const bytes = (count: number): number[] => Array.from({ length: count }, () => 7);

@@ -3,7 +3,7 @@ import { noise } from '../../../test/sounds.js';
 import { InverseMdct } from './inverse-mdct.js';
 
 describe('InverseMdct', () => {
-  it.each([16, 64, 256])('is the sum of cosines that defines it, at %i', (size) => {
+  it.each([16, 64, 256])('equals the defining sum of cosines, for size %i', (size) => {
     const spectrum = noise(size / 2, size);
     const output = new Float32Array(size);
     new InverseMdct(size).transform(spectrum, output);

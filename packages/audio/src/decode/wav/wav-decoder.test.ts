@@ -44,7 +44,7 @@ describe('WavDecoder', () => {
     await expect(decodeAll(wavFile(chunk('fmt ', foreign), data))).rejects.toThrow(/vendor-specific codec/);
   });
 
-  it('skips other chunks, of odd sizes too, and what follows the samples', async () => {
+  it('skips other chunks, including odd sizes, and everything after the samples', async () => {
     const list = chunk('LIST', Buffer.alloc(7, 65));
     const samples = pcmBytes([CHANNELS[0]!], 's16le');
     const file = wavFile(list, wavFormat(1, 1, 8000, 16), list, chunk('data', samples), list);
@@ -52,13 +52,13 @@ describe('WavDecoder', () => {
     expect(made.channels).toEqual([rounded(CHANNELS[0]!, 16)]);
   });
 
-  it.each([0xffff_ffff, 0x7fff_f000])('reads to the end where a pipe left the length at %d', async (size) => {
+  it.each([0xffff_ffff, 0x7fff_f000])('reads to the end if a pipe left the length at %d', async (size) => {
     const file = wavFile(wavFormat(1, 1, 8000, 16), chunk('data', pcmBytes([CHANNELS[0]!], 's16le')));
     file.writeUInt32LE(size, file.indexOf('data') + 4);
     expect((await decodeAll(file)).channels[0]).toEqual(rounded(CHANNELS[0]!, 16));
   });
 
-  it('reads the length of more than 4 GiB', async () => {
+  it('reads lengths of more than 4 GiB', async () => {
     const sizes = Buffer.alloc(28);
     sizes.writeBigUInt64LE(1000n, 8);
     const data = Buffer.concat([pcmBytes([CHANNELS[0]!], 's16le'), Buffer.from('LISTtrailing')]);

@@ -6,7 +6,7 @@ import { Matcher, type Place } from '../matcher.js';
 import type { JsonSchema } from './json-schema.js';
 import { schemaGrammar } from './schema-grammar.js';
 
-/** True when the grammar of a schema has this text. */
+/** True if the grammar of a schema contains this text. */
 function accepts(schema: JsonSchema, text: string): boolean {
   const matcher = new Matcher(Automaton.build(schemaGrammar(schema, JSON_DIALECT)));
   let place: Place | null = matcher.start;
@@ -109,10 +109,10 @@ describe('schemaGrammar', () => {
     ],
     [{ type: 'object', required: ['z'] }, ['{"z":{}}'], ['{}']],
     [true, ['{"a": [null, true, 1.5e-3]}', '"x"', '[]'], ['{a:1}', '01', '']],
-    // Keywords without a type hold for the values that they concern.
+    // Keywords without a type apply to the values that they concern.
     [{ exclusiveMaximum: 3 }, ['2.5', '"x"', '[4]'], ['3', '17']],
     [{ maxItems: 2 }, ['[1,2]', '{"a":1}', '7'], ['[1,2,3]']],
-    // Everything beside a reference holds too.
+    // Keywords next to a reference also apply.
     [
       { $ref: '#/$defs/s', maxLength: 3, $defs: { s: { type: 'string', minLength: 2 } } },
       ['"ab"', '"abc"'],
@@ -132,7 +132,7 @@ describe('schemaGrammar', () => {
       ['[5,6]'],
       ['[4]', '["x"]'],
     ],
-    // A property that two schemas name is valid for both.
+    // A property that two schemas name must be valid for both.
     [
       {
         type: 'object',
@@ -204,7 +204,7 @@ describe('schemaGrammar', () => {
       ['{"a":1,"b":2}', '{}'],
       ['{"c":1}'],
     ],
-  ])('has the texts of %j', (schema, good, bad) => {
+  ])('contains the texts of %j', (schema, good, bad) => {
     for (const text of good) expect.soft(accepts(schema, text), text).toBe(true);
     for (const text of bad) expect.soft(accepts(schema, text), text).toBe(false);
     for (const text of good) expect(() => JSON.parse(text)).not.toThrow();
@@ -232,7 +232,7 @@ describe('schemaGrammar', () => {
       'ways',
     ],
     [3 as unknown as JsonSchema, 'an object or a boolean'],
-  ])('refuses %j and says where', (schema, where) => {
+  ])('refuses %j and names the place', (schema, where) => {
     const compile = () => Automaton.build(schemaGrammar(schema, JSON_DIALECT));
     expect(compile).toThrow(InvalidArgumentError);
     expect(compile).toThrow(where);
@@ -249,7 +249,7 @@ describe('schemaGrammar', () => {
     expect(() => Automaton.build(schemaGrammar(schema, JSON_DIALECT))).toThrow('no finite value');
   });
 
-  it('has one place for all ways to read nested arrays', () => {
+  it('has one state for all ways to read nested arrays', () => {
     let schema: JsonSchema = { type: 'integer' };
     for (let depth = 0; depth < 16; depth++) {
       const items: JsonSchema = schema;
