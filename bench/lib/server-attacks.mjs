@@ -1,3 +1,5 @@
+import { flac, png, wav } from './tiny-media.mjs';
+
 const CHAT = '/v1/chat/completions';
 const LETTERS = (count) =>
   Array.from({ length: count }, (_, turn) => ({ role: turn % 2 === 0 ? 'user' : 'assistant', content: 'a' }));
@@ -32,45 +34,11 @@ function ambiguousArrays(levels) {
   return value;
 }
 
-/** The header of a PNG of this size, and no pixels. */
-function png(width, height) {
-  const header = Buffer.alloc(33);
-  header.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13]);
-  header.write('IHDR', 12, 'latin1');
-  header.writeUInt32BE(width, 16);
-  header.writeUInt32BE(height, 20);
-  header.set([8, 2, 0, 0, 0], 24);
-  header.writeUInt32BE(crc32(header.subarray(12, 29)), 29);
-  const url = `data:image/png;base64,${header.toString('base64')}`;
-  return media({ type: 'image_url', image_url: { url } });
-}
-
-function crc32(bytes) {
-  let crc = 0xffffffff;
-  for (const byte of bytes) {
-    crc ^= byte;
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
-  }
-  return (crc ^ 0xffffffff) >>> 0;
-}
-
-/** Silence at 8 kHz with one byte per sample. */
-function wav(seconds) {
-  const data = Buffer.alloc(44 + 8000 * seconds, 128);
-  data.write('RIFF', 0, 'latin1');
-  data.writeUInt32LE(data.length - 8, 4);
-  data.write('WAVEfmt ', 8, 'latin1');
-  data.writeUInt32LE(16, 16);
-  data.writeUInt16LE(1, 20);
-  data.writeUInt16LE(1, 22);
-  data.writeUInt32LE(8000, 24);
-  data.writeUInt32LE(8000, 28);
-  data.writeUInt16LE(1, 32);
-  data.writeUInt16LE(8, 34);
-  data.write('data', 36, 'latin1');
-  data.writeUInt32LE(data.length - 44, 40);
-  return media({ type: 'input_audio', input_audio: { data: data.toString('base64'), format: 'wav' } });
-}
+/** The bytes of a file as a part of a message. */
+const picture = (bytes) =>
+  media({ type: 'image_url', image_url: { url: `data:image/png;base64,${bytes.toString('base64')}` } });
+const sound = (bytes, format) =>
+  media({ type: 'input_audio', input_audio: { data: bytes.toString('base64'), format } });
 
 const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' };
 const calls = (count) => ({
@@ -79,41 +47,84 @@ const calls = (count) => ({
 });
 const raw = (text) => ({ path: CHAT, body: text });
 
-/** Requests that crashed a server with default limits or blocked its event loop. Each attack creates its requests when it runs. */
+const HOUR = 3600;
+const TOO_MUCH = [400, 413];
+const upTo = (count, make) => Array.from({ length: count }, (_, index) => make(index));
+
+/**
+ * Requests that crashed a server with default limits or blocked its event loop. Each attack creates its requests when it
+ * runs; `expected` are the statuses that answer it, 200 or 400 and 413 unless it says otherwise. `isQuick`: also part of the sample.
+ */
 export const ATTACKS = [
   {
     name: '32 MB of zeros as messages',
+    expected: [413],
     requests: () => [raw(`{"model":"demo","messages":[${'0,'.repeat(16_000_000)}0]}`)],
   },
   {
     name: '2 MB of zeros as messages',
+    expected: [413],
+    isQuick: true,
     requests: () => [raw(`{"model":"demo","messages":[${'0,'.repeat(1_000_000)}0]}`)],
   },
   {
     name: '90,000 empty objects',
+    expected: TOO_MUCH,
+    isQuick: true,
     requests: () => [raw(`{"model":"demo","x":[${'{},'.repeat(44_000)}{}]}`)],
   },
-  { name: '5 million levels', requests: () => [raw('['.repeat(5_000_000))] },
-  { name: '30 levels of two references', requests: () => [schema(doublingSchema())] },
+  {
+    name: '5 million levels',
+    expected: [400],
+    isQuick: true,
+    requests: () => [raw('['.repeat(5_000_000)), raw('{"a":'.repeat(5_000_000))],
+  },
+  {
+    name: '30 levels of two references',
+    expected: [200],
+    isQuick: true,
+    requests: () => [schema(doublingSchema())],
+  },
   ...[400, 800, 1600, 4000].map((count) => ({
     name: `${count} messages of a letter`,
+    expected: [200, 400],
+    isQuick: count === 400,
     requests: () => [chat({ messages: LETTERS(count) })],
   })),
-  { name: '40,000 and 4,000 function calls', requests: () => [calls(40_000), calls(4000)] },
+  {
+    name: '40,000 and 4,000 function calls',
+    expected: TOO_MUCH,
+    isQuick: true,
+    requests: () => [calls(40_000), calls(4000)],
+  },
   {
     name: 'pattern ^.*[a-z].{300}$',
+    expected: [400],
+    isQuick: true,
     requests: () => [schema({ type: 'string', pattern: '^.*[a-z].{300}$' }, { max_tokens: 400 })],
   },
   {
-    name: 'enum of 20,000 and of 9,000 strings',
+    name: 'three patterns of thousands of states',
+    expected: [200],
     requests: () =>
-      [20_000, 9000].map((count) =>
-        schema({ enum: Array.from({ length: count }, (_, index) => `value ${index}`) }),
+      ['^.*[a-z].{13}$', '^(?:[a-m]{0,3000}|[k-z]{0,3000})$', '^\\p{L}{1,400}\\p{Lu}$'].map((pattern) =>
+        schema({ type: 'string', pattern }, { max_tokens: 100 }),
       ),
   },
-  { name: '16 levels of ambiguous arrays', requests: () => [schema(ambiguousArrays(16))] },
+  {
+    name: 'enum of 20,000 and of 9,000 strings',
+    expected: [200, 400],
+    isQuick: true,
+    requests: () => [20_000, 9000].map((count) => schema({ enum: upTo(count, (index) => `value ${index}`) })),
+  },
+  {
+    name: '16 levels of ambiguous arrays',
+    expected: [...TOO_MUCH, 200],
+    requests: () => [schema(ambiguousArrays(16)), schema(ambiguousArrays(8))],
+  },
   {
     name: '(a?){1000} three times',
+    expected: [200],
     requests: () => [
       schema({
         type: 'object',
@@ -123,14 +134,27 @@ export const ATTACKS = [
       }),
     ],
   },
-  { name: 'WAV of 30 minutes', requests: () => [wav(1800)] },
-  { name: 'PNG of 60,000 × 60,000 and 65,536 × 1', requests: () => [png(60_000, 60_000), png(65_536, 1)] },
+  { name: 'WAV of 41 minutes', expected: TOO_MUCH, requests: () => [sound(wav(41 * 60), 'wav')] },
   {
-    name: 'a prompt of 7 MB',
-    requests: () => [chat({ messages: [{ role: 'user', content: 'ab '.repeat(2_333_333) }] })],
+    name: '3 KB of FLAC, 3.6 hours',
+    expected: TOO_MUCH,
+    isQuick: true,
+    requests: () => [sound(flac(3.6 * HOUR), 'flac')],
+  },
+  {
+    name: 'PNG of 60,000 × 60,000 and 65,536 × 1',
+    expected: TOO_MUCH,
+    isQuick: true,
+    requests: () => [picture(png(60_000, 60_000)), picture(png(65_536, 1))],
+  },
+  {
+    name: 'a prompt of 9 MB',
+    expected: TOO_MUCH,
+    requests: () => [chat({ messages: [{ role: 'user', content: 'ab '.repeat(3_000_000) }] })],
   },
   {
     name: 'a prompt of 31 MB',
+    expected: TOO_MUCH,
     requests: () => [chat({ messages: [{ role: 'user', content: 'x'.repeat(31_000_000) }] })],
   },
 ];

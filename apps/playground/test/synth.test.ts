@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openCheckpoint } from '@markbase/loader';
 import { expect, test } from 'vitest';
@@ -30,6 +30,16 @@ test.each(VARIANT_NAMES)('a tiny %s has the structure of the variant', async (va
   const sharing = report.layers.filter((layer) => layer.kvSource !== null);
   expect(sharing.length > 0).toBe(variant === 'e2b' || variant === 'e4b');
   expect(report.modules.some((module) => module.kind.includes('switch_glu'))).toBe(variant === '26b-a4b');
+});
+
+test('what a killed run left in the folder is replaced', async () => {
+  const folder = temporaryFolder();
+  // Files that are not complete are hidden.
+  for (const name of ['.markbase-synth-unfinished', '.model.safetensors.0123456789ab.tmp', 'config.json'])
+    await writeFile(join(folder, name), 'part');
+  const { status, stderr } = await markbase(['synth', '--tiny', '--variant', 'e2b', '--out', folder]);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect((await readdir(folder)).sort()).toEqual((await readdir(await synthTiny('--variant', 'e2b'))).sort());
 });
 
 test('matrices have the standard deviation that keeps activations near 1', async () => {

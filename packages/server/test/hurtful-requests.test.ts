@@ -56,6 +56,13 @@ describe('oversized requests', () => {
     expect(await post(body)).toMatchObject({ status: 413, error: { code: 'body_too_large' } });
   });
 
+  it('are read to their end, so that a client that is still sending gets the answer', async () => {
+    const statuses = await Promise.all(
+      Array.from({ length: 4 }, async () => (await post('{"a":'.repeat(800_000))).status),
+    );
+    expect(statuses).toEqual([400, 400, 400, 400]);
+  });
+
   it('are refused while they arrive', async () => {
     const { answer } = unfinished(demo.url, 4 * MIB, `{"messages":${'['.repeat(300)}`);
     expect(await answer).toMatch(/^HTTP\/1.1 400 .*connection: close.*nested deeper than 200 levels/is);

@@ -9,7 +9,8 @@ import type { CheckpointPlan } from './plan-checkpoint.js';
 const MAX_SHARD_BYTES = 4.5e9;
 /** Marks a folder that is still being written. */
 const UNFINISHED = '.markbase-synth-unfinished';
-const OWN_FILES = /^(\.markbase-synth-unfinished|model.*\.safetensors(\..*)?|.*\.json)$/;
+/** Files that this command writes; those with a dot are not complete. */
+const OWN_FILES = /^(\.?model.*\.safetensors(\..*)?|.*\.json)$/;
 
 /**
  * Writes a planned checkpoint to an empty or new folder. config.json is written last, so that an incomplete folder does
@@ -94,6 +95,8 @@ async function removeUnfinished(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     if (OWN_FILES.test(name)) await rm(join(directory, name), { recursive: true });
   }
+  // Last: this may be killed too.
+  await rm(join(directory, UNFINISHED));
 }
 
 async function checkSpace(directory: string, tensors: readonly TensorSource[]): Promise<void> {

@@ -3,7 +3,8 @@ import type { ByteClaim } from '../limits/byte-budget.js';
 import type { ServerLimits } from '../server-options.js';
 
 const FIRST_BYTES = 65_536;
-const DISCARD_MS = 5000;
+/** How long a refused body is still read. */
+const DISCARD_MS = 2000;
 
 /** Options of `readBytes`. */
 export interface ReadBytesOptions {
@@ -44,7 +45,11 @@ export async function readBytes(
       body.append(chunk);
     }
   } catch (error) {
-    void discard(reader, limits.bodyBytes - body.length);
+    clearTimeout(timer);
+    const left = limits.bodyBytes - body.length;
+    body.clear();
+    claim.release();
+    await discard(reader, left);
     throw error;
   } finally {
     clearTimeout(timer);
@@ -53,8 +58,8 @@ export async function readBytes(
 }
 
 /**
- * Reads and drops the rest of a refused body for a limited time. Otherwise a client that is still sending would see a
- * broken connection instead of the answer.
+ * Reads and drops the rest of a refused body for a limited time. The answer closes the connection, and a client that is
+ * still sending would see a broken connection instead of it.
  */
 async function discard(reader: ReadableStreamDefaultReader<Uint8Array>, limitBytes: number): Promise<void> {
   const timer = setTimeout(() => reader.cancel().catch(() => {}), DISCARD_MS);
@@ -84,6 +89,12 @@ class GrowingBuffer {
 
   get bytes(): Buffer {
     return this.#buffer.subarray(0, this.length);
+  }
+
+  /** Frees the memory. */
+  clear(): void {
+    this.#buffer = Buffer.alloc(0);
+    this.length = 0;
   }
 
   append(chunk: Buffer): void {
