@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import type { Command } from 'commander';
 import { applyConfig } from './config/apply-config.js';
 import { readConfigFile } from './config/config-file.js';
 import { reportError } from './errors.js';
@@ -11,12 +12,16 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
+let started: Command | null = null;
 try {
   const program = createProgram();
+  program.hook('preAction', (_program, command) => {
+    started = command;
+  });
   const config = await readConfigFile();
   if (config) applyConfig(program, config);
   await program.parseAsync();
 } catch (error) {
   clearLine();
-  process.exitCode = reportError(error);
+  process.exitCode = reportError(error, started);
 }

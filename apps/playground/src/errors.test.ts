@@ -1,5 +1,6 @@
-import { FileAccessError, InvalidArgumentError } from '@markbase/core';
-import { CommanderError } from 'commander';
+import { join } from 'node:path';
+import { ContextLengthError, FileAccessError, InvalidArgumentError, OutOfMemoryError } from '@markbase/core';
+import { Command, CommanderError } from 'commander';
 import { afterEach, expect, test, vi } from 'vitest';
 import { reportError } from './errors.js';
 
@@ -39,6 +40,40 @@ test('other errors ask for a bug report, and show the stack only on request', ()
   vi.stubEnv('MARKBASE_DEBUG', '1');
   reportError(new FileAccessError({ path: '/p', operation: 'open', reason: 'it does not exist' }));
   expect(written.join('')).toContain('    at ');
+});
+
+test('names the options of the command, not the arguments of packages', () => {
+  const command = new Command('serve')
+    .argument('<source>')
+    .option('--model <dir>')
+    .option('--context <n>')
+    .option('--sequences <n>')
+    .option('--top-k <n>')
+    .option('--device <kind>', '', 'auto');
+  command.parse(['checkpoint', '--model', 'my/model', '--top-k', '7'], { from: 'user' });
+  const reported = (error: unknown) => {
+    written.length = 0;
+    reportError(error, command);
+    return written.join('').trim();
+  };
+  const argument = (name: string) =>
+    reported(new InvalidArgumentError({ argument: name, expected: 'a number', received: 'x' }));
+  expect(argument('contextTokens')).toMatch(/^error: --context: expected/);
+  expect(argument('maxSequences')).toMatch(/^error: --sequences: /);
+  expect(argument('topK')).toMatch(/^error: --top-k: /);
+  expect(argument('source')).toMatch(/^error: <source>: /);
+  expect(argument('unknown')).toMatch(/^error: unknown: /);
+  expect(reported(new ContextLengthError({ promptTokens: 9, maxTokens: 8 }))).toMatch(
+    /pass a larger --context$/,
+  );
+  expect(reported(new OutOfMemoryError({ requestedBytes: 9, label: 'cache' }))).toBe(
+    'error: out of memory: cache needs 9 bytes; lower --context or --sequences',
+  );
+  const file = (path: string) => reported(new FileAccessError({ path, operation: 'open', reason: 'gone' }));
+  expect(file('my/model')).toBe('error: --model: cannot open my/model: gone');
+  expect(file(join(process.cwd(), 'my/model'))).toMatch(/^error: --model: /);
+  // "auto" is the default, which nobody chose.
+  expect(file('auto')).toBe('error: cannot open auto: gone');
 });
 
 test('an interruption exits with 130, and messages of commander are not repeated', () => {

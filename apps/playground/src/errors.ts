@@ -1,5 +1,6 @@
 import { MarkBaseError } from '@markbase/core';
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
+import { withOptionHint, withOptionNames } from './option-names.js';
 
 /** Exit status after Ctrl-C: 128 + SIGINT. */
 export const EXIT_INTERRUPTED = 130;
@@ -16,7 +17,7 @@ const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk quota is exceeded',
   EISDIR: 'it is a folder, not a file',
   ENOTDIR: 'part of the path is not a folder',
-  EEXIST: 'it already exists',
+  EEXIST: 'it already exists, and is not a folder',
   EMFILE: 'too many open files',
 };
 
@@ -26,20 +27,28 @@ const SYSTEM_REASONS: Readonly<Record<string, string>> = {
  * A user error is a single message without a stack trace; an unexpected error also asks for a bug report.
  * `MARKBASE_DEBUG=1` adds the stack trace.
  *
+ * @param command the one that failed, whose options the message names; null before any has started
  * @returns the exit status
  */
-export function reportError(error: unknown): number {
+export function reportError(error: unknown, command: Command | null = null): number {
   // commander has already printed its own message or the requested help.
   if (error instanceof CommanderError) return error.exitCode;
   if (isAbort(error)) {
     process.stderr.write('interrupted\n');
     return EXIT_INTERRUPTED;
   }
-  process.stderr.write(`error: ${reasonForUser(error) ?? unexpectedMessage(error)}\n`);
+  process.stderr.write(`error: ${messageOf(error, command)}\n`);
   if (process.env.MARKBASE_DEBUG === '1' && error instanceof Error) {
     process.stderr.write(`${error.stack}\n`);
   }
   return EXIT_FAILED;
+}
+
+function messageOf(error: unknown, command: Command | null): string {
+  const named = command === null ? error : withOptionNames(error, command);
+  const reason = reasonForUser(named);
+  if (reason === null) return unexpectedMessage(error);
+  return command === null ? reason : withOptionHint(reason, error, command);
 }
 
 /** True for the platform's AbortError. */
@@ -62,7 +71,13 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error && 'code' in error;
 }
 
+/** Why a system call failed, in plain words. */
+export function systemReason(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return SYSTEM_REASONS[code ?? ''] ?? code ?? message ?? String(error);
+}
+
 function systemMessage(error: NodeJS.ErrnoException): string {
-  const reason = SYSTEM_REASONS[error.code ?? ''] ?? error.code ?? error.message;
+  const reason = systemReason(error);
   return `cannot ${error.syscall ?? 'access'} ${error.path ?? 'a file'}: ${reason}`;
 }

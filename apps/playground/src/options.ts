@@ -58,8 +58,8 @@ export function addDeviceFlags(command: Command, precision: DeviceFlags['precisi
 
 function inRange(value: number, minimum: number, maximum: number, what: string): number {
   if (value >= minimum && value <= maximum) return value;
-  const unbounded = maximum === Number.MAX_SAFE_INTEGER || maximum === Number.MAX_VALUE;
+  const isUnbounded = maximum === Number.MAX_SAFE_INTEGER || maximum === Number.MAX_VALUE;
   throw new InvalidArgumentError(
-    `Expected ${what} ${unbounded ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`}.`,
+    `Expected ${what} ${isUnbounded && !(value > maximum) ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`}.`,
   );
 }

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 
-const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
+/** The built command. */
+export const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** The result of running the command. */

@@ -185,6 +185,18 @@ describe.skipIf(!hasDemoModel)('markbase serve', () => {
     expect(await post('responses', { max_output_tokens: 60, input })).toEqual(seen);
   });
 
+  it('warns when anybody can reach it without a key', async () => {
+    const note = /anybody who reaches .* set MARKBASE_API_KEY, or leave --host out","host":"0\.0\.0\.0"/;
+    const stderrOf = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+      const { child, ended } = await serve(['--model', DEMO_MODEL, ...args], env);
+      child.kill('SIGTERM');
+      return (await ended).stderr;
+    };
+    expect(await stderrOf(['--host', '0.0.0.0'])).toMatch(note);
+    expect(await stderrOf(['--host', '0.0.0.0'], { MARKBASE_API_KEY: 'secret' })).not.toMatch(/anybody/);
+    expect(await stderrOf([])).not.toMatch(/anybody/);
+  });
+
   it('reports why it cannot serve', async () => {
     const missing = await markbase(['serve', '--model', '/nowhere']);
     expect([missing.status, missing.stderr]).toEqual([1, expect.stringContaining('/nowhere')]);

@@ -1,8 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-
-const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
+import { CLI } from './run-markbase.js';
 
 /** A server that runs until the test ends. */
 export interface Serving {

@@ -87,6 +87,11 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
   check((KINDS as readonly unknown[]).includes(kind), 'kind', `one of ${KINDS.join(', ')}`, kind);
   check(typeof isa === 'string', 'isa', 'the name of an instruction set', isa);
   checkThreads(threads);
+  const isOfCpu = kind === 'auto' || kind === 'cpu';
+  if (isOfCpu && options.isa === undefined && isa !== '') {
+    const known = listIsas();
+    check(known.includes(isa), 'MARKBASE_CPU_ISA', `one of ${known.join(', ')}, or an unset variable`, isa);
+  }
   return new AddonDevice(callNative(() => addonFor(kind).openDevice({ kind, threads, isa })));
 }
 

@@ -137,14 +137,54 @@ export function checkedOptions(options: ServerOptions): ServerSettings {
   return {
     models: servedModels(options),
     apiKey: options.apiKey ?? null,
-    allowedOrigins: options.allowedOrigins ?? [],
-    allowedHosts: (options.allowedHosts ?? []).map((host) => host.toLowerCase()),
-    allowedImageHosts: (options.allowedImageHosts ?? []).map((host) => host.toLowerCase()),
+    allowedOrigins: checked(
+      'allowedOrigins',
+      options.allowedOrigins,
+      isOrigin,
+      'an origin, such as https://example.org',
+    ),
+    allowedHosts: checked('allowedHosts', options.allowedHosts, isHostName, 'a host name, or *').map(lower),
+    allowedImageHosts: checked(
+      'allowedImageHosts',
+      options.allowedImageHosts,
+      isHost,
+      'host or host:port',
+    ).map(lower),
     limits,
     logger: options.logger ?? null,
     openAnswers: options.openAnswers ?? openAnswers,
     clock: options.clock ?? Date.now,
   };
+}
+
+/** Entries that could never match anything are mistakes. @throws InvalidArgumentError */
+function checked(
+  argument: string,
+  entries: readonly string[] = [],
+  isValid: (entry: string) => boolean,
+  expected: string,
+): readonly string[] {
+  for (const [index, entry] of entries.entries()) {
+    if (typeof entry === 'string' && isValid(entry)) continue;
+    throw new InvalidArgumentError({ argument: `${argument}[${index}]`, expected, received: entry });
+  }
+  return entries;
+}
+
+const lower = (text: string): string => text.toLowerCase();
+
+/** True for what browsers send as `Origin`; extensions have schemes of their own. */
+function isOrigin(text: string): boolean {
+  return text === 'null' || /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#]+$/i.test(text);
+}
+
+function isHostName(text: string): boolean {
+  return text === '*' || isHost(text);
+}
+
+/** True for a name or an address, in brackets or not, with or without a port. */
+function isHost(text: string): boolean {
+  return /^[^\s/?#@]+$/.test(text);
 }
 
 function servedModels({ model, models = [], media }: ServerOptions): ServedModel[] {

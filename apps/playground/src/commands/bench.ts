@@ -101,10 +101,16 @@ async function runMeasurement(flags: BenchFlags, signal: AbortSignal): Promise<v
       signal,
       onStage: note,
       ...(!flags.json && { onProgress: startUploadProgress().update }),
-    }),
+    }).catch((error: unknown) => Promise.reject(lengthError(error))),
   );
   if (flags.json) printJson(result);
   else printLines(measurementLines(result));
+}
+
+/** The context of a measurement follows from the options that its lengths come from; `--context` belongs to `--plan`. */
+function lengthError(error: unknown): unknown {
+  const isContext = error instanceof InvalidArgumentError && error.argument === 'contextTokens';
+  return isContext ? error.renamed('the longest of --prompt and --depth, plus --generate, plus 1') : error;
 }
 
 async function runPlan(flags: BenchFlags, signal: AbortSignal): Promise<void> {

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '@markbase/core';
 import { Command } from 'commander';
 import { checkpointFolder } from '../checkpoint-folder.js';
 import { withInterrupt } from '../interrupt.js';
-import { addDeviceFlags, type DeviceFlags, integer } from '../options.js';
+import { addDeviceFlags, type DeviceFlags, integer, nonEmpty } from '../options.js';
 import { printLines } from '../output.js';
 import { note } from '../progress.js';
 import { listenError, OWN_ADDRESSES } from '../serve/listen-error.js';
@@ -32,7 +32,7 @@ export function playgroundCommand(): Command {
     .option('--context <n>', 'maximum number of tokens in prompt and answer together', integer(2))
     .option('--sequences <n>', 'answers that run at once', integer(1, 64), 4)
     .option('--port <n>', 'port to listen on; 0 = any free port', integer(0, 65_535), 8080)
-    .option('--host <name>', 'address to listen on', '127.0.0.1')
+    .option('--host <name>', 'address to listen on', nonEmpty, '127.0.0.1')
     .option('--no-open', 'do not open a browser')
     .action(async (flags: PlaygroundFlags) => {
       // Ctrl-C is the normal way to end it, not an error.

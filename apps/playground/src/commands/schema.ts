@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { FileAccessError, InvalidArgumentError } from '@markbase/core';
 import { describeSchema, type JsonSchema } from '@markbase/text';
 import { Command } from 'commander';
+import { systemReason } from '../errors.js';
 import { withInterrupt } from '../interrupt.js';
 import { printJson, printLines } from '../output.js';
 
@@ -53,8 +54,7 @@ async function read(path: string): Promise<string> {
   try {
     return path === '-' ? await text(process.stdin) : await readFile(path, 'utf8');
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new FileAccessError({ path, operation: 'read', reason, cause });
+    throw new FileAccessError({ path, operation: 'read', reason: systemReason(cause), cause });
   }
 }
 

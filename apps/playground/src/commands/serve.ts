@@ -44,7 +44,7 @@ export function serveCommand(): Command {
     .requiredOption('--model <dir>', 'checkpoint folder, or org/name on the Hugging Face hub')
     .option('--name <id>', 'name of the model in requests (default: the name of its folder)', nonEmpty)
     .option('--port <n>', 'port to listen on; 0 = any free port', integer(0, 65_535), 8080)
-    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--host <address>', 'address to listen on', nonEmpty, '127.0.0.1')
     .option('--context <n>', 'maximum number of tokens in prompt and answer together', integer(2))
     .option('--sequences <n>', 'answers that run at once', integer(1, 1024), 8)
     .option('--cache-gb <n>', 'memory for remembering prompts, in addition to running answers', real(0), 1)
@@ -85,6 +85,7 @@ async function serve(flags: ServeFlags): Promise<void> {
     using media = await withInterrupt((signal) =>
       loadCheckpointMedia(model.checkpoint, device, { precision, signal }),
     );
+    const logger = accessLog(flags.log);
     const server = createServer({
       model: {
         id: flags.name ?? path.basename(path.resolve(model.checkpoint.directory)),
@@ -96,7 +97,7 @@ async function serve(flags: ServeFlags): Promise<void> {
       allowedHosts: [...flags.allowHost, flags.host],
       allowedImageHosts: flags.allowImageHost,
       limits: { queue: flags.queue, drainMs: flags.drain * 1000 },
-      logger: accessLog(flags.log),
+      logger,
       ...(apiKey !== undefined && { apiKey }),
     });
     try {
@@ -105,8 +106,12 @@ async function serve(flags: ServeFlags): Promise<void> {
         .catch((error: unknown) => Promise.reject(listenError(error, flags)));
       clearLine();
       if (apiKey === undefined && !OWN_ADDRESSES.has(flags.host)) {
-        note(
-          `anybody who reaches ${flags.host} can use the model: set MARKBASE_API_KEY, or leave --host out`,
+        // In the log, because nobody may be looking at a terminal.
+        logger.warn(
+          'anybody who reaches this address can use the model: set MARKBASE_API_KEY, or leave --host out',
+          {
+            host: flags.host,
+          },
         );
       }
       process.stdout.write(`serving ${flags.model} at ${url}/v1\n`);

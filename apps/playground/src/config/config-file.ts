@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { InvalidConfigError } from '@markbase/core';
+import { InvalidArgumentError, InvalidConfigError } from '@markbase/core';
 
 /** Values of options: under `defaults` for all commands, under a command's name for that command. */
 export interface ConfigFile {
@@ -27,14 +27,21 @@ export function configPaths(env: NodeJS.ProcessEnv = process.env): string[] {
  * Reads the config file.
  *
  * @returns null if there is none
- * @throws InvalidConfigError if the file is invalid; the system's error if the file named by MARKBASE_CONFIG is missing
+ * @throws InvalidConfigError if the file is invalid; InvalidArgumentError if the file named by MARKBASE_CONFIG is missing
  */
 export async function readConfigFile(env: NodeJS.ProcessEnv = process.env): Promise<ConfigFile | null> {
   for (const path of configPaths(env)) {
     try {
       return parseConfigFile(await readFile(path, 'utf8'), path);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || env.MARKBASE_CONFIG) throw error;
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      if (!env.MARKBASE_CONFIG) continue;
+      throw new InvalidArgumentError({
+        argument: 'MARKBASE_CONFIG',
+        expected: 'the path of a file that exists, or an unset variable',
+        received: path,
+        cause: error,
+      });
     }
   }
   return null;

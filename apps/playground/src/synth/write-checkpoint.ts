@@ -3,6 +3,7 @@ import { mkdir, open, readdir, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dtypeBits, FileAccessError, InvalidArgumentError } from '@markbase/core';
 import { type TensorSource, writeShardedCheckpoint } from '@markbase/loader';
+import { systemReason } from '../errors.js';
 import { formatBytes } from '../output.js';
 import type { CheckpointPlan } from './plan-checkpoint.js';
 
@@ -16,7 +17,7 @@ const OWN_FILES = /^(\.?model.*\.safetensors(\..*)?|.*\.json)$/;
  * Writes a planned checkpoint to an empty or new folder. config.json is written last, so that an incomplete folder does
  * not look like a checkpoint.
  *
- * @throws InvalidArgumentError if the folder contains files; FileAccessError if the disk is too small
+ * @throws InvalidArgumentError if the folder contains files; FileAccessError if it cannot be created, or the disk is too small
  */
 export async function writeCheckpoint(
   directory: string,
@@ -78,7 +79,10 @@ async function writeJsonFiles(directory: string, plan: CheckpointPlan): Promise<
 }
 
 async function createEmptyFolder(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true });
+  await mkdir(directory, { recursive: true }).catch((cause: unknown) => {
+    const reason = systemReason(cause);
+    throw new FileAccessError({ path: directory, operation: 'create the folder', reason, cause });
+  });
   if (existsSync(join(directory, UNFINISHED))) await removeUnfinished(directory);
   const entries = await readdir(directory);
   if (entries.length === 0) return;

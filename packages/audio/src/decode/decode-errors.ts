@@ -16,7 +16,7 @@ export function corrupt(context: DecodeContext, rule: string, reason: string, of
 /** Throws if the file is truncated, unless the caller accepts that. */
 export function checkTruncated(context: DecodeContext, reason: string, offsetBytes?: number): void {
   if (context.acceptTruncated) return;
-  const advice = 'get the whole file, or pass `truncated: "accept"`';
+  const advice = 'get the whole file, or accept what it contains (option `truncated`)';
   corrupt(context, 'TruncatedAudio', `${reason}; ${advice}`, offsetBytes);
 }
 

@@ -112,6 +112,7 @@ export function accessError(path: string, operation: string, cause: unknown): un
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist',
   ENOTDIR: 'a part of the path is not a folder',
+  EEXIST: 'it already exists, and is not a folder',
   EISDIR: 'it is a folder',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
