@@ -7,10 +7,36 @@ import type { SamplingParams } from './step.js';
 
 /** Number of values in one SampleParams in device/step.h. */
 const SAMPLING_FIELDS = 16;
+const TOP_LOGPROBS_FIELD = 10;
 /** Replaces the start of a mask: every token is allowed. */
 const NO_MASK = 2 ** 32 - 1;
 const SEED_LIMIT = 2 ** 53;
 const MAX_BIAS = 100;
+
+const FIELDS = [
+  'temperature',
+  'topK',
+  'topP',
+  'minP',
+  'repetitionPenalty',
+  'presencePenalty',
+  'frequencyPenalty',
+  'seed',
+  'draw',
+  'topLogprobs',
+  'logitBias',
+  'allowed',
+  'history',
+] as const satisfies readonly (keyof SamplingParams)[];
+
+/** The same parameters in objects of our own, each property read once. */
+export function ownSampling(sampling: readonly SamplingParams[]): SamplingParams[] {
+  return Array.from(sampling, (given): SamplingParams => {
+    const params = Object.fromEntries(FIELDS.map((name) => [name, given[name]])) as SamplingParams;
+    const { allowed } = params;
+    return types.isInt32Array(allowed) ? { ...params, allowed: plainArray(allowed) } : params;
+  });
+}
 
 /** The sampling parameters of `outputs` rows in the addon's format; missing ones are neutral. */
 export function encodeSampling(
@@ -30,7 +56,7 @@ export function encodeSampling(
   const history = layEndToEnd(sampling.map((params) => params.history));
   const bias = layEndToEnd(sampling.map((params) => params.logitBias));
   const words = Math.ceil(vocabulary / 32);
-  const masks = sampling.map(({ allowed }) => (types.isInt32Array(allowed) ? plainArray(allowed) : allowed));
+  const masks = sampling.map(({ allowed }) => allowed);
   for (const mask of masks) checkMask(mask, words);
   const masked = [...masks.keys()].filter((row) => masks[row]);
   const encoded = new Float64Array(outputs * SAMPLING_FIELDS);
@@ -67,6 +93,11 @@ export function encodeSampling(
     biasValues: Float32Array.from(bias.values),
     allowedWords,
   };
+}
+
+/** Number of alternatives that an output row asks for. */
+export function topLogprobsOf({ sampling }: Pick<NativeStep, 'sampling'>, row: number): number {
+  return sampling[row * SAMPLING_FIELDS + TOP_LOGPROBS_FIELD]!;
 }
 
 /** Checks the ranges of sampling parameters. @throws InvalidArgumentError */

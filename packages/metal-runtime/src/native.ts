@@ -155,7 +155,9 @@ export function nativeAddon(): NativeAddon {
   if (known) return known;
   const platform = `${process.platform}-${process.arch}`;
   const attempts: string[] = [];
-  for (const candidate of [localBuild('markbase'), `@markbase/metal-runtime-${platform}`]) {
+  // A build of another kind, such as one under a sanitizer.
+  const local = process.env.MARKBASE_ADDON ?? localBuild('markbase');
+  for (const candidate of [local, `@markbase/metal-runtime-${platform}`]) {
     if (candidate === null) attempts.push('build/markbase.node: not built');
     const addon = candidate === null ? null : loadAddon('markbase', candidate, attempts);
     if (addon) return addon;

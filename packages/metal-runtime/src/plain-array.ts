@@ -25,9 +25,8 @@ const lengthOf = getter('length');
  */
 export function plainArray<Kind extends NumberArray>(array: Kind): Kind {
   const plain = CONSTRUCTORS[kindOf(array) as string]!;
-  return new plain(
-    bufferOf(array) as ArrayBufferLike,
-    offsetOf(array) as number,
-    lengthOf(array) as number,
-  ) as Kind;
+  const length = lengthOf(array) as number;
+  // Detached memory has no length, and cannot be viewed.
+  if (length === 0) return new plain(new ArrayBuffer(0), 0, 0) as Kind;
+  return new plain(bufferOf(array) as ArrayBufferLike, offsetOf(array) as number, length) as Kind;
 }

@@ -107,7 +107,7 @@ export class RecordedProgram implements Program {
     } finally {
       signal?.removeEventListener('abort', cancel);
     }
-    return this.#encoder.decode(encoded, step);
+    return this.#encoder.decode(encoded);
   }
 
   planStep({ rows, outputs, positions }: { rows: number; outputs: number; positions: number }) {

@@ -2,7 +2,7 @@ import { types } from 'node:util';
 import { NonFiniteError } from '@markbase/core';
 import { MAX_TOP_LOGPROBS } from '../families/sample/node.js';
 import { check } from './check.js';
-import { encodeSampling } from './encode-sampling.js';
+import { encodeSampling, ownSampling, topLogprobsOf } from './encode-sampling.js';
 import type { NativePort, NativeStep } from './native.js';
 import { plainArray } from './plain-array.js';
 import type { StepArray } from './recorder/family.js';
@@ -57,7 +57,7 @@ export class StepEncoder {
   }
 
   encode(given: StepInput, read: readonly string[]): NativeStep {
-    const step = withPlainArrays(given);
+    const step = ownStep(given);
     const { maxRows, maxOutputs, logitsWidth } = this.#limits;
     for (const name of this.#limits.needs) check(step[name] !== undefined, name, 'an Int32Array', undefined);
     const rows = step.tokens?.length ?? step.positions?.length ?? step.rows ?? 0;
@@ -115,16 +115,16 @@ export class StepEncoder {
       logprobs: new Float32Array(width),
       topTokens: new Int32Array(width * MAX_TOP_LOGPROBS),
       topLogprobs: new Float32Array(width * MAX_TOP_LOGPROBS),
-      outputs: this.#outputs(read, rows, outputs),
+      outputs: this.#outputs([...read], rows, outputs),
     };
   }
 
   /** @throws NonFiniteError if a row has no valid logit; the sampler then returns -1 */
-  decode(encoded: NativeStep, step: StepInput): StepResult {
+  decode(encoded: NativeStep): StepResult {
     const lost = encoded.sampled.findIndex((token) => token < 0);
     if (lost >= 0) throw new NonFiniteError({ label: `${this.#limits.label}, logits of row ${lost}` });
     const topLogprobs = Array.from(encoded.sampled, (_, row) => {
-      const count = step.sampling?.[row]?.topLogprobs ?? 0;
+      const count = topLogprobsOf(encoded, row);
       return Array.from({ length: count }, (_, i) => ({
         token: encoded.topTokens[row * MAX_TOP_LOGPROBS + i]!,
         logprob: encoded.topLogprobs[row * MAX_TOP_LOGPROBS + i]!,
@@ -136,8 +136,7 @@ export class StepEncoder {
     return { tokens: encoded.sampled, logprobs: encoded.logprobs, topLogprobs, outputs };
   }
 
-  #inputs(step: StepInput, rows: number, outputs: number): NativeStep['inputs'] {
-    const given = step.inputs ?? {};
+  #inputs({ inputs: given }: OwnStep, rows: number, outputs: number): NativeStep['inputs'] {
     const ports = this.#limits.inputs;
     for (const name of Object.keys(given)) {
       check(
@@ -149,8 +148,7 @@ export class StepEncoder {
     }
     return ports.flatMap((port, index) => {
       const name = `inputs.${port.name}`;
-      const input = given[port.name];
-      const { data, values } = isBytes(input) ? checkedBytes(name, input) : { data: floats(name, input) };
+      const { data, values } = given[port.name] ?? { data: undefined };
       // Soft tokens are optional in every step: without them, no row reads any.
       if (!data && port.rowSet === 2) return [];
       const expected = (port.rowSet === 0 ? rows : outputs) * port.width;
@@ -194,14 +192,38 @@ export class StepEncoder {
   }
 }
 
-/** The arrays of a step as the addon sees them. @throws InvalidArgumentError for what is not an Int32Array */
-function withPlainArrays(step: StepInput): StepInput {
+/** The numbers of an input as the addon sees them. */
+interface OwnInput {
+  readonly data: Float32Array | Uint8Array | undefined;
+  readonly values?: Float32Array;
+}
+
+/** What a caller gave, read once. */
+type OwnStep = Omit<StepInput, 'inputs'> & { readonly inputs: Readonly<Record<string, OwnInput>> };
+
+/**
+ * What the addon will see of a step: copies of its row arrays, and the memory of its inputs. Nothing that a caller can still change, such
+ * as shared memory, or objects whose properties answer differently each time, is read after it was checked.
+ *
+ * @throws InvalidArgumentError for what is not an array of the right type
+ */
+function ownStep(given: StepInput): OwnStep {
   const arrays = ROW_ARRAYS.flatMap((name) => {
-    const array = step[name];
+    const array = given[name];
     checkType(name, array, types.isInt32Array, 'an Int32Array');
-    return array === undefined ? [] : [[name, plainArray(array)] as const];
+    return array === undefined ? [] : [[name, new Int32Array(plainArray(array))] as const];
   });
-  return { ...step, ...Object.fromEntries(arrays) };
+  const inputs = Object.entries(given.inputs ?? {}).map(([name, input]) => [
+    name,
+    isBytes(input) ? checkedBytes(`inputs.${name}`, input) : { data: floats(`inputs.${name}`, input) },
+  ]);
+  const { rows, sampling } = given;
+  return {
+    ...(rows !== undefined && { rows }),
+    ...(sampling && { sampling: ownSampling(sampling) }),
+    ...Object.fromEntries(arrays),
+    inputs: Object.fromEntries(inputs),
+  };
 }
 
 function floats<Input extends Float32Array | undefined>(name: string, input: Input): Input {

@@ -13,7 +13,7 @@ import {
   NonFiniteError,
   ShapeMismatchError,
 } from '@markbase/core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import {
   type Device,
@@ -243,6 +243,21 @@ describe('Device', () => {
     await expect(openDevice({ kind: 'cpu', isa: 'abacus' })).rejects.toThrow(DeviceUnavailableError);
     await expect(openDevice({ kind: 'cuda' })).rejects.toThrow(DeviceUnavailableError);
     await expect(openDevice({ threads: 1000 })).rejects.toThrow(InvalidArgumentError);
+    for (const wrong of [
+      { kind: 5 },
+      { kind: 'gpu' },
+      { kind: null },
+      { isa: 7 },
+      { threads: '2' },
+      { threads: 1.5 },
+    ]) {
+      const [argument] = Object.keys(wrong);
+      await expect(openDevice(wrong as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', argument });
+    }
+    vi.stubEnv('MARKBASE_CPU_ISA', 'abacus');
+    await expect(openDevice({ kind: 'cpu' })).rejects.toMatchObject({ argument: 'MARKBASE_CPU_ISA' });
+    (await openDevice({ kind: 'cpu', isa: 'generic' })).dispose();
+    vi.unstubAllEnvs();
   });
 
   it('works in worker threads, each with its own device', async () => {

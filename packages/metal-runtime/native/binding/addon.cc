@@ -6,6 +6,7 @@
 #include "processor.h"
 #include "device_object.h"
 #include "program_object.h"
+#include "typed_array.h"
 
 namespace markbase {
 
@@ -21,7 +22,7 @@ Napi::Value list_isas(const Napi::CallbackInfo& info) {
   return names;
 }
 
-Napi::Value open(const Napi::CallbackInfo& info) { return DeviceObject::open(info.Env(), info[0].As<Napi::Object>()); }
+Napi::Value open(const Napi::CallbackInfo& info) { return DeviceObject::open(info.Env(), object_argument(info, 0, "options")); }
 
 void shut_down(const Napi::CallbackInfo& info) { AddonData::of(info.Env()).shut_down(); }
 

@@ -6,6 +6,7 @@
 #include "program_description.h"
 #include "program_object.h"
 #include "status_error.h"
+#include "typed_array.h"
 
 namespace markbase {
 
@@ -34,8 +35,13 @@ Napi::Object DeviceObject::open(Napi::Env env, Napi::Object options) {
   return object;
 }
 
+Device& DeviceObject::device() const {
+  require(Env(), device_ != nullptr, "device", "one that was not disposed");
+  return *device_;
+}
+
 Napi::Value DeviceObject::info(const Napi::CallbackInfo& info) {
-  const DeviceInfo device = device_->info();
+  const DeviceInfo device = this->device().info();
   Napi::Object object = Napi::Object::New(info.Env());
   object.Set("kind", device.kind);
   object.Set("name", device.name);
@@ -48,7 +54,7 @@ Napi::Value DeviceObject::info(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value DeviceObject::uploads(const Napi::CallbackInfo& info) {
-  const UploadCounts counts = device_->uploads();
+  const UploadCounts counts = device().uploads();
   Napi::Object object = Napi::Object::New(info.Env());
   object.Set("queuedBytes", static_cast<double>(counts.queued_bytes));
   object.Set("arrivedBytes", static_cast<double>(counts.arrived_bytes));
@@ -60,15 +66,16 @@ Napi::Value DeviceObject::map(const Napi::CallbackInfo& info) {
   const auto offset = static_cast<uint64_t>(info[1].As<Napi::Number>().Int64Value());
   const auto size = static_cast<uint64_t>(info[2].As<Napi::Number>().Int64Value());
   BufferPtr buffer;
-  throw_unless_ok(info.Env(), guarded("map", [&] { return device_->map(path, offset, size, &buffer); }));
+  throw_unless_ok(info.Env(), guarded("map", [&, &target = device()] { return target.map(path, offset, size, &buffer); }));
   return BufferObject::wrap(info.Env(), std::move(buffer));
 }
 
 Napi::Value DeviceObject::upload(const Napi::CallbackInfo& info) {
-  const auto bytes = info[0].As<Napi::Uint8Array>();
+  const auto bytes = typed_array<uint8_t>(info[0], "bytes");
   const std::string label = info[1].As<Napi::String>().Utf8Value();
   BufferPtr buffer;
-  throw_unless_ok(info.Env(), guarded("upload", [&] { return device_->upload(bytes.Data(), bytes.ByteLength(), label, &buffer); }));
+  throw_unless_ok(info.Env(),
+                  guarded("upload", [&, &target = device()] { return target.upload(bytes.Data(), bytes.ByteLength(), label, &buffer); }));
   return BufferObject::wrap(info.Env(), std::move(buffer));
 }
 
@@ -76,22 +83,24 @@ Napi::Value DeviceObject::allocate(const Napi::CallbackInfo& info) {
   const auto size = static_cast<size_t>(info[0].As<Napi::Number>().Int64Value());
   const std::string label = info[1].As<Napi::String>().Utf8Value();
   BufferPtr buffer;
-  throw_unless_ok(info.Env(), guarded("allocate", [&] { return device_->allocate(size, label, &buffer); }));
+  throw_unless_ok(info.Env(), guarded("allocate", [&, &target = device()] { return target.allocate(size, label, &buffer); }));
   return BufferObject::wrap(info.Env(), std::move(buffer));
 }
 
 void DeviceObject::require_memory(const Napi::CallbackInfo& info) {
   const auto size = static_cast<uint64_t>(info[0].As<Napi::Number>().Int64Value());
   const std::string label = info[1].As<Napi::String>().Utf8Value();
-  throw_unless_ok(info.Env(), guarded("require memory", [&] { return device_->require_memory(size, label); }));
+  throw_unless_ok(info.Env(), guarded("require memory", [&, &target = device()] { return target.require_memory(size, label); }));
 }
 
 Napi::Value DeviceObject::create_program(const Napi::CallbackInfo& info) {
   ProgramDescription description;
-  throw_unless_ok(info.Env(), read_program_description(info[0].As<Napi::Object>(), &description));
+  throw_unless_ok(info.Env(), read_program_description(object_argument(info, 0, "description"), &description));
+  StepLimits limits(description);
   std::shared_ptr<Program> program;
-  throw_unless_ok(info.Env(), guarded("create program", [&] { return device_->create_program(std::move(description), &program); }));
-  return ProgramObject::wrap(info.Env(), std::move(program));
+  throw_unless_ok(info.Env(),
+                  guarded("create program", [&, &target = device()] { return target.create_program(std::move(description), &program); }));
+  return ProgramObject::wrap(info.Env(), std::move(program), std::move(limits));
 }
 
 }  // namespace markbase

@@ -25,6 +25,9 @@ class DeviceObject : public Napi::ObjectWrap<DeviceObject> {
   Napi::Value create_program(const Napi::CallbackInfo& info);
   void dispose(const Napi::CallbackInfo&) { device_.reset(); }
 
+  /** Throws kInvalidArgument after dispose(). */
+  Device& device() const;
+
   std::shared_ptr<Device> device_;
   std::string note_;  ///< why "auto" did not choose another device
 };

@@ -21,8 +21,7 @@ Status read_operand(const Napi::Value& value, const std::string& label, Binding*
   out->is_output = operand.Get("isOutput").As<Napi::Boolean>().Value();
   if (operand.Has("buffer")) {
     out->kind = Binding::Kind::kBuffer;
-    out->buffer = BufferObject::Unwrap(operand.Get("buffer").As<Napi::Object>())->buffer();
-    if (!out->buffer) return Status::error(StatusCode::kInvalidArgument, label, "a buffer that was not disposed");
+    out->buffer = BufferObject::of(operand.Get("buffer"), label);
     out->size_bytes = out->buffer->size_bytes();
     return Status::good();
   }

@@ -4,6 +4,7 @@
 
 #include "addon_data.h"
 #include "status_error.h"
+#include "typed_array.h"
 
 namespace markbase {
 
@@ -14,17 +15,23 @@ Napi::Function ProgramObject::define(Napi::Env env) {
                       InstanceMethod<&ProgramObject::dispose>("dispose")});
 }
 
-Napi::Object ProgramObject::wrap(Napi::Env env, std::shared_ptr<Program> program) {
+Napi::Object ProgramObject::wrap(Napi::Env env, std::shared_ptr<Program> program, StepLimits limits) {
   Napi::Object object = AddonData::of(env).program_class.New({});
   Unwrap(object)->program_ = std::move(program);
+  Unwrap(object)->limits_ = std::move(limits);
   return object;
+}
+
+const std::shared_ptr<Program>& ProgramObject::program() const {
+  require(Env(), program_ != nullptr, "program", "one that was not disposed");
+  return program_;
 }
 
 Napi::Value ProgramObject::plan(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   Napi::Array result = Napi::Array::New(env);
   uint32_t index = 0;
-  for (const PlannedCommand& command : program_->plan()) {
+  for (const PlannedCommand& command : program()->plan()) {
     Napi::Object entry = Napi::Object::New(env);
     entry.Set("kernel", command.kernel);
     entry.Set("phases", command.phases);
@@ -37,7 +44,7 @@ Napi::Value ProgramObject::plan_step(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const auto number = [&](size_t index) { return info[index].As<Napi::Number>().Uint32Value(); };
   std::vector<PlannedDispatch> dispatches;
-  throw_unless_ok(env, program_->plan_step({number(0), number(1), number(2)}, &dispatches));
+  throw_unless_ok(env, program()->plan_step({number(0), number(1), number(2)}, &dispatches));
   Napi::Array result = Napi::Array::New(env);
   uint32_t index = 0;
   for (const PlannedDispatch& dispatch : dispatches) {
@@ -57,14 +64,14 @@ Napi::Value ProgramObject::plan_step(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value ProgramObject::seconds(const Napi::CallbackInfo& info) {
-  const std::vector<double> seconds = program_->seconds();
+  const std::vector<double> seconds = program()->seconds();
   Napi::Float64Array result = Napi::Float64Array::New(info.Env(), seconds.size());
   std::copy(seconds.begin(), seconds.end(), result.Data());
   return result;
 }
 
 Napi::Value ProgramObject::run(const Napi::CallbackInfo& info) {
-  return AddonData::of(info.Env()).step_ends.start(info.Env(), program_, info[0].As<Napi::Object>());
+  return AddonData::of(info.Env()).step_ends.start(info.Env(), program(), object_argument(info, 0, "step"), limits_);
 }
 
 void ProgramObject::dispose(const Napi::CallbackInfo&) { program_.reset(); }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "device.h"
+#include "step_limits.h"
 
 namespace markbase {
 
@@ -12,7 +13,7 @@ namespace markbase {
 class ProgramObject : public Napi::ObjectWrap<ProgramObject> {
  public:
   static Napi::Function define(Napi::Env env);
-  static Napi::Object wrap(Napi::Env env, std::shared_ptr<Program> program);
+  static Napi::Object wrap(Napi::Env env, std::shared_ptr<Program> program, StepLimits limits);
   explicit ProgramObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<ProgramObject>(info) {}
 
  private:
@@ -22,7 +23,11 @@ class ProgramObject : public Napi::ObjectWrap<ProgramObject> {
   Napi::Value run(const Napi::CallbackInfo& info);
   void dispose(const Napi::CallbackInfo& info);
 
+  /** Throws kInvalidArgument after dispose(). */
+  const std::shared_ptr<Program>& program() const;
+
   std::shared_ptr<Program> program_;
+  StepLimits limits_;
 };
 
 }  // namespace markbase

@@ -8,8 +8,8 @@ namespace markbase {
 
 /** Everything that a step needs until it has ended; created and destroyed on the JavaScript thread. */
 struct StepEnds::RunningStep {
-  RunningStep(Napi::Env env, std::shared_ptr<Program> owner, Napi::Object step)
-      : deferred(Napi::Promise::Deferred::New(env)), program(std::move(owner)), arrays(step) {}
+  RunningStep(Napi::Env env, std::shared_ptr<Program> owner, Napi::Object step, const StepLimits& limits)
+      : deferred(Napi::Promise::Deferred::New(env)), program(std::move(owner)), arrays(step, limits) {}
 
   Napi::Promise::Deferred deferred;
   std::shared_ptr<Program> program;
@@ -22,8 +22,8 @@ StepEnds::StepEnds(Napi::Env env) : queue_(Queue::New(env, "markbase steps", 0, 
   queue_.Unref(env);
 }
 
-Napi::Promise StepEnds::start(Napi::Env env, std::shared_ptr<Program> program, Napi::Object step) {
-  auto running = std::make_unique<RunningStep>(env, std::move(program), step);
+Napi::Promise StepEnds::start(Napi::Env env, std::shared_ptr<Program> program, Napi::Object step, const StepLimits& limits) {
+  auto running = std::make_unique<RunningStep>(env, std::move(program), step, limits);
   const Napi::Promise promise = running->deferred.Promise();
   if (running_++ == 0) queue_.Ref(env);
   RunningStep* const raw = running.release();

@@ -15,7 +15,7 @@ class StepEnds {
   explicit StepEnds(Napi::Env env);
 
   /** Starts a step of a program; the promise settles when it has ended. */
-  Napi::Promise start(Napi::Env env, std::shared_ptr<Program> program, Napi::Object step);
+  Napi::Promise start(Napi::Env env, std::shared_ptr<Program> program, Napi::Object step, const StepLimits& limits);
 
  private:
   struct RunningStep;

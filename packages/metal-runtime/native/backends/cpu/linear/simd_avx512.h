@@ -166,7 +166,7 @@ struct Avx512Simd {
     if constexpr (Bits == 8) return packed;
     const __m512i moved = _mm512_permutexvar_epi8(_mm512_load_si512(kAvx512ByteLayout<Bits>.byte), packed);
     const __m512i cut = _mm512_multishift_epi64_epi8(_mm512_load_si512(kAvx512ByteLayout<Bits>.shift), moved);
-    return _mm512_and_si512(cut, _mm512_set1_epi8((1 << Bits) - 1));
+    return _mm512_and_si512(cut, _mm512_set1_epi8(static_cast<char>((1 << Bits) - 1)));
   }
 
   /** Natural order: 64 columns, lane l sums columns 4l .. 4l+3. */
