@@ -190,10 +190,10 @@ async function endWithDeafClient() {
     logprobs: true,
     top_logprobs: 20,
     // Long enough to fill what the connection can hold.
-    max_tokens: 900,
+    max_tokens: 1950,
     response_format: {
       type: 'json_schema',
-      json_schema: { name: 'x', schema: { type: 'string', minLength: 5000 } },
+      json_schema: { name: 'x', schema: { type: 'string', minLength: 1900 } },
     },
   });
   const socket = connect(server.port, '127.0.0.1');

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { OutOfMemoryError } from '@markbase/core';
 
-const MAX_HEAP_MIB = 512;
 /** Time limit of a job. */
 const BUDGET_MS = 15_000;
 
@@ -33,16 +32,21 @@ export class JobFailure {
 /** Runs jobs in worker threads, one after the other, so that they never take more than one core from the engine. */
 export class ThreadLine {
   readonly #files: readonly URL[];
+  readonly #heapMib: number;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** @param files where the worker may be; the first file that exists is used */
-  constructor(files: readonly URL[]) {
+  /**
+   * @param files where the worker may be; the first file that exists is used
+   * @param heapMib maximum size of a thread's heap
+   */
+  constructor(files: readonly URL[], heapMib: number) {
     this.#files = files;
+    this.#heapMib = heapMib;
   }
 
   /**
    * Calls `work` when its turn comes. The jobs that it starts get 15 seconds each and resolve with the first message of
-   * their thread; they reject with a JobFailure, with an OutOfMemoryError if the thread needs more than 512 MiB, and with
+   * their thread; they reject with a JobFailure, with an OutOfMemoryError if the thread needs a larger heap, and with
    * the signal's reason.
    */
   inTurn<Result>(
@@ -64,7 +68,7 @@ export class ThreadLine {
       try {
         worker = new Worker(file, {
           workerData: data,
-          resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
+          resourceLimits: { maxOldGenerationSizeMb: this.#heapMib },
         });
       } catch (cause) {
         // Functions, for example, cannot move to another thread.
@@ -85,7 +89,7 @@ export class ThreadLine {
       worker.on('error', (error: NodeJS.ErrnoException) => {
         if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY')
           return fail(new JobFailure(error.message, { cause: error }));
-        fail(new OutOfMemoryError({ requestedBytes: MAX_HEAP_MIB * 2 ** 20, label }));
+        fail(new OutOfMemoryError({ requestedBytes: this.#heapMib * 2 ** 20, label }));
       });
     });
   }

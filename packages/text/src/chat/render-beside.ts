@@ -20,10 +20,10 @@ export interface RenderRequest extends RenderTemplate {
 export type RenderResult = { readonly text: string } | { readonly reason: string };
 
 /** Next to the bundle; for sources, as in tests, it is in the build. */
-const line = new ThreadLine([
-  new URL('./render-worker.js', import.meta.url),
-  new URL('../../dist/render-worker.js', import.meta.url),
-]);
+const line = new ThreadLine(
+  [new URL('./render-worker.js', import.meta.url), new URL('../../dist/render-worker.js', import.meta.url)],
+  512,
+);
 
 /**
  * Renders a template in a worker thread, within 15 seconds.

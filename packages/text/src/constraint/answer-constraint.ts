@@ -10,6 +10,8 @@ import { TokenTrie } from './token-trie.js';
 
 /** Number of grammars remembered per tokenizer, each with the masks that answers have needed so far. */
 const MAX_GRAMMARS = 16;
+/** About how much memory they may take together. */
+const MAX_GRAMMAR_BYTES = 256 * 2 ** 20;
 
 /** Larger grammars are built in a thread, which takes 50 ms to start; these take at most 8 ms. */
 const SMALL = { maxStates: 5000, maxSteps: 200_000, maxMs: 8 };
@@ -89,7 +91,9 @@ async function kept(
   const grammar = built instanceof Automaton ? new TokenGrammar(vocabulary, built, context.stopIds) : built;
   grammars.delete(key);
   grammars.set(key, grammar);
-  if (grammars.size > MAX_GRAMMARS) grammars.delete(grammars.keys().next().value!);
+  const bytes = () => [...grammars.values()].reduce((sum, { rememberedBytes }) => sum + rememberedBytes, 0);
+  while (grammars.size > MAX_GRAMMARS || (grammars.size > 1 && bytes() > MAX_GRAMMAR_BYTES))
+    grammars.delete(grammars.keys().next().value!);
   return grammar;
 }
 

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@markbase/core';
+import { hasErrorCode, InvalidArgumentError } from '@markbase/core';
 import { JobFailure, ThreadLine } from '../run-beside.js';
 import type { AnswerFormat } from './answer-grammar.js';
 import { Automaton, type AutomatonData } from './automaton.js';
@@ -16,10 +16,10 @@ export type GrammarResult =
   | { readonly refusal: InvalidArgumentError['fields'] };
 
 /** Next to the bundle; for sources, as in tests, it is in the build. */
-const line = new ThreadLine([
-  new URL('./grammar-worker.js', import.meta.url),
-  new URL('../../dist/grammar-worker.js', import.meta.url),
-]);
+const line = new ThreadLine(
+  [new URL('./grammar-worker.js', import.meta.url), new URL('../../dist/grammar-worker.js', import.meta.url)],
+  256,
+);
 
 /** Builds a grammar in a thread; null if answers are not constrained. */
 export type BuildGrammar = (request: GrammarRequest) => Promise<Automaton | null>;
@@ -28,7 +28,7 @@ export type BuildGrammar = (request: GrammarRequest) => Promise<Automaton | null
  * Calls `work` when its turn to build grammars has come.
  *
  * @throws what `work` throws. `build` throws InvalidArgumentError for what `answerGrammar` refuses, and if building takes
- *   longer than 15 seconds; OutOfMemoryError; the signal's reason
+ *   more than 15 seconds or 256 MiB; the signal's reason
  */
 export function inBuildingTurn<Result>(
   signal: AbortSignal | undefined,
@@ -44,12 +44,13 @@ export function inBuildingTurn<Result>(
 }
 
 function refuse(error: unknown): never {
-  if (!(error instanceof JobFailure)) throw error;
+  const isTooLarge = hasErrorCode(error, 'OUT_OF_MEMORY');
+  if (!isTooLarge && !(error instanceof JobFailure)) throw error;
   throw new InvalidArgumentError({
     argument: 'responseFormat',
     expected: 'a format whose grammar can be built',
-    received: error.reason,
+    received: error instanceof JobFailure ? error.reason : 'one that takes too much memory',
     hint: 'Lower maxLength, maxItems or counts in a pattern, or combine fewer alternatives',
-    cause: error.cause,
+    cause: error instanceof JobFailure ? error.cause : error,
   });
 }

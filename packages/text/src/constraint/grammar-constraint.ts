@@ -48,6 +48,11 @@ export class TokenGrammar {
     this.leastTokens = this.#matcher.costOf(this.#matcher.start) + 1;
   }
 
+  /** About how much memory the work remembered for later answers takes, in bytes. */
+  get rememberedBytes(): number {
+    return this.#matcher.rememberedBytes + (this.#masks.size * this.#vocabulary.trie.vocabularySize) / 8;
+  }
+
   /** A constraint for one answer. */
   constrain(): TokenConstraint {
     let place = this.#matcher.start;

@@ -32,6 +32,8 @@ export interface Place {
 
 /** Maximum number of remembered places and sets of stacks; about 50 MB. */
 const MAX_REMEMBERED = 20_000;
+/** A place with an array of next places. */
+const PLACE_BYTES = 2500;
 
 /**
  * Runs an automaton over symbols. Every step is remembered: a walk through a vocabulary becomes a walk through a table.
@@ -57,6 +59,11 @@ export class Matcher {
     this.#automaton = automaton;
     this.#empty = this.#intern([], true);
     this.start = this.#enter([{ state: automaton.data.start, below: this.#empty }])!;
+  }
+
+  /** About how much memory the remembered steps take, in bytes. */
+  get rememberedBytes(): number {
+    return this.#places.size * PLACE_BYTES;
   }
 
   /** True if the text may end here. */
