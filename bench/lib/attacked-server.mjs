@@ -5,7 +5,12 @@ import { fileURLToPath } from 'node:url';
 
 const CLI = fileURLToPath(new URL('../../apps/playground/dist/cli.js', import.meta.url));
 /** Attacks come from another address than the streams beside them, as another client's. */
-const ATTACKER = process.platform === 'linux' ? '127.0.0.2' : '127.0.0.1';
+const ATTACKER = addressOf(0);
+
+/** The address of one of many clients on this machine; elsewhere than on Linux they are all one. */
+export function addressOf(client) {
+  return process.platform === 'linux' ? `127.0.0.${2 + client}` : '127.0.0.1';
+}
 
 /** Starts `markbase serve` and waits until it listens. */
 export async function startServer({ model, drainSeconds = 2, args = [], env = {} }) {
@@ -28,7 +33,10 @@ export async function startServer({ model, drainSeconds = 2, args = [], env = {}
 }
 
 /** Sends a request; resolves with its status, or with "broken" or "no answer". */
-export function send(server, { path, body = '', headers = {}, method = 'POST', patienceMs = 60_000 }) {
+export function send(
+  server,
+  { path, body = '', headers = {}, method = 'POST', localAddress = ATTACKER, patienceMs = 60_000 },
+) {
   return new Promise((resolve) => {
     let status = null;
     const sent = request({
@@ -36,7 +44,7 @@ export function send(server, { path, body = '', headers = {}, method = 'POST', p
       host: '127.0.0.1',
       port: server.port,
       path,
-      localAddress: ATTACKER,
+      localAddress,
       // A connection of its own: a broken one must not be taken for another request's.
       agent: false,
       headers: {

@@ -119,8 +119,13 @@ export const ATTACKS = [
   },
   {
     name: '16 levels of ambiguous arrays',
-    expected: [...TOO_MUCH, 200],
-    requests: () => [schema(ambiguousArrays(16)), schema(ambiguousArrays(8))],
+    expected: TOO_MUCH,
+    requests: () => [schema(ambiguousArrays(16))],
+  },
+  {
+    name: '8 levels of ambiguous arrays',
+    expected: [200],
+    requests: () => [schema(ambiguousArrays(8))],
   },
   {
     name: '(a?){1000} three times',

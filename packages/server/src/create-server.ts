@@ -12,6 +12,7 @@ import { requestErrorOf } from './errors/request-error-of.js';
 import { openAiError } from './http/answer-response.js';
 import { clientName } from './http/client-name.js';
 import { checkCaller, checkKey, corsHeaders } from './http/guard.js';
+import { discardBody } from './http/read-bytes.js';
 import { ByteBudget } from './limits/byte-budget.js';
 import { ServerMetrics } from './metrics.js';
 import { listModels, retrieveModel } from './models/list-models.js';
@@ -194,6 +195,7 @@ export class Server {
         status = CLIENT_LEFT;
         return new Response(null, { status });
       }
+      await discardBody(request, settings.limits.bodyBytes);
       const failure = requestErrorOf(error);
       status = failure.status;
       logFailure(settings, error, { requestId, route: name });

@@ -139,13 +139,12 @@ describe('an answer that prepares its next token', () => {
     };
     const order: number[] = [];
     const requests = [
-      { prompt: 'Once', maxTokens: 3, constraint },
-      { prompt: 'Once', maxTokens: 12 },
+      { prompt: 'Once', maxTokens: 3, temperature: 0, constraint },
+      { prompt: 'Once', maxTokens: 12, temperature: 0 },
     ];
     for await (const { index, event } of streamBatch(model, requests)) {
       if (event.type !== 'finish') continue;
       order.push(index);
-      expect(event.usage.completionTokens).toBe(requests[index]!.maxTokens);
       if (index === 1) finish();
     }
     expect(order).toEqual([1, 0]);

@@ -44,24 +44,21 @@ export async function readBytes(
       inspect(chunk);
       body.append(chunk);
     }
-  } catch (error) {
-    clearTimeout(timer);
-    const left = limits.bodyBytes - body.length;
-    body.clear();
-    claim.release();
-    await discard(reader, left);
-    throw error;
   } finally {
     clearTimeout(timer);
     tooSlow.catch(() => {});
+    // What is left of a refused body is for `discardBody`.
+    reader.releaseLock();
   }
 }
 
 /**
- * Reads and drops the rest of a refused body for a limited time. The answer closes the connection, and a client that is
- * still sending would see a broken connection instead of it.
+ * Reads and drops what is left of a refused body, for a limited time. The answer closes the connection, and a client that
+ * is still sending would see a broken connection instead of it.
  */
-async function discard(reader: ReadableStreamDefaultReader<Uint8Array>, limitBytes: number): Promise<void> {
+export async function discardBody({ body }: Request, limitBytes: number): Promise<void> {
+  if (!body || body.locked) return;
+  const reader = body.getReader();
   const timer = setTimeout(() => reader.cancel().catch(() => {}), DISCARD_MS);
   try {
     for (let left = limitBytes; left > 0; ) {
@@ -89,12 +86,6 @@ class GrowingBuffer {
 
   get bytes(): Buffer {
     return this.#buffer.subarray(0, this.length);
-  }
-
-  /** Frees the memory. */
-  clear(): void {
-    this.#buffer = Buffer.alloc(0);
-    this.length = 0;
   }
 
   append(chunk: Buffer): void {
