@@ -47,7 +47,7 @@ const DRAIN_SECONDS = 2;
 /** Mutations are sent by as many clients. */
 const SENDERS = 32;
 const KEY = 'the-key-of-the-server';
-/** Memory for each byte of a body, besides what the heap and the caches of other requests move by. */
+/** Memory for each byte of a body, in addition to the fluctuations of the heap and of the caches of other requests. */
 const MOST_PER_BYTE = 3;
 const HEAP_BYTES = 192 * MIB;
 const endMs = performance.now() + Number(flags.minutes) * 60_000;
@@ -266,10 +266,10 @@ function report() {
   console.log('|---|---|---|---|---|---|---|---|');
   for (const row of rows) console.log(lineOf(row));
   console.log(
-    `\n* ${compared} answers of ${streamCount} streams beside the attacks; ${different} differ from those alone.`,
+    `\n* ${compared} answers of ${streamCount} streams during the attacks; ${different} differ from those without attacks.`,
   );
   console.log(
-    `* SIGTERM with a client that does not read: ended after ${(drainMs / 1000).toFixed(1)} s of ${DRAIN_SECONDS}.`,
+    `* SIGTERM with a client that does not read: ended after ${(drainMs / 1000).toFixed(1)} s, of ${DRAIN_SECONDS} allowed.`,
   );
   console.log(`* ${keyRow.name}: ${shown(keyRow.statuses)}.`);
   for (const { name, failures: found } of processes)

@@ -4,10 +4,10 @@ import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
 const CLI = fileURLToPath(new URL('../../apps/playground/dist/cli.js', import.meta.url));
-/** Attacks come from another address than the streams beside them, as another client's. */
+/** Attacks come from a different address than the streams that run during them, like those of another client. */
 const ATTACKER = addressOf(0);
 
-/** The address of one of many clients on this machine; elsewhere than on Linux they are all one. */
+/** The address of one of many clients on this machine; except on Linux, all clients share one address. */
 export function addressOf(client) {
   return process.platform === 'linux' ? `127.0.0.${2 + client}` : '127.0.0.1';
 }

@@ -1,7 +1,7 @@
 """The peer of loader-convert.mjs: affine quantisation (4 bits, groups of 64) of a bfloat16 file with numpy, one thread.
 
 Reads every matrix of a safetensors file, quantises it by the formula of the MLX layout, and writes codes, scales and
-biases one after the other. Prints megabytes of input by seconds of the clock and of the processor.
+biases one after the other. Prints megabytes of input per second of wall time and of processor time.
 """
 
 import json

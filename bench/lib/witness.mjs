@@ -1,4 +1,4 @@
-// Runs beside the attacks, in a thread of its own: asks for /health, reads the memory of the server, and streams greedy answers.
+// Runs alongside the attacks, in a separate thread: asks for /health, reads the memory of the server, and streams greedy answers.
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
