@@ -156,7 +156,7 @@ async function sendUnfinished(count) {
     `Content-Length: ${32 * MIB}\r\n\r\n{"messages":[{"role":"user","content":"`;
   const text = Buffer.alloc(31 * MIB, 'x');
   const bodies = Array.from({ length: count }, () =>
-    exchange(server, [head, text], isSample ? 3000 : 10_000),
+    exchange(server, [head, text], isSample ? 5000 : 10_000),
   );
   const answers = await Promise.all(bodies);
   return { statuses: answers.map((answer) => statusesIn(answer)[0] ?? 'held'), bytes: count * text.length };
