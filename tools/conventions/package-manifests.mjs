@@ -1,6 +1,8 @@
 import path from 'node:path';
 
 const RUNTIME = '@markbase/metal-runtime';
+/** From these versions on, `require` loads ES modules. */
+const NODE = '^20.19.0 || >=22.12.0';
 const EXACT = /^(?:\d+\.\d+\.\d+(?:-[\w.]+)?|workspace:\*)$/;
 
 /** Package manifests are uniform, and published packages are complete. @type {import('./repository.mjs').Rule} */
@@ -34,7 +36,7 @@ function common(file, manifest) {
     if (received !== expected) findings.push(`${file}: ${key} is ${received}, expected ${expected}`);
   };
   expect('license', 'MIT', manifest.license);
-  expect('engines.node', '>=20', manifest.engines?.node);
+  expect('engines.node', NODE, manifest.engines?.node);
   expect('repository.directory', folder, manifest.repository?.directory);
   for (const key of ['dependencies', 'optionalDependencies', 'devDependencies']) {
     for (const [name, range] of Object.entries(manifest[key] ?? {})) {
@@ -57,10 +59,10 @@ function published(file, manifest, files) {
     if (!files.has(`${folder}/${document}`))
       findings.push(`${folder}: a published package needs a ${document}`);
   }
-  if (manifest.publishConfig?.access !== 'public' || manifest.publishConfig?.provenance !== true) {
-    findings.push(`${file}: publishConfig must set access "public" and provenance true`);
-  }
+  if (manifest.publishConfig?.access !== 'public')
+    findings.push(`${file}: publishConfig must set access "public"`);
   if (!Array.isArray(manifest.files)) findings.push(`${file}: "files" must list what is published`);
+  else if (!manifest.files.includes('CHANGELOG.md')) findings.push(`${file}: "files" must hold CHANGELOG.md`);
   if (manifest.os !== undefined) return findings;
   if (manifest.type !== 'module') findings.push(`${file}: type is ${manifest.type}, expected module`);
   if (manifest.sideEffects !== false) findings.push(`${file}: sideEffects must be false`);

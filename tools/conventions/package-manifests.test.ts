@@ -8,14 +8,14 @@ const core = {
   license: 'MIT',
   type: 'module',
   repository: { directory: 'packages/core' },
-  engines: { node: '>=20' },
+  engines: { node: '^20.19.0 || >=22.12.0' },
   sideEffects: false,
   exports: {
     '.': { types: './dist/index.d.ts', default: './dist/index.js' },
     './package.json': './package.json',
   },
-  files: ['dist'],
-  publishConfig: { access: 'public', provenance: true },
+  files: ['dist', 'CHANGELOG.md'],
+  publishConfig: { access: 'public' },
 };
 
 function check(manifest: object, documents = ['README.md', 'LICENSE']): string[] {
@@ -38,8 +38,9 @@ describe('package-manifests', () => {
     [{ dependencies: { hono: '^4.13.0' } }, 'expected an exact version'],
     [{ sideEffects: true }, 'sideEffects'],
     [{ type: 'commonjs' }, 'type is commonjs'],
-    [{ publishConfig: { access: 'public' } }, 'publishConfig'],
+    [{ publishConfig: { access: 'restricted' } }, 'publishConfig'],
     [{ files: undefined }, '"files" must list'],
+    [{ files: ['dist'] }, '"files" must hold CHANGELOG.md'],
     [
       { exports: { ...core.exports, '.': { default: './a.js', types: './a.d.ts' } } },
       'must start with its types',

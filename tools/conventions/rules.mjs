@@ -8,6 +8,7 @@ import { machinePaths } from './machine-paths.mjs';
 import { nativeLayers } from './native-layers.mjs';
 import { packageImports } from './package-imports.mjs';
 import { packageManifests } from './package-manifests.mjs';
+import { pinnedActions } from './pinned-actions.mjs';
 import { registryHosts } from './registry-hosts.mjs';
 import { rootLayout } from './root-layout.mjs';
 import { treeSize } from './tree-size.mjs';
@@ -27,6 +28,7 @@ export const rules = [
   leftovers,
   machinePaths,
   registryHosts,
+  pinnedActions,
   rootLayout,
   treeSize,
   importCircles,

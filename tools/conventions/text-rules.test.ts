@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { leftovers } from './leftovers.mjs';
 import { machinePaths } from './machine-paths.mjs';
+import { pinnedActions } from './pinned-actions.mjs';
 import { registryHosts } from './registry-hosts.mjs';
 import { sampleRepository } from './repository.mjs';
 
@@ -49,4 +50,17 @@ it('registry-hosts: rejects addresses in the lock file and registries in configu
     '.npmrc',
     'pnpm-lock.yaml',
   ]);
+});
+
+it('pinned-actions: accepts a commit with its version, rejects tags and commits alone', () => {
+  const commit = '0123456789abcdef0123456789abcdef01234567';
+  const lines = [
+    `- uses: owner/name@${commit} # v1.2.3`,
+    '- uses: ./.github/actions/own',
+    '- uses: owner/name@v4',
+    `- uses: owner/name@${commit}`,
+    `  uses: owner/name/folder@${commit} # v4`,
+  ];
+  const repository = sampleRepository({ '.github/workflows/a.yml': lines.join('\n') });
+  expect(pinnedActions.check(repository).map((finding) => finding.split(':')[1])).toEqual(['3', '4', '5']);
 });

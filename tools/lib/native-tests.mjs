@@ -6,6 +6,8 @@ import { addCounts, writeReport } from './report.mjs';
 
 const SOURCE = path.join(repositoryRoot, 'packages/metal-runtime/native/test');
 const BUILD = path.join(repositoryRoot, 'packages/metal-runtime/build');
+/** As in the build of the addon: warnings stop continuous integration alone. */
+const WERROR = `-DMARKBASE_WERROR=${process.env.CI === 'true' ? 'ON' : 'OFF'}`;
 const JOBS = process.env.CMAKE_BUILD_PARALLEL_LEVEL ?? '2';
 
 /**
@@ -60,7 +62,7 @@ function runTarget(target) {
   }
   const folder = path.join(BUILD, `test-${target.name}`);
   const steps = [
-    ['cmake', '-S', SOURCE, '-B', folder, '-DCMAKE_BUILD_TYPE=Release', ...target.configure],
+    ['cmake', '-S', SOURCE, '-B', folder, '-DCMAKE_BUILD_TYPE=Release', WERROR, ...target.configure],
     ['cmake', '--build', folder, '--parallel', JOBS],
   ];
   for (const [program, ...args] of steps) {

@@ -1,6 +1,7 @@
 # The CPU kernels: the same sources once per instruction set, with its flags and in its own namespace, chosen at run time.
 #
-# Defines markbase_cpu_kernels, an interface library that carries all objects and include directories:
+# Defines markbase_cpu_kernels, an interface library that carries all objects and include directories. Reads markbase_warnings, a
+# list of flags:
 #   include(native/backends/cpu/kernels/sources.cmake)
 #   target_link_libraries(... PRIVATE markbase_cpu_kernels)
 
@@ -24,7 +25,7 @@ function(markbase_add_kernel_objects name)
   target_include_directories(${name} PRIVATE ${markbase_kernel_includes})
   target_compile_features(${name} PRIVATE cxx_std_20)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
-  target_compile_options(${name} PRIVATE -Wall -Wextra -Werror)
+  target_compile_options(${name} PRIVATE ${markbase_warnings})
   target_sources(markbase_cpu_kernels INTERFACE $<TARGET_OBJECTS:${name}>)
 endfunction()
 
