@@ -1,5 +1,8 @@
-// Builds the native addon: `node scripts/build-native.mjs [--debug]` → build/markbase.node.
+// Builds the native addon: `node scripts/build-native.mjs [--debug] [--sysroot FOLDER]` → build/markbase.node.
 // Plain CMake: Node's headers come from npm (node-api-headers), so nothing is fetched.
+//
+// With a sysroot, the headers and libraries of an old Linux distribution (tools/lib/old-glibc.mjs), clang builds an addon for every
+// Linux that is as old or newer → build/release/markbase.node. It needs clang-19, lld-19, libc++-19-dev and libc++abi-19-dev.
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,8 +13,10 @@ import { writeLists } from './list-families.mjs';
 import { FamilyError } from './read-params.mjs';
 
 const packageRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
-const cmakeFolder = path.join(packageRoot, 'build/cmake');
-const addon = path.join(packageRoot, 'build/markbase.node');
+const sysroot = optionValue('--sysroot');
+const outputFolder = path.join(packageRoot, sysroot === null ? 'build' : 'build/release');
+const cmakeFolder = path.join(outputFolder, 'cmake');
+const addon = path.join(outputFolder, 'markbase.node');
 const buildType = process.argv.includes('--debug') ? 'Debug' : 'Release';
 
 /** A tool that the build needs is missing, too old, or failed; the message says what to install. */
@@ -41,26 +46,63 @@ function run(program, args) {
   return { isMissing: result.error !== undefined, isOk: result.status === 0, output };
 }
 
-/** The C++ compiler: CXX, or the first of the usual names that exists. */
+/** The value of an option of the command line, or null. @param {string} name */
+function optionValue(name) {
+  const at = process.argv.indexOf(name);
+  return at === -1 ? null : (process.argv[at + 1] ?? null);
+}
+
+/** What the sources need of a compiler beside C++20's library. */
+const PROBE = `#include <bit>
+#include <concepts>
+#include <ranges>
+static_assert(std::endian::native == std::endian::little);
+typedef float Four __attribute__((vector_size(16)));
+Four swapped(Four v) { return __builtin_shufflevector(v, v, 2, 3, 0, 1); }
+`;
+
+/** The C++ compiler: CXX, or the first of the usual names that compiles what the sources need. */
 function findCompiler() {
-  const candidates = process.env.CXX ? [process.env.CXX] : ['c++', 'g++', 'clang++'];
-  const found = candidates.find((name) => run(name, ['--version']).isOk);
-  if (found === undefined) {
+  const named = process.env.CXX ? [process.env.CXX] : ['c++', 'g++', 'clang++', 'g++-12', 'clang++-19'];
+  const candidates = sysroot === null ? named : ['clang++-19'];
+  const existing = candidates.filter((name) => run(name, ['--version']).isOk);
+  if (existing.length === 0) {
     throw new NativeBuildError(
       `no C++ compiler: tried ${candidates.join(', ')}. Install one: ${installCommand()}`,
     );
   }
-  const standard = spawnSync(found, ['-std=c++20', '-fsyntax-only', '-x', 'c++', '-'], {
-    input:
-      '#include <bit>\n#include <concepts>\nstatic_assert(std::endian::native == std::endian::little);\n',
-    encoding: 'utf8',
-  });
-  if (standard.status !== 0) {
-    throw new NativeBuildError(
-      `${found} does not compile C++20 (expected gcc 11, clang 14 or newer):\n${standard.stderr}\nInstall one: ${installCommand()}`,
-    );
+  const refusals = [];
+  for (const name of existing) {
+    const arguments_ = ['-std=c++20', '-fsyntax-only', '-x', 'c++', '-'];
+    const { status, stderr } = spawnSync(name, arguments_, { input: PROBE, encoding: 'utf8' });
+    if (status === 0) return name;
+    refusals.push(`${name}: ${stderr.trim().split('\n')[0]}`);
   }
-  return found;
+  throw new NativeBuildError(
+    `no C++ compiler that is new enough: expected gcc 12, clang 14 or Xcode 16, or newer; tried\n${refusals.join('\n')}\nInstall one: ${installCommand()}`,
+  );
+}
+
+/**
+ * What CMake needs to know for a build against the sysroot: a static libc++, and no symbol that is newer than glibc 2.28.
+ *
+ * @param {string} compiler
+ */
+function sysrootArguments(compiler) {
+  if (sysroot === null) return [];
+  const compile = `-stdlib=libc++ -include ${path.join(packageRoot, 'native/device/old_glibc.h')}`;
+  // The sysroot has no libc++: it is the one of the compiler.
+  const link = '-fuse-ld=lld -nostdlib++ -static-libgcc -Wl,--exclude-libs,ALL';
+  const libraries = ['libc++.a', 'libc++abi.a'].map((name) =>
+    run(compiler, [`-print-file-name=${name}`]).output.trim(),
+  );
+  return [
+    `-DCMAKE_SYSROOT=${path.resolve(sysroot)}`,
+    `-DCMAKE_CXX_FLAGS=${compile}`,
+    `-DCMAKE_EXE_LINKER_FLAGS=${link}`,
+    `-DCMAKE_MODULE_LINKER_FLAGS=${link}`,
+    `-DCMAKE_CXX_STANDARD_LIBRARIES=${libraries.join(' ')}`,
+  ];
 }
 
 /**
@@ -87,14 +129,18 @@ function buildAddon() {
   if (run('cmake', ['--version']).isMissing) {
     throw new NativeBuildError(`cmake was not found in PATH. Install it: ${installCommand()}`);
   }
+  const compiler = findCompiler();
   const configure = [
     '-S',
     packageRoot,
     '-B',
     cmakeFolder,
     `-DCMAKE_BUILD_TYPE=${buildType}`,
-    `-DCMAKE_CXX_COMPILER=${findCompiler()}`,
-    `-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${path.dirname(addon)}`,
+    `-DCMAKE_CXX_COMPILER=${compiler}`,
+    `-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${outputFolder}`,
+    // Set each time: CMake would remember the last value.
+    `-DMARKBASE_WERROR=${process.env.CI === 'true' ? 'ON' : 'OFF'}`,
+    ...sysrootArguments(compiler),
     `-DNODE_ADDON_API_DIR=${headerFolder('node-addon-api', 'napi.h')}`,
     `-DNODE_API_HEADERS_DIR=${headerFolder('node-api-headers', 'node_api.h', 'include')}`,
   ];
@@ -119,7 +165,7 @@ try {
   writeLists();
   buildAddon();
   const seconds = ((Date.now() - started) / 1000).toFixed(1);
-  console.log(`build/markbase.node (${buildType}, ${seconds} s)`);
+  console.log(`${path.relative(packageRoot, addon)} (${buildType}, ${seconds} s)`);
 } catch (error) {
   if (!(error instanceof NativeBuildError || error instanceof FamilyError)) throw error;
   console.error(`${error.name}: ${error.message}`);

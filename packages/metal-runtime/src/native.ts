@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { DeviceUnavailableError, NativeAddonLoadError } from '@markbase/core';
+import { addonAdvice, addonSystem } from './addon-advice.js';
 import { fromNativeError } from './native-error.js';
 
 /** Memory of a device; created by NativeDevice only. */
@@ -146,7 +148,9 @@ export interface NativeAddon {
 
 const ABI = 8;
 
-const require = createRequire(import.meta.url);
+/** Of this module, or of the file that a bundler put it into; there, CommonJS has no `import.meta`. */
+const MODULE_URL = import.meta.url ?? pathToFileURL(__filename).href;
+const require = createRequire(MODULE_URL);
 const loaded = new Map<string, NativeAddon>();
 
 /** Loads the addon once: the local build first, then the package of this platform. Keeps the reason of each failed attempt. */
@@ -157,15 +161,12 @@ export function nativeAddon(): NativeAddon {
   const attempts: string[] = [];
   // A build of another kind, such as one under a sanitizer.
   const local = process.env.MARKBASE_ADDON ?? localBuild('markbase');
-  for (const candidate of [local, `@markbase/metal-runtime-${platform}`]) {
+  for (const candidate of [local, platformPackage(platform)]) {
     if (candidate === null) attempts.push('build/markbase.node: not built');
     const addon = candidate === null ? null : loadAddon('markbase', candidate, attempts);
     if (addon) return addon;
   }
-  const hint =
-    `Install the package of this platform (npm i @markbase/metal-runtime-${platform}), or build it from a checkout ` +
-    '(pnpm build; needs cmake and a C++20 compiler).';
-  throw new NativeAddonLoadError({ platform, attempts, hint });
+  throw new NativeAddonLoadError({ platform, attempts, hint: addonAdvice(addonSystem()) });
 }
 
 /**
@@ -187,8 +188,22 @@ export function simulationAddon(): NativeAddon {
 }
 
 function localBuild(name: string): string | null {
-  const file = fileURLToPath(new URL(`../build/${name}.node`, import.meta.url));
+  const file = join(dirname(fileURLToPath(MODULE_URL)), `../build/${name}.node`);
   return existsSync(file) ? file : null;
+}
+
+/** The addon's file in the package of a platform, or the name of that package if it is not installed. */
+function platformPackage(platform: string): string {
+  const name = `@markbase/metal-runtime-${platform}`;
+  // In a bundle, this module is not where its dependencies are; where pnpm installs, only the runtime finds them.
+  for (const parent of [null, '@markbase/metal-runtime/package.json']) {
+    try {
+      return (parent === null ? require : createRequire(require.resolve(parent))).resolve(name);
+    } catch {
+      // Not installed there. Loading it below says why.
+    }
+  }
+  return name;
 }
 
 /** Null if it cannot be loaded; the reason is added to `attempts`. */

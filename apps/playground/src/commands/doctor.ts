@@ -11,6 +11,7 @@ type Runtime = typeof import('@markbase/metal-runtime');
 
 const DEVICE_KINDS = ['metal', 'cuda', 'metal-sim', 'cpu'] as const;
 const MINIMUM_NODE = 20;
+const NO_ADDON = 'NATIVE_ADDON_LOAD';
 /** With less memory, not even the smallest released checkpoint (E2B at 4 bits) stays in memory. */
 const SMALL_MEMORY_BYTES = 4e9;
 
@@ -51,7 +52,7 @@ async function examine(model: ModelNeeds | null) {
   );
   const isas = await tryTo(async () => requireValue(runtime).listIsas());
   const demo = await tryTo(demoModelPath);
-  const checks = [nodeCheck(), deviceCheck(devices), memoryCheck(), demoCheck(demo)];
+  const checks = [nodeCheck(), deviceCheck(devices, loadError(isas)), memoryCheck(), demoCheck(demo)];
   if (process.platform === 'darwin') checks.push(metalCheck(devices));
   if (model) checks.push(modelCheck(model));
   return {
@@ -97,18 +98,24 @@ function nodeCheck(): Check {
   };
 }
 
-function deviceCheck(devices: readonly { kind: string; available: boolean; reason?: string }[]): Check {
+/** `loadError`: why there is no addon; it says what to do. */
+function deviceCheck(
+  devices: readonly { kind: string; available: boolean; reason?: string }[],
+  loadError: string | null,
+): Check {
   const usable = devices.filter((device) => device.available).map((device) => device.kind);
-  const reason = devices.find((device) => device.kind === 'cpu')?.reason;
+  const reason = loadError ?? devices.find((device) => device.kind === 'cpu')?.reason;
   return {
     name: 'device',
     ok: usable.length > 0,
     detail: usable.length > 0 ? usable.join(', ') : `none: ${reason}`,
-    advice:
-      usable.length > 0
-        ? null
-        : 'build the native addon (`pnpm build` in a clone), or install again with optional dependencies',
+    advice: null,
   };
+}
+
+function loadError(outcome: Outcome<unknown>): string | null {
+  const error = 'error' in outcome ? outcome.error : null;
+  return hasErrorCode(error, NO_ADDON) ? (error as Error).message : null;
 }
 
 function metalCheck(devices: readonly { kind: string; available: boolean; reason?: string }[]): Check {
@@ -211,6 +218,8 @@ async function tryTo<Value>(work: () => Promise<Value>): Promise<Outcome<Value>>
 
 function reasonOf(error: unknown): string {
   if (hasErrorCode(error, 'DEVICE_UNAVAILABLE') && 'reason' in error) return String(error.reason);
+  // Said once, by the check of devices.
+  if (hasErrorCode(error, NO_ADDON)) return 'the native addon cannot be loaded';
   return error instanceof Error ? error.message : String(error);
 }
 

@@ -105,7 +105,9 @@ class Uploader::Worker {
         drain();
         lock.lock();
         ++state_->idle;
-        state_->changed.wait_for(lock, kIdleTime, [&] { return state_->is_stopping || !state_->pieces.empty(); });
+        // By the system's clock: `wait_for` needs glibc 2.30. If somebody sets the clock, the thread only stays for longer or shorter.
+        const auto until = std::chrono::system_clock::now() + kIdleTime;
+        state_->changed.wait_until(lock, until, [&] { return state_->is_stopping || !state_->pieces.empty(); });
         --state_->idle;
         if (state_->pieces.empty()) break;
       }
