@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@markbase/core';
+import { checkOptionNames, InvalidArgumentError, type OptionNames } from '@markbase/core';
 import { audioTokens, type Checkpoint, MAX_AUDIO_SAMPLES } from '@markbase/loader';
 import type { UploadProgressOptions } from '@markbase/metal-runtime';
 
@@ -28,6 +28,16 @@ export interface AudioModelSettings {
   readonly fusions?: false | { without: readonly string[] };
 }
 
+const OPTIONS: OptionNames<AudioModelOptions> = {
+  precision: true,
+  quantizeOnLoad: true,
+  maxBatchTokens: true,
+  cacheBytes: true,
+  checkFinite: true,
+  fusions: true,
+  onProgress: true,
+  signal: true,
+};
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
 /** Enough rows for some hours of audio; more would only cost memory. */
 const MOST_BATCH_TOKENS = 65_536;
@@ -37,6 +47,7 @@ export function checkedSettings(
   { config }: Pick<Checkpoint, 'config'>,
   options: AudioModelOptions,
 ): AudioModelSettings {
+  checkOptionNames(options, OPTIONS);
   const longest = audioTokens(MAX_AUDIO_SAMPLES, config).softTokens;
   const {
     precision = 'fast',

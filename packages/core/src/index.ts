@@ -19,3 +19,4 @@ export {
   UnsupportedModelError,
   WeightMapError,
 } from './errors.js';
+export { checkOptionNames, type OptionNames } from './option-names.js';

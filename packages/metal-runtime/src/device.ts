@@ -1,5 +1,11 @@
 import { types } from 'node:util';
-import { type ByteRange, DisposedError, InvalidArgumentError } from '@markbase/core';
+import {
+  type ByteRange,
+  checkOptionNames,
+  DisposedError,
+  InvalidArgumentError,
+  type OptionNames,
+} from '@markbase/core';
 import { AddonBuffer } from './addon-buffer.js';
 import { check } from './check.js';
 import type { DeviceBuffer } from './device-buffer.js';
@@ -78,11 +84,13 @@ export interface Device extends Disposable {
   dispose(): void;
 }
 
+const OPTIONS: OptionNames<OpenDeviceOptions> = { kind: true, threads: true, isa: true };
 const MAX_THREADS = 256;
 const KINDS: readonly ('auto' | DeviceKind)[] = ['auto', 'cpu', 'metal', 'cuda', 'metal-sim'];
 
 /** Opens a device. @throws InvalidArgumentError, DeviceUnavailableError, NativeAddonLoadError */
 export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
+  checkOptionNames(options, OPTIONS);
   const { kind = 'auto', threads = 0, isa = process.env.MARKBASE_CPU_ISA ?? '' } = options;
   check((KINDS as readonly unknown[]).includes(kind), 'kind', `one of ${KINDS.join(', ')}`, kind);
   check(typeof isa === 'string', 'isa', 'the name of an instruction set', isa);

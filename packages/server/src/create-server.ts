@@ -145,7 +145,7 @@ export class Server {
     get('/v1/models', listModels);
     get('/v1/models/:id{.+}', (scope, context) => retrieveModel(scope, context.req.param('id') ?? ''));
     get('/metrics', async () => {
-      return new Response(await this.#metrics.text(), {
+      return new Response(this.#metrics.text(), {
         headers: { 'content-type': this.#metrics.contentType },
       });
     });

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, METRICS_TYPE, type Metric } from './prometheus.js';
 
 /** Latencies from a millisecond to minutes. */
 const SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
@@ -14,16 +14,12 @@ export interface ModelGauges {
 
 /** Metrics of one server, in Prometheus' format. */
 export class ServerMetrics {
-  readonly #registry = new Registry();
-  readonly #requests = this.#counter('requests_total', 'Requests by route and status', ['route', 'status']);
-  readonly #promptTokens = this.#counter('prompt_tokens_total', 'Prompt tokens', ['model']);
-  readonly #cachedTokens = this.#counter('prompt_cached_tokens_total', 'Prompt tokens found in the cache', [
-    'model',
-  ]);
-  readonly #generatedTokens = this.#counter('generation_tokens_total', 'Generated tokens', ['model']);
-  readonly #aborted = this.#counter('answers_aborted_total', 'Answers ended because the client left', [
-    'model',
-  ]);
+  readonly #metrics: Metric[] = [];
+  readonly #requests = this.#counter('requests_total', 'Requests by route and status');
+  readonly #promptTokens = this.#counter('prompt_tokens_total', 'Prompt tokens');
+  readonly #cachedTokens = this.#counter('prompt_cached_tokens_total', 'Prompt tokens found in the cache');
+  readonly #generatedTokens = this.#counter('generation_tokens_total', 'Generated tokens');
+  readonly #aborted = this.#counter('answers_aborted_total', 'Answers ended because the client left');
   readonly #firstToken = this.#histogram(
     'time_to_first_token_seconds',
     'Time from the request to the first token',
@@ -43,15 +39,9 @@ export class ServerMetrics {
     devices: Readonly<Record<string, string>>,
   ) {
     const gauge = (name: string, help: string, pick: (values: ModelGauges) => number) => {
-      new Gauge({
-        name: `markbase_${name}`,
-        help,
-        labelNames: ['model'],
-        registers: [this.#registry],
-        collect() {
-          for (const [model, values] of Object.entries(gauges())) this.set({ model }, pick(values));
-        },
-      });
+      const read = () =>
+        Object.entries(gauges()).map(([model, values]) => [{ model }, pick(values)] as const);
+      this.#metrics.push(new Gauge(`markbase_${name}`, help, read));
     };
     gauge('requests_running', 'Running answers', ({ running }) => running);
     gauge('requests_waiting', 'Waiting answers', ({ waiting }) => waiting);
@@ -63,17 +53,17 @@ export class ServerMetrics {
 
   /** Content type of `text`. */
   get contentType(): string {
-    return this.#registry.contentType;
+    return METRICS_TYPE;
   }
 
   /** All metrics as text. */
-  text(): Promise<string> {
-    return this.#registry.metrics();
+  text(): string {
+    return this.#metrics.map((metric) => metric.text()).join('\n');
   }
 
   /** Counts a request that was answered or refused. */
   request(route: string, status: number): void {
-    this.#requests.inc({ route, status: String(status) });
+    this.#requests.add({ route, status: String(status) });
   }
 
   /** Records a finished answer. */
@@ -88,9 +78,9 @@ export class ServerMetrics {
     },
   ): void {
     const { promptTokens, cachedTokens, completionTokens, firstTokenMs, totalMs } = numbers;
-    this.#promptTokens.inc({ model }, promptTokens);
-    this.#cachedTokens.inc({ model }, cachedTokens);
-    this.#generatedTokens.inc({ model }, completionTokens);
+    this.#promptTokens.add({ model }, promptTokens);
+    this.#cachedTokens.add({ model }, cachedTokens);
+    this.#generatedTokens.add({ model }, completionTokens);
     this.#firstToken.observe({ model }, firstTokenMs / 1000);
     this.#answer.observe({ model }, totalMs / 1000);
     if (completionTokens < 2) return;
@@ -99,40 +89,28 @@ export class ServerMetrics {
 
   /** Counts an answer whose client left before its end. */
   abort(model: string): void {
-    this.#aborted.inc({ model });
+    this.#aborted.add({ model });
   }
 
   #describe(devices: Readonly<Record<string, string>>): void {
-    const info = new Gauge({
-      name: 'markbase_device_info',
-      help: 'Device that runs the model; the value is always 1',
-      labelNames: ['model', 'device'],
-      registers: [this.#registry],
-    });
-    for (const [model, device] of Object.entries(devices)) info.set({ model, device }, 1);
-    const memory = new Gauge({
-      name: 'process_resident_memory_bytes',
-      help: 'Resident memory of the process',
-      registers: [this.#registry],
-      collect() {
-        this.set(process.memoryUsage.rss());
-      },
-    });
-    memory.set(0);
+    const help = 'Device that runs the model; the value is always 1';
+    const samples = Object.entries(devices).map(([model, device]) => [{ model, device }, 1] as const);
+    const residentBytes = () => [[{}, process.memoryUsage.rss()]] as const;
+    this.#metrics.push(
+      new Gauge('markbase_device_info', help, () => samples),
+      new Gauge('process_resident_memory_bytes', 'Resident memory of the process', residentBytes),
+    );
   }
 
-  #counter(name: string, help: string, labelNames: string[]): Counter {
-    return new Counter({ name: `markbase_${name}`, help, labelNames, registers: [this.#registry] });
+  #counter(name: string, help: string): Counter {
+    const counter = new Counter(`markbase_${name}`, help);
+    this.#metrics.push(counter);
+    return counter;
   }
 
   #histogram(name: string, help: string): Histogram {
-    const registers = [this.#registry];
-    return new Histogram({
-      name: `markbase_${name}`,
-      help,
-      labelNames: ['model'],
-      buckets: SECONDS,
-      registers,
-    });
+    const histogram = new Histogram(`markbase_${name}`, help, SECONDS);
+    this.#metrics.push(histogram);
+    return histogram;
   }
 }

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { InvalidArgumentError } from '@markbase/core';
+import { checkOptionNames, InvalidArgumentError, type OptionNames } from '@markbase/core';
 import { type MediaEncoder, openAnswers, type TextModel } from '@markbase/text';
 import type { Logger } from './logger.js';
 import type { Transcriber } from './transcriptions/transcriber.js';
@@ -95,6 +95,19 @@ export interface ServerSettings
   readonly openAnswers: typeof openAnswers;
 }
 
+const OPTIONS: OptionNames<ServerOptions> = {
+  model: true,
+  models: true,
+  media: true,
+  apiKey: true,
+  allowedOrigins: true,
+  allowedHosts: true,
+  allowedImageHosts: true,
+  openAnswers: true,
+  limits: true,
+  logger: true,
+  clock: true,
+};
 const MIB = 1024 * 1024;
 
 const DEFAULT_LIMITS: ServerLimits = {
@@ -119,8 +132,14 @@ const DEFAULT_LIMITS: ServerLimits = {
   drainMs: 30_000,
 };
 
+const LIMITS = Object.fromEntries(
+  ['concurrent', ...Object.keys(DEFAULT_LIMITS)].map((name) => [name, true as const]),
+);
+
 /** Fills in defaults and checks the options of a server. @throws InvalidArgumentError */
 export function checkedOptions(options: ServerOptions): ServerSettings {
+  checkOptionNames(options, OPTIONS);
+  checkOptionNames(options.limits ?? {}, LIMITS, { prefix: 'limits.' });
   const limits = { ...DEFAULT_LIMITS, ...withoutUndefined(options.limits ?? {}) };
   for (const [name, value] of Object.entries(limits)) {
     const least = name === 'queue' ? 0 : 1;

@@ -1,4 +1,7 @@
 import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { OutOfMemoryError } from '@markbase/core';
 
@@ -31,16 +34,16 @@ export class JobFailure {
 
 /** Runs jobs in worker threads, one after the other, so that they never take more than one core from the engine. */
 export class ThreadLine {
-  readonly #files: readonly URL[];
+  readonly #name: string;
   readonly #heapMib: number;
   #last: Promise<unknown> = Promise.resolve();
 
   /**
-   * @param files where the worker may be; the first file that exists is used
+   * @param name file of the worker in the built package
    * @param heapMib maximum size of a thread's heap
    */
-  constructor(files: readonly URL[], heapMib: number) {
-    this.#files = files;
+  constructor(name: string, heapMib: number) {
+    this.#name = name;
     this.#heapMib = heapMib;
   }
 
@@ -62,16 +65,15 @@ export class ThreadLine {
   }
 
   #start<Result>({ label, data }: ThreadJob, signal: AbortSignal | undefined): Promise<Result> {
-    const file = this.#files.find((url) => existsSync(url)) ?? this.#files[0]!;
     return new Promise((resolve, reject) => {
       let worker: Worker;
       try {
-        worker = new Worker(file, {
+        worker = new Worker(workerFile(this.#name), {
           workerData: data,
           resourceLimits: { maxOldGenerationSizeMb: this.#heapMib },
         });
       } catch (cause) {
-        // Functions, for example, cannot move to another thread.
+        // Functions, for example, cannot move to another thread; or a bundle runs without the package.
         return reject(new JobFailure((cause as Error).message, { cause }));
       }
       const end = (settle: () => void) => {
@@ -93,4 +95,14 @@ export class ThreadLine {
       });
     });
   }
+}
+
+/** Next to this module as built. Sources, as in tests, find it in the build, and bundles in the installed package. */
+function workerFile(name: string): string {
+  // CommonJS made by a bundler has no `import.meta`.
+  const url = import.meta.url ?? pathToFileURL(__filename).href;
+  const folder = dirname(fileURLToPath(url));
+  const found = [join(folder, name), join(folder, '../dist', name)].find((file) => existsSync(file));
+  if (found !== undefined) return found;
+  return join(dirname(createRequire(url).resolve('@markbase/text/package.json')), 'dist', name);
 }

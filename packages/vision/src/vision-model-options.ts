@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@markbase/core';
+import { checkOptionNames, InvalidArgumentError, type OptionNames } from '@markbase/core';
 import type { RecordOptions, UploadProgressOptions } from '@markbase/metal-runtime';
 
 /** Options of `VisionModel.load`. */
@@ -23,10 +23,21 @@ export interface VisionModelSettings {
   readonly cacheBytes: number;
 }
 
+const OPTIONS: OptionNames<VisionModelOptions> = {
+  precision: true,
+  quantizeOnLoad: true,
+  cacheBytes: true,
+  fusions: true,
+  checkFinite: true,
+  profile: true,
+  onProgress: true,
+  signal: true,
+};
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
 
 /** Fills in defaults. @throws InvalidArgumentError for options out of range */
 export function checkedSettings(options: VisionModelOptions): VisionModelSettings {
+  checkOptionNames(options, OPTIONS);
   const { precision = 'fast', quantizeOnLoad = null, cacheBytes = DEFAULT_CACHE_BYTES } = options;
   const refuse = (argument: string, expected: string, received: unknown): never => {
     throw new InvalidArgumentError({ argument, expected, received });

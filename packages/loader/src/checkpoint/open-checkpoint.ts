@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { checkOptionNames, type OptionNames } from '@markbase/core';
 import { ConfigReader } from '../config/config-reader.js';
 import { type GenerationConfig, parseGenerationConfig } from '../config/generation-config.js';
 import { type ModelConfig, parseModelConfig } from '../config/model-config.js';
@@ -41,6 +42,8 @@ export interface OpenOptions {
   onWarning?(warning: StorageWarning): void;
 }
 
+const OPTIONS: OptionNames<OpenOptions> = { signal: true, header: true, onWarning: true };
+
 /**
  * Opens a checkpoint in the Hugging Face or the MLX layout.
  *
@@ -48,6 +51,7 @@ export interface OpenOptions {
  * @throws FileAccessError, CorruptFileError, InvalidConfigError, UnsupportedModelError; the signal's reason when aborted
  */
 export async function openCheckpoint(directory: string, options: OpenOptions = {}): Promise<Checkpoint> {
+  checkOptionNames(options, OPTIONS);
   const { signal } = options;
   signal?.throwIfAborted();
   const root = await locateDirectory(directory);

@@ -19,11 +19,7 @@ export interface RenderRequest extends RenderTemplate {
 /** The worker's result: the text, or why the template refuses. */
 export type RenderResult = { readonly text: string } | { readonly reason: string };
 
-/** Next to the bundle; for sources, as in tests, it is in the build. */
-const line = new ThreadLine(
-  [new URL('./render-worker.js', import.meta.url), new URL('../../dist/render-worker.js', import.meta.url)],
-  512,
-);
+const line = new ThreadLine('render-worker.js', 512);
 
 /**
  * Renders a template in a worker thread, within 15 seconds.

@@ -15,11 +15,7 @@ export type GrammarResult =
   | { readonly data: AutomatonData | null }
   | { readonly refusal: InvalidArgumentError['fields'] };
 
-/** Next to the bundle; for sources, as in tests, it is in the build. */
-const line = new ThreadLine(
-  [new URL('./grammar-worker.js', import.meta.url), new URL('../../dist/grammar-worker.js', import.meta.url)],
-  256,
-);
+const line = new ThreadLine('grammar-worker.js', 256);
 
 /** Builds a grammar in a thread; null if answers are not constrained. */
 export type BuildGrammar = (request: GrammarRequest) => Promise<Automaton | null>;

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@markbase/core';
+import { checkOptionNames, InvalidArgumentError, type OptionNames } from '@markbase/core';
 import type { Checkpoint } from '@markbase/loader';
 import type { DeviceInfo, FeedForwardFactory, UploadProgressOptions } from '@markbase/metal-runtime';
 import { checkInteger } from '../check.js';
@@ -43,6 +43,19 @@ export interface TextModelSettings {
   readonly fusions?: false | { without: readonly string[] };
 }
 
+const OPTIONS: OptionNames<TextModelOptions> = {
+  precision: true,
+  contextTokens: true,
+  maxSequences: true,
+  rememberedSequences: true,
+  prefillChunk: true,
+  feedForward: true,
+  checkFinite: true,
+  fusions: true,
+  language: true,
+  onProgress: true,
+  signal: true,
+};
 const DEFAULT_CONTEXT_TOKENS = 8192;
 const DEFAULT_PREFILL_CHUNK = 512;
 /** For GPUs that fewer rows do not fully occupy, with enough memory for the caches and buffers of a longer step. */
@@ -57,6 +70,7 @@ export function checkedSettings(
   options: TextModelOptions,
   { kind, totalMemoryBytes }: Pick<DeviceInfo, 'kind' | 'totalMemoryBytes'>,
 ): TextModelSettings {
+  checkOptionNames(options, OPTIONS);
   const {
     precision = 'fast',
     contextTokens = Math.min(config.maxPositions, DEFAULT_CONTEXT_TOKENS),

@@ -1,5 +1,6 @@
 import type { TextModel } from '../text-model.js';
 import type { Answer } from './answer.js';
+import { checkGenerateOptions } from './check-options.js';
 import type { GenerateEvent } from './events.js';
 import type { GenerateOptions } from './generate-options.js';
 import { type EncodedPrompt, encodePrompt, prepareAnswer } from './prepare.js';
@@ -34,6 +35,7 @@ export async function openAnswers(
   const prompts = new Map<unknown, Promise<EncodedPrompt>>();
   const answers: OpenAnswer[] = [];
   for (const options of requests) {
+    checkGenerateOptions(options);
     const key = options.messages ?? options.prompt;
     const encoded = prompts.get(key) ?? encodePrompt(model, options);
     prompts.set(key, encoded);

@@ -11,6 +11,7 @@ import type { Language } from '../language.js';
 import type { TextModel } from '../text-model.js';
 import { EventLoopSlice } from '../tokenizer/event-loop-slice.js';
 import { Answer } from './answer.js';
+import { checkGenerateOptions } from './check-options.js';
 import { expandMedia } from './expand-media.js';
 import type { GenerateOptions } from './generate-options.js';
 import type { TokenConstraint } from './token-constraint.js';
@@ -28,6 +29,7 @@ export async function prepareAnswer(
   options: GenerateOptions,
   encoded?: Promise<EncodedPrompt>,
 ): Promise<Answer> {
+  checkGenerateOptions(options);
   const startMs = performance.now();
   const { language, prompt, isReasoningOpen } = await (encoded ?? encodePrompt(model, options));
   const stopTokenIds = [...(options.stopTokenIds ?? []), ...(language?.endOfTurnIds ?? [])];

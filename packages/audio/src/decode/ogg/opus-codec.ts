@@ -1,4 +1,4 @@
-import { OpusDecoder } from 'opus-decoder';
+import type { OpusDecoder } from 'opus-decoder';
 import { checkStream, corrupt, unsupported } from '../decode-errors.js';
 import type { DecodeContext } from '../sound-decoder.js';
 import type { OggCodec } from './ogg-codec.js';
@@ -32,6 +32,8 @@ export class OpusCodec implements OggCodec {
 
   async prepare(): Promise<void> {
     const { channelCount, streamCount, coupledCount, mapping } = this.#head;
+    // Only now: in ES modules of some bundlers it does not load, which must not hurt those who decode no Opus.
+    const { OpusDecoder } = await import('opus-decoder');
     this.#decoder = new OpusDecoder({
       channels: channelCount,
       streamCount,
