@@ -1,6 +1,9 @@
-// `pnpm rehearse [--keep]`: packs every package, installs the tarballs into an empty folder outside the repository, and runs the examples
-// of the READMEs and the command there, like a user who only follows the READMEs. It runs the first example of each package and all that
-// use the packaged demo models; others may need the network or be fragments.
+// `pnpm rehearse [--keep] [--matrix] [--packed]`: packs every package, installs the tarballs into an empty folder outside the repository, and runs
+// the examples of the READMEs and the command there, as somebody would who knows nothing but the READMEs. Of a package's
+// examples it runs the first, and all that use the packaged demo models: others may need the network or be fragments.
+// Then it uses the packages in other ways: from CommonJS, by TypeScript with other settings, bundled, in a browser; with --matrix in
+// other versions of Node, Bun and Deno too, and it prints a table of all that. --packed takes the addon that is packed already, such as
+// that of a release.
 import {
   copyFileSync,
   existsSync,
@@ -14,6 +17,7 @@ import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import ts from 'typescript';
+import { TOOLS, writeConsumers } from './lib/consumers.mjs';
 import { capture, repositoryRoot, run } from './lib/process.mjs';
 import { examplesOf } from './lib/readme-example.mjs';
 import { writeReport } from './lib/report.mjs';
@@ -25,7 +29,7 @@ const root = mkdtempSync(path.join(os.tmpdir(), 'markbase-rehearsal-'));
 const project = path.join(root, 'project');
 const DEMO_MODEL = 'node_modules/@markbase/demo-model/model';
 /** Packages that examples use in addition to ours, and their types. */
-const COMPANIONS = { ai: '6.0.326', '@types/json-schema': '7.0.15' };
+const COMPANIONS = { ai: '6.0.326', '@types/json-schema': '7.0.15', esbuild: '0.27.7' };
 const MEDIA = {
   'photo.jpg': 'scenes/01.jpg',
   'one.png': 'scenes/03.png',
@@ -33,6 +37,7 @@ const MEDIA = {
   'recording.flac': 'speech/20.flac',
 };
 const isKept = process.argv.includes('--keep');
+const isComplete = process.argv.includes('--matrix');
 
 /**
  * Runs one command in the project and counts it.
@@ -42,12 +47,20 @@ const isKept = process.argv.includes('--keep');
  * @param {string[]} args
  */
 function check(title, program, args) {
-  const result = capture(program, args, { cwd: project });
-  const isOk = result.status === 0;
+  const { status, stdout, stderr } = capture(program, args, { cwd: project });
+  return note(title, status === 0, stdout + stderr);
+}
+
+/** @param {string} title @param {boolean} isOk @param {string} output Shown where it is not. */
+function note(title, isOk, output) {
   counts[isOk ? 'passed' : 'failed'] += 1;
   console.log(`${isOk ? 'ok    ' : 'FAILED'} ${title}`);
-  if (!isOk) console.log(result.stdout + result.stderr);
+  if (!isOk) console.log(output);
   return isOk;
+}
+
+function nodeTypesFolder() {
+  return path.dirname(path.dirname(createRequire(import.meta.url).resolve('@types/node/package.json')));
 }
 
 /** Installs all tarballs into an empty project. As for users, the platform packages are optional. */
@@ -122,9 +135,70 @@ function writeMedia() {
     copyFileSync(path.join(heldOut, source), path.join(project, name));
 }
 
+/**
+ * Uses the packages in many ways; all of them must give the same answer.
+ *
+ * @param {{ file: string }[]} examples
+ */
+function checkConsumers(examples) {
+  const files = examples.map(({ file }) => `${file}.ts`);
+  const settings = {
+    typeRoots: nodeTypesFolder(),
+    types: ['node'],
+    files,
+    tools: isComplete ? installTools() : null,
+  };
+  const consumers = writeConsumers(project, settings).filter(({ isSampled }) => isComplete || isSampled);
+  const expected = { answer: '', page: 'read 1.5 -2, function', none: '' };
+  const rows = ['| how the packages are used | result |', '|---|---|'];
+  for (const { name, commands, prints } of consumers) {
+    let result = { status: 0, stdout: '', stderr: '' };
+    for (const [program = '', ...args] of commands) {
+      if (result.status === 0) result = capture(program, args, { cwd: project });
+    }
+    const printed = result.stdout.trim().split('\n').at(-1) ?? '';
+    if (prints === 'answer' && expected.answer === '' && printed.includes('"isServedAlike":true'))
+      expected.answer = printed;
+    const isOk =
+      result.status === 0 && (prints === 'none' || (printed !== '' && printed === expected[prints]));
+    note(name, isOk, result.stdout + result.stderr);
+    rows.push(`| ${name} | ${isOk ? 'ok' : 'failed'} |`);
+  }
+  if (isComplete) console.log(`\n${rows.join('\n')}\n`);
+}
+
+/** @returns {string} The folder with all programs that consumers are run with. */
+function installTools() {
+  const tools = path.join(root, 'tools');
+  for (const [folder, name] of Object.entries(TOOLS)) {
+    const target = path.join(tools, folder);
+    mkdirSync(target, { recursive: true });
+    writeFileSync(path.join(target, 'package.json'), '{"private":true}');
+    check(`npm install ${name}`, 'npm', [
+      'install',
+      '--prefix',
+      target,
+      '--no-save',
+      '--loglevel=error',
+      name,
+    ]);
+  }
+  return tools;
+}
+
+/** Without the package of the platform, `markbase doctor` says so once, and what to do. */
+function checkWithoutAddon() {
+  for (const { name, isPlatform } of packages)
+    if (isPlatform) rmSync(path.join(project, 'node_modules', name), { recursive: true, force: true });
+  const { status, stdout, stderr } = capture('npx', ['--no-install', 'markbase', 'doctor'], { cwd: project });
+  const isSaidOnce =
+    stdout.split('no native addon for').length === 2 &&
+    stdout.includes('npm install @markbase/metal-runtime-');
+  note('markbase doctor without an addon', status === 1 && isSaidOnce, stdout + stderr);
+}
+
 /** @param {{ file: string }[]} examples */
 function checkTypes(examples) {
-  const nodeTypes = path.dirname(createRequire(import.meta.url).resolve('@types/node/package.json'));
   const compilerOptions = {
     target: 'ES2022',
     lib: ['ES2023', 'ESNext.Disposable', 'DOM'],
@@ -132,7 +206,7 @@ function checkTypes(examples) {
     strict: true,
     noUncheckedIndexedAccess: true,
     noEmit: true,
-    typeRoots: [path.dirname(nodeTypes)],
+    typeRoots: [nodeTypesFolder()],
     types: ['node'],
   };
   const files = examples.map(({ file }) => `${file}.ts`);
@@ -142,7 +216,7 @@ function checkTypes(examples) {
 
 try {
   // If this fails, an example below that needs the addon shows it.
-  run(process.execPath, ['tools/pack-native.mjs']);
+  if (!process.argv.includes('--packed')) run(process.execPath, ['tools/pack-native.mjs']);
   run(process.execPath, ['tools/pack-ptx.mjs']);
   if (install()) {
     const examples = writeExamples();
@@ -152,6 +226,8 @@ try {
     check('markbase doctor', 'npx', ['--no-install', 'markbase', 'doctor']);
     const request = ['--model', DEMO_MODEL, '--prompt', 'Tell me a story about a fox.'];
     check('markbase generate', 'npx', ['--no-install', 'markbase', 'generate', ...request]);
+    checkConsumers(examples);
+    checkWithoutAddon();
   }
 } finally {
   if (isKept) console.log(`kept: ${root}`);
