@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { writeLists } from './packages/metal-runtime/scripts/list-families.mjs';
 import { LongestFirst } from './tools/lib/longest-first.js';
 
-/** The conformance cases of every kernel family on one kind of backend. Workers keep what they import, and open devices anew. */
+/** The conformance cases of every kernel family on one kind of backend. Workers keep what they import, but open devices again. */
 function conformanceOn(backend: 'cpu' | 'metal' | 'cuda') {
   const more = backend === 'cuda' ? ['packages/metal-runtime/test/cuda-tiles.test.ts'] : [];
   return {

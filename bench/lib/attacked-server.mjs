@@ -45,7 +45,7 @@ export function send(
       port: server.port,
       path,
       localAddress,
-      // A connection of its own: a broken one must not be taken for another request's.
+      // A separate connection, so that a broken one is not taken for that of another request.
       agent: false,
       headers: {
         'content-type': 'application/json',

@@ -1,4 +1,4 @@
-// What holds outside of requests: lies of a hub, hundreds of devices, threads and processes that are ended.
+// What must hold outside requests: a hub that lies, hundreds of devices, threads and processes that are killed.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -76,7 +76,7 @@ function entryOf(rfilename, content) {
   return { rfilename, size, blobId, lfs: { sha256, size, pointerSize: 134 } };
 }
 
-/** Runs a script of this folder in a process of its own. */
+/** Runs a script of this folder in a separate process. */
 function script(name, file, count) {
   const location = fileURLToPath(new URL(file, import.meta.url));
   const { status, signal, stderr } = spawnSync(process.execPath, [location, `${count}`], {

@@ -86,7 +86,7 @@ function health(port) {
   });
 }
 
-/** One greedy answer; each stream is a client of its own. `onEvent` gets the time since the event before. */
+/** One greedy answer; each stream is a separate client. `onEvent` gets the time since the previous event. */
 function streamed(port, index, onEvent) {
   const body = JSON.stringify({
     model: 'demo',

@@ -32,7 +32,7 @@ export async function encodeMedia(
 
 type MediaParts = (SoftTokensPart | VideoPart)[];
 
-/** Tokens that the context holds beside the parts. @throws ContextLengthError if there are none */
+/** Tokens that remain in the context after the parts. @throws ContextLengthError if there are none */
 function roomBeside(parts: MediaParts, { settings: { contextTokens } }: TextModel): number {
   const encoded = parts.flatMap((part): readonly { softTokens: SoftTokens }[] =>
     part.type === 'video' ? part.frames : [part],

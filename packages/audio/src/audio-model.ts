@@ -124,7 +124,8 @@ export class AudioModel implements Disposable {
    * Soft tokens of samples that go through the model in one piece. Calls that are waiting at the same time share a step.
    *
    * @param samples mono, 16 kHz, in [-1, 1], at most 30 s
-   * @throws InvalidArgumentError for audio that is too short for a soft token, or too long, and for NaN, infinity or samples far outside [-1, 1]; DisposedError
+   * @throws InvalidArgumentError for audio that is too short for a soft token, or too long, and for NaN, infinity or samples far
+   *   outside [-1, 1]; DisposedError
    */
   async encodeSamples(samples: Float32Array, options: { signal?: AbortSignal } = {}): Promise<SoftTokens> {
     checkSamples(samples);
@@ -200,7 +201,7 @@ export class AudioModel implements Disposable {
     const ahead: Promise<EncodedSegment>[] = [];
     for await (const segment of segments) {
       const encoded = this.#encodeSegment(segment, { ...(signal && { signal }) });
-      // A failure surfaces where the promise is awaited; it is not an error that nobody awaits it because another one
+      // A failure surfaces where the promise is awaited; it is not an error that it is never awaited because another one
       // failed first.
       encoded.catch(() => {});
       ahead.push(encoded);

@@ -282,7 +282,7 @@ export class ContextLengthError extends MarkBaseError {
     this.#fields = fields;
   }
 
-  /** The same error with another way to get a larger context, for code that has an option of its own for it. */
+  /** The same error with another way to get a larger context, for code that has its own option for it. */
   changedBy(change: string): ContextLengthError {
     return new ContextLengthError({ ...this.#fields, change });
   }

@@ -192,7 +192,7 @@ function checked(
 
 const lower = (text: string): string => text.toLowerCase();
 
-/** True for what browsers send as `Origin`; extensions have schemes of their own. */
+/** True for what browsers send as `Origin`; extensions have their own schemes. */
 function isOrigin(text: string): boolean {
   return text === 'null' || /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#]+$/i.test(text);
 }

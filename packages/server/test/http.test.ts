@@ -138,7 +138,7 @@ describe('under load', () => {
       );
     const abortedBefore = await abortedCount();
     const decode = vi.spyOn(demo.model, 'decode');
-    // Otherwise it would go on for a thousand tokens.
+    // Otherwise it would continue for a thousand tokens.
     const body = { ...STORY, ...extra, logit_bias: Object.fromEntries(endOfTurnIds.map((id) => [id, -100])) };
     await leaveEarly(body, () => decode.mock.calls.length > 5);
     const before = decode.mock.calls.length;

@@ -8,7 +8,7 @@ import { OutOfMemoryError } from '@markbase/core';
 /** Time limit of a job. */
 const BUDGET_MS = 15_000;
 
-/** Work for a thread of its own. */
+/** Work for a separate thread. */
 export interface ThreadJob {
   /** What the thread does, for errors. */
   readonly label: string;

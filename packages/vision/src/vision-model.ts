@@ -49,7 +49,7 @@ export interface EncodedFrame {
 
 /**
  * The vision part of a Gemma 4 checkpoint on a device: pictures in, soft tokens out. It needs no text model: soft tokens
- * are embeddings of their own. Pictures of several callers share steps.
+ * are embeddings themselves. Pictures of several callers share steps.
  */
 export class VisionModel {
   readonly device: Device;

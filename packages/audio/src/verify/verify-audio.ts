@@ -29,7 +29,7 @@ export interface AudioVerification {
 }
 
 /**
- * Compares the audio part of a checkpoint with the reference outputs beside it (`expected.safetensors`): features, the
+ * Compares the audio part of a checkpoint with the reference outputs next to it (`expected.safetensors`): features, the
  * tower's rows, soft tokens from the reference's features, and soft tokens from its sound. In `high` within 1e-4 relative
  * rms; in `fast`, or quantised on load, the median soft token within 5e-2.
  *

@@ -4,7 +4,7 @@ import { FileAccessError } from '@markbase/core';
 import { accessError, isFile, isFolder } from '../files/file-access.js';
 import { readText } from '../files/read-json.js';
 
-/** Absolute paths of the files beside the weights; null where the checkpoint has none. */
+/** Absolute paths of the files next to the weights; null where the checkpoint has none. */
 export interface CheckpointFiles {
   readonly tokenizer: string | null;
   readonly tokenizerConfig: string | null;
@@ -15,7 +15,7 @@ export interface CheckpointFiles {
   readonly preprocessorConfig: string | null;
 }
 
-/** Names of the files beside config.json and the weights. */
+/** Names of the files next to config.json and the weights. */
 export const COMPANION_FILES = {
   tokenizer: 'tokenizer.json',
   tokenizerConfig: 'tokenizer_config.json',
@@ -48,7 +48,7 @@ export async function locateDirectory(directory: string): Promise<string> {
   throw new FileAccessError({ path: absolute, operation: 'open the checkpoint', reason });
 }
 
-/** Looks for the known files beside the weights. */
+/** Looks for the known files next to the weights. */
 export async function locateCompanions(directory: string): Promise<CheckpointFiles> {
   const find = async (name: string): Promise<string | null> => {
     const path = join(directory, name);

@@ -14,7 +14,7 @@ import { openShards } from './shards.js';
 
 /** Options of `shardCheckpoint`. */
 export interface ShardOptions {
-  /** Bytes of tensors that one file may have; a larger tensor gets a file of its own. */
+  /** Bytes of tensors that one file may have; a larger tensor gets a separate file. */
   readonly maxShardBytes: number;
   readonly signal?: AbortSignal;
   onProgress?(progress: WriteProgress): void;

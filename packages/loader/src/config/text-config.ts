@@ -3,7 +3,7 @@ import { MAX_LAYER_COUNT } from '../limits.js';
 import type { ConfigReader } from './config-reader.js';
 import { type LayerConfig, parseLayers } from './layer-config.js';
 
-/** The experts beside the dense MLP of every layer (26B-A4B). */
+/** The experts in parallel to the dense MLP of every layer (26B-A4B). */
 export interface ExpertsConfig {
   /** E: experts per layer. */
   readonly count: number;
@@ -62,7 +62,7 @@ const DEFAULTS = {
  *
  * @param reader the `text_config` object, or the whole file of a text-only model
  * @param root the whole file: it holds some of the keys
- * @param isAssistant drafters have no cache and no soft-cap of their own
+ * @param isAssistant drafters have neither their own cache nor their own soft-cap
  * @throws InvalidConfigError, UnsupportedModelError
  */
 export function parseTextConfig(reader: ConfigReader, root: ConfigReader, isAssistant: boolean): TextConfig {

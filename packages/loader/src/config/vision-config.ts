@@ -10,7 +10,7 @@ export interface VisionTowerConfig {
   readonly headCount: number;
   readonly kvHeadCount: number;
   readonly headDim: number;
-  /** Every linear clamps its input and output to the bounds stored beside it. */
+  /** Every linear clamps its input and output to the bounds stored next to it. */
   readonly usesClippedLinears: boolean;
   /** Soft tokens are standardised with `std_bias` and `std_scale`. */
   readonly standardizes: boolean;

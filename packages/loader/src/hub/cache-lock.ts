@@ -89,7 +89,7 @@ async function isStale(path: string): Promise<boolean> {
   }
 }
 
-/** Removes a lock if it is still stale once nobody else can be removing it. */
+/** Removes a lock if it is still stale once no other process can be removing it. */
 async function breakLock(path: string): Promise<void> {
   const guard = `${path}.break`;
   if (!(await tryCreate(guard))) {

@@ -43,7 +43,7 @@ const BLOCK_ELEMENTS = 64 * 1024;
 /**
  * Quantises a matrix as MLX does, `w ≈ code * scale + bias` per row and group, bit for bit.
  *
- * Per group, in float32: `scale = max((hi - lo) / n, 1e-7)` with n = 2^bits - 1, signed so that code 0 stands for the edge
+ * Per group, in float32: `scale = max((hi - lo) / n, 1e-7)` with n = 2^bits - 1, signed so that code 0 represents the edge
  * of larger magnitude, then adjusted so that this edge and 0 are represented exactly. Codes are rounded with the unrounded
  * scale and bias, ties to even.
  *

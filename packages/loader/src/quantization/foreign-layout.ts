@@ -1,4 +1,4 @@
-/** What a `quant_method` in config.json stands for. */
+/** What a `quant_method` in config.json means. */
 const METHODS: Readonly<Record<string, string>> = {
   gptq: 'GPTQ',
   awq: 'AWQ',
@@ -26,7 +26,7 @@ const SIGNS: readonly (readonly [RegExp, string])[] = [
   [/\.weight_scale(?:_inv)?$/, 'FP8 or int8 with a weight_scale'],
 ];
 
-/** Name of the layout that a `quant_method` stands for, in words. */
+/** Name of the layout that a `quant_method` means, in words. */
 export function layoutOfMethod(method: string): string {
   return Object.hasOwn(METHODS, method) ? METHODS[method]! : JSON.stringify(method.slice(0, 60));
 }

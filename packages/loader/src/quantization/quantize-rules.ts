@@ -6,7 +6,7 @@ import { isAffineBits, isAffineGroupSize } from './affine-codec.js';
 /** What to do with the modules that a pattern matches. */
 export interface QuantizeRule {
   /**
-   * Pattern of module paths without `.weight`: `*` stands for a part of one path segment, `**` for any number of
+   * Pattern of module paths without `.weight`: `*` matches a part of one path segment, `**` for any number of
    * segments, such as `language_model.layers.*.mlp.*` or `**.router.proj`. Both spellings of the text prefix are accepted.
    */
   readonly match: string;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { InvalidConfigError } from '@markbase/core';
 import { openSafetensors } from '../safetensors/open-safetensors.js';
 
-/** Reference outputs stored beside a checkpoint; every package compares its part with them. */
+/** Reference outputs stored next to a checkpoint; every package compares its part with them. */
 export interface Reference {
   has(name: string): boolean;
   floats(name: string): Promise<Float32Array>;

@@ -71,7 +71,7 @@ export function inspectCheckpoint(source: InspectSource, options: EstimateOption
   };
 }
 
-/** What a folder says beyond its weights: where it is, the files beside them, and how answers are sampled and end. */
+/** What a folder says in addition to its weights: where it is, the files next to them, and how answers are sampled and end. */
 export function describeFolder({ directory, files, generation }: Checkpoint) {
   return { directory, files, generation };
 }

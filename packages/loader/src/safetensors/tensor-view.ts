@@ -32,7 +32,7 @@ export class TensorView implements TensorInfo {
     this.elementCount = shape.reduce((product, length) => product * length, 1);
   }
 
-  /** All bytes of the tensor, in a buffer of its own. */
+  /** All bytes of the tensor, in a new buffer. */
   read(): Promise<Uint8Array> {
     return this.readBytes(0, this.range.sizeBytes);
   }
@@ -52,7 +52,7 @@ export class TensorView implements TensorInfo {
   }
 
   /**
-   * Rows `begin` to `end` (exclusive) of the first axis, as a tensor of its own; nothing is read.
+   * Rows `begin` to `end` (exclusive) of the first axis, as a separate tensor; nothing is read.
    *
    * @throws InvalidArgumentError when the rows are not those of the tensor, or packed rows are not whole bytes
    */

@@ -10,7 +10,7 @@ import { fillFile, type WriteOptions, type WriteProgress } from './write-safeten
 
 /** Options of `writeShardedCheckpoint`. */
 export interface ShardedWriteOptions extends WriteOptions {
-  /** Bytes of tensors that one file may have; a larger tensor gets a file of its own. */
+  /** Bytes of tensors that one file may have; a larger tensor gets a separate file. */
   readonly maxShardBytes: number;
 }
 

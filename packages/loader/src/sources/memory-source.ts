@@ -1,7 +1,7 @@
 import { CorruptFileError } from '@markbase/core';
 import type { ByteSource } from './byte-source.js';
 
-/** A whole file in memory. Reading copies, so that nobody can change the file through a tensor. */
+/** A whole file in memory. Reading copies, so that the file cannot be changed through a tensor. */
 export class MemorySource implements ByteSource {
   readonly label = '(memory)';
   readonly sizeBytes: number;

@@ -95,7 +95,7 @@ inline void place_query(threadgroup ushort* query, uint head, uint turn, uint la
 /** Elements `odd` of words a and b as a pair. */
 inline uint pair_of(uint a, uint b, bool odd) { return odd ? (a >> 16) | (b & 0xffff0000u) : (a & 0xffffu) | (b << 16); }
 
-/** Where the positions of a chunk lie in a ring buffer; positions that must not be read are replaced by readable ones. */
+/** Where the positions of a chunk are in a ring buffer; positions that must not be read are replaced by readable ones. */
 struct ChunkPlaces {
   uint base;      ///< ring index of the first position
   int low, last;  ///< offsets that may be read

@@ -139,7 +139,7 @@ inline void accumulate(const float* weights, const float* const* values, uint32_
 inline Softmax weigh(float* scores, uint32_t low, uint32_t high) {
   const uint32_t begin = low / kLanes * kLanes;
   const uint32_t end = (high + kLanes - 1) / kLanes * kLanes;
-  // Minus infinity outside of the range: e^-infinity adds an exact 0 to the sum.
+  // Minus infinity outside the range: e^-infinity adds an exact 0 to the sum.
   for (uint32_t j = begin; j < low; ++j) scores[j] = -__builtin_inff();
   for (uint32_t j = high; j < end; ++j) scores[j] = -__builtin_inff();
   F32 best = splat(-__builtin_inff());

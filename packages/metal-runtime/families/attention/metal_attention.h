@@ -7,7 +7,7 @@
  * Positions are cut into partitions at absolute multiples of kPartition. Within one, the maximum is exact, and weights are summed over the
  * same 32 positions by the same simdgroup. Partitions are folded in ascending order into the result of their span, and spans in ascending
  * order; the number of partitions in a span follows from the number that the row sees. So the bits of a row depend neither on its
- * neighbours, nor on where its positions lie in the cache, nor on which threadgroups share its partitions.
+ * neighbours, nor on where its positions are in the cache, nor on which threadgroups share its partitions.
  */
 
 #pragma METAL fp contract(off)

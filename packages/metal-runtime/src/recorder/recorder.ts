@@ -11,7 +11,7 @@ export type Recorder = Ops & { readonly graph: Graph };
 export function createRecorder(limits: RecorderLimits): Recorder {
   const recording = new Recording(limits);
   const graph: Graph = {
-    // Families push nodes of their own kinds, which make up the union.
+    // Each family pushes its own kinds of nodes, which make up the union.
     nodes: recording.nodes as Node[],
     values: recording.values,
     inputs: new Map(),

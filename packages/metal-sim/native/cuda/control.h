@@ -36,7 +36,7 @@ CUDA_SIM_EXPORT void cuda_sim_reset(void);
 
 /** Counts since the last call of cuda_sim_reset_counts. */
 struct CudaSimCounts {
-  uint64_t launches;  ///< kernels, in graphs and outside of them
+  uint64_t launches;  ///< kernels, in graphs and outside them
   uint64_t graph_launches;
   uint64_t graphs;  ///< instantiated
   uint64_t copies_to_device;

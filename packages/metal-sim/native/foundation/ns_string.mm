@@ -38,7 +38,7 @@ NSHeapString* make_string(std::string text) {
   return made;
 }
 
-/** A pointer that stays valid forever: tiny strings have no memory of their own. */
+/** A pointer that stays valid forever: tiny strings have no separate memory. */
 const char* interned(std::string text) {
   static auto* texts = new std::unordered_set<std::string>;
   static auto* mutex = new std::mutex;

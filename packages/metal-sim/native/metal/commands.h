@@ -55,7 +55,7 @@ struct EventCommand {
 
 using EncodedCommand = std::variant<DispatchCommand, BarrierCommand, CopyCommand, FenceCommand, EventCommand>;
 
-/** The commands of one encoder; events between encoders form a pass of their own. */
+/** The commands of one encoder; events between encoders form a separate pass. */
 struct EncodedPass {
   std::string label;
   bool is_concurrent = false;

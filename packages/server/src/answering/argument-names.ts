@@ -22,7 +22,7 @@ export function parameterName(argument: string, { messages, tools, prompt, field
   const [, list, index, rest = ''] = /^(messages|tools)\[(\d+)\](.*)$/s.exec(argument) ?? [];
   const origin = list === 'messages' ? messages[Number(index)] : undefined;
   if (origin) {
-    // If calls are separate items or blocks, the first one stands for all.
+    // If calls are separate items or blocks, the first one represents all.
     if (rest === '.toolCalls' && fields.toolCalls === '') return origin.calls?.[0] ?? origin.path;
     const [, call, field = ''] = /^\.toolCalls\[(\d+)\](.*)$/s.exec(rest) ?? [];
     const path = call === undefined ? origin.path : (origin.calls?.[Number(call)] ?? origin.path);

@@ -99,7 +99,7 @@ function originsOf(message: RequestMessage, index: number): MessageOrigin[] {
   return results.length < types.length ? [...results, { path }] : results;
 }
 
-/** Converts one message of the API. Tool results become messages of their own. */
+/** Converts one message of the API. Tool results become separate messages. */
 function messagesOf(message: RequestMessage, where: string): ChatMessage[] {
   if (message.role === 'assistant') return [assistantMessage(message.content)];
   if (message.role === 'system') return [{ role: 'system', content: plainText(message.content) }];

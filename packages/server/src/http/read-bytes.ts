@@ -53,7 +53,7 @@ export async function readBytes(
 }
 
 /**
- * Reads and drops what is left of a refused body, for a limited time. The answer closes the connection, and a client that
+ * Reads and drops the rest of a refused body, for a limited time. The answer closes the connection, and a client that
  * is still sending would see a broken connection instead of it.
  */
 export async function discardBody({ body }: Request, limitBytes: number): Promise<void> {

@@ -14,7 +14,7 @@ export interface EncodeMediaOptions {
 
 /**
  * Replaces the media parts of messages, which carry a `source` with bytes, with soft tokens. Images are encoded
- * concurrently, sounds and videos one after the other beside them; if one fails, the others are stopped.
+ * concurrently, and sounds and videos meanwhile, one after the other; if one fails, the others are stopped.
  *
  * @throws RequestError (400) for media that cannot be read or that do not fit the context
  */

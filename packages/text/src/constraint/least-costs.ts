@@ -44,7 +44,7 @@ export function leastCosts(states: readonly State[], starts: readonly number[]):
   return costs;
 }
 
-/** Each cost below this has a list of its own; few grammars have higher costs. */
+/** Each cost below this has a separate list; few grammars have higher costs. */
 const MAX_LISTS = 1_000_000;
 
 /** For each state, the states with a cost that depends on it. */

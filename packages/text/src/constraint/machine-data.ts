@@ -2,9 +2,9 @@ import type { Dfa } from './language/dfa.js';
 
 /** How the characters of a text are spelled. */
 export interface Spelling {
-  /** JSON escapes may stand for characters. */
+  /** Characters may be written as JSON escapes. */
   readonly hasEscapes: boolean;
-  /** [128] 1 for ASCII characters that may stand for themselves. */
+  /** [128] 1 for ASCII characters that may be written unescaped. */
   readonly plain: Uint8Array;
 }
 
@@ -31,7 +31,7 @@ export interface ListData {
 /** What a machine is made of: typed arrays and plain values, which may move to another thread. */
 export type MachineData = TextData | ListData;
 
-/** The spelling in which the ASCII characters that satisfy `isPlain` stand for themselves. */
+/** The spelling in which the ASCII characters that satisfy `isPlain` are written unescaped. */
 export function spellingOf(hasEscapes: boolean, isPlain: (code: number) => boolean): Spelling {
   return { hasEscapes, plain: Uint8Array.from({ length: 128 }, (_, code) => Number(isPlain(code))) };
 }

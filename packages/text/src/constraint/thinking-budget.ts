@@ -15,7 +15,7 @@ export interface ThinkingBudget {
 
 /**
  * Ends a thought once its tokens are used up; everything else is left to the inner constraint, if there is one. Where a
- * thought cannot end yet, such as inside a character, it goes on for another token or two.
+ * thought cannot end yet, such as inside a character, it continues for another token or two.
  */
 export function thinkingBudget(budget: ThinkingBudget, inner: TokenConstraint | null): TokenConstraint {
   const { maxTokens, openId, closeId, vocabularySize } = budget;

@@ -30,7 +30,7 @@ interface Request {
 }
 
 /**
- * Combines the prompts of independent callers into shared steps. Short prompts share a step and long ones take turns
+ * Combines the prompts of independent callers into shared steps. Short prompts share a step and long ones alternate
  * piece by piece, so that none has to wait until another is complete.
  */
 export class PrefillQueue {

@@ -22,7 +22,7 @@ export interface PrefillPart {
 
 /**
  * Selects the rows of the next step: up to `maxRows`, from the first unfinished jobs. An image whose rows see each
- * other is not split; if a single image is larger than `maxRows`, it gets a step of its own.
+ * other is not split; if a single image is larger than `maxRows`, it gets a separate step.
  */
 export function nextParts(jobs: readonly PrefillJob[], maxRows: number): PrefillPart[] {
   const parts: PrefillPart[] = [];

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from '@markbase/core';
 import type { SoftTokens } from '@markbase/metal-runtime';
 import type { DecoderConfig } from '../model/config.js';
 
-/** Token ids, and the media that the placeholders among them stand for. */
+/** Token ids, and the media that the placeholders among them represent. */
 export interface Prompt {
   readonly ids: ArrayLike<number>;
   /** Spans of placeholders in any order. They must cover all placeholders in `ids`. */

@@ -11,7 +11,7 @@ export interface SequenceLimits {
   readonly windowTokens: number;
 }
 
-/** One slot of the caches: the positions it holds, and what they stand for. */
+/** One slot of the caches: the positions it holds, and the tokens and media of these positions. */
 export class Sequence {
   /** Number of the slot. */
   readonly slot: number;

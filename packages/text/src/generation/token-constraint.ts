@@ -2,7 +2,7 @@
 export interface TokenConstraint {
   /**
    * Called before `allowed`, with the same number. Null if `allowed` then answers at once; otherwise a promise for that:
-   * the answer skips steps until it is fulfilled, while other answers go on. Without it, `allowed` always answers at once.
+   * the answer skips steps until it is fulfilled, while other answers continue. Without it, `allowed` always answers immediately.
    *
    * @param signal stops the work with its reason
    */

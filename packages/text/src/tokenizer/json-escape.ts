@@ -1,7 +1,7 @@
 const BACKSLASH = 0x5c;
 const LOWER_U = 0x75;
 
-/** The character after a backslash, and the character that the two stand for. */
+/** The character after a backslash, and the character that the two represent. */
 const PLAIN_ESCAPES: ReadonlyMap<number, number> = new Map([
   [0x22, 0x22],
   [BACKSLASH, BACKSLASH],

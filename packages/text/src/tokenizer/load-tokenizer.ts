@@ -49,7 +49,7 @@ export async function loadTokenizer(
   }
 }
 
-/** Reads synchronously: reading 256 KiB takes less time than waiting for a turn of the event loop. */
+/** Reads synchronously: reading 256 KiB takes less time than waiting for the event loop. */
 function sourceOf(file: FileHandle, sizeBytes: number): ByteSource {
   return {
     sizeBytes,

@@ -12,7 +12,7 @@ const FORBIDDEN = -1;
 
 /**
  * Merge rules: which two tokens merge into which one, and at which rank. Lower ranks go first.
- * A single typed array with open addressing; each rule lies in one cache line.
+ * A single typed array with open addressing; each rule is within one cache line.
  */
 export class MergeTable {
   /** Rank of the rule that the last `find` returned. */

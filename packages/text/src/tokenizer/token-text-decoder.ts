@@ -4,7 +4,7 @@ import { Utf8Joiner } from './utf8-joiner.js';
 export interface TokenTexts {
   /** Displayed text of a token that is not a byte token; '' for ids without a token. */
   decodedText(id: number): string;
-  /** The byte that a byte token stands for; null for all other tokens. */
+  /** The byte that a byte token represents; null for all other tokens. */
   byteOf(id: number): number | null;
   /** True for control tokens. */
   isSpecial(id: number): boolean;

@@ -121,7 +121,7 @@ export class Tokenizer {
     return text === null ? '' : this.#rewrite(text);
   }
 
-  /** The byte that a byte token such as `<0xE2>` stands for; null for all other tokens. */
+  /** The byte that a byte token such as `<0xE2>` represents; null for all other tokens. */
   byteOf(id: number): number | null {
     return this.#byteOfId.get(id) ?? null;
   }

@@ -21,7 +21,7 @@ interface Request {
 
 /**
  * Combines pictures of independent callers into steps: those waiting when the device becomes free run together, and equal
- * pictures run once. An aborting caller leaves at once; its step stops if nobody else waits for it.
+ * pictures run once. A caller that aborts leaves immediately; its step stops if no other caller waits for it.
  */
 export class EncodeQueue {
   readonly #host: EncodeQueueHost;
@@ -58,7 +58,7 @@ export class EncodeQueue {
     this.#isRunning = true;
     try {
       while (this.#waiting.length > 0) {
-        // Pictures that are ready within a turn of the event loop share a step.
+        // Pictures that are ready within one iteration of the event loop share a step.
         await setImmediate();
         const batch = this.#take();
         if (batch.length > 0) await this.#step(batch);

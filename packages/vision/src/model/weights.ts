@@ -106,7 +106,7 @@ async function loadLayer(mapper: Mapper, config: TowerConfig, path: string): Pro
   };
 }
 
-/** The `.linear.` infix is present whether the tower clips or not; the bounds are stored beside it (docs/gemma4.md section 7.2). */
+/** The `.linear.` infix is present whether the tower clips or not; the bounds are stored next to it (docs/gemma4.md section 7.2). */
 async function loadLinear<Out extends Axis, In extends Axis>(
   mapper: Mapper,
   config: TowerConfig,

@@ -23,7 +23,7 @@ export interface VisionVerification {
 }
 
 /**
- * Compares the vision part of a checkpoint with the reference outputs beside it: `image.tower` (where there is one) and
+ * Compares the vision part of a checkpoint with the reference outputs next to it: `image.tower` (where there is one) and
  * `image.soft_tokens`. In `high` both must be within 1e-4 relative rms, in `fast` within 5e-2, median over the rows.
  *
  * @param source folder of a checkpoint, or a checkpoint

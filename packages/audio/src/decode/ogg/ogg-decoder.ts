@@ -7,7 +7,7 @@ import { SampleTrim } from './sample-trim.js';
 /** Makes the codec for the first packet of a stream, or null if the packet is not of that codec. */
 export type OggCodecFactory = (firstPacket: Uint8Array, context: DecodeContext) => OggCodec | null;
 
-/** Most streams of a chain; each may have tables of its own to build. */
+/** Most streams of a chain; each may have its own tables to build. */
 const MAX_STREAMS = 256;
 /** Largest packet to assemble, in bytes: some seconds of uncompressed sound. Comments, which may hold pictures, are left out. */
 const MAX_PACKET_BYTES = 8 * 1024 * 1024;

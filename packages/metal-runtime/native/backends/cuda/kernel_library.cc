@@ -20,7 +20,7 @@ constexpr size_t kMostThreads = 8;
 
 constexpr size_t kLogBytes = 8192;
 
-/** MARKBASE_PTX, or the folder beside the addon. */
+/** MARKBASE_PTX, or the folder next to the addon. */
 std::string ptx_folder() {
   if (const char* asked = std::getenv("MARKBASE_PTX"); asked && *asked) return asked;
   Dl_info addon{};

@@ -29,7 +29,7 @@ const LINE_END: CharacterSet = [
   [0x2028, 0x2029],
 ];
 
-/** An element of a pattern that stands for one character. */
+/** An element of a pattern that matches one character. */
 export type CharacterElement =
   | AST.Character
   | AST.CharacterSet

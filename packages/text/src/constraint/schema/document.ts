@@ -49,7 +49,7 @@ export class SchemaDocument {
     return this.#node(value as JsonSchema, path, parent.base);
   }
 
-  /** A schema without a place of its own, composed of parts of one in the document. */
+  /** A schema that has no location in the document, composed of parts of one that has. */
   made(schema: JsonSchema, like: SchemaNode): SchemaNode {
     return this.#node(schema, like.path, like.base);
   }
@@ -78,7 +78,7 @@ export class SchemaDocument {
     if (typeof $ref === 'string') {
       const target = this.#find($ref, node.base);
       const outer = this.#find($ref, node.outerBase);
-      // Up to draft 7, a `$id` beside a `$ref` has no effect.
+      // Up to draft 7, a `$id` next to a `$ref` has no effect.
       if (target && outer && target !== outer) {
         this.#onUnsupported({
           path: node.path,

@@ -301,7 +301,7 @@ struct Avx512Tile {
     }
     for (uint32_t unit = 0; unit < piece.columns / Unit; ++unit) {
       lines.fetch(lines_per_unit);
-      // Even and odd columns lie in separate halves of a block of 128.
+      // Even and odd columns are in separate halves of a block of 128.
       const uint32_t column = piece.column + unit * Unit;
       const uint32_t first_code = Bits == 4 ? column / 128 * 128 + column % 128 / 2 : column;
       __m512i dot[Count][Vectors];
