@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { build } from 'vite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { browserEnvironment } from '../../../fixtures/browser-environment.js';
 import { histogramOf } from '../examples/browser/histogram.js';
 import { rawSafetensors } from './raw-safetensors.js';
 
@@ -119,7 +120,11 @@ describe.skipIf(!existsSync(executablePath))('the example page in Chromium', () 
     served.set('/library.js', bundle!.output[0]!.code!);
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--headless'] });
+    browser = await chromium.launch({
+      executablePath,
+      args: ['--no-sandbox', '--headless'],
+      env: browserEnvironment(),
+    });
     page = await browser.newPage();
   });
 

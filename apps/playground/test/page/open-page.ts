@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { browserEnvironment } from '../../../../fixtures/browser-environment.js';
 import { type RunningPlayground, startPlayground } from '../start-playground.js';
 
 export const CHROMIUM = process.env.MARKBASE_CHROMIUM ?? '/usr/bin/chromium';
@@ -35,7 +36,7 @@ export function stagePage(): Stage {
       '--use-fake-device-for-media-stream',
       '--use-fake-ui-for-media-stream',
     ];
-    browser = await chromium.launch({ executablePath: CHROMIUM, args });
+    browser = await chromium.launch({ executablePath: CHROMIUM, args, env: browserEnvironment() });
   });
   afterAll(async () => {
     await browser?.close();

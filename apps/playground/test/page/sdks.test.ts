@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import { build, type Rollup } from 'vite';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { browserEnvironment } from '../../../../fixtures/browser-environment.js';
 import { DEMO_MODEL, hasDemoModel } from '../run-markbase.js';
 import { CHROMIUM, hasBrowser } from './open-page.js';
 
@@ -101,7 +102,11 @@ describe.skipIf(!hasBrowser || !hasDemoModel)('the official SDKs in a browser', 
     const script = await bundle();
     const [origin, other] = [await servePage(script), await servePage(script)];
     const url = await serve(origin);
-    const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--headless'] });
+    const browser = await chromium.launch({
+      executablePath: CHROMIUM,
+      args: ['--no-sandbox', '--headless'],
+      env: browserEnvironment(),
+    });
     onTestFinished(() => browser.close());
     const ask = async (address: string) => {
       const page = await browser.newPage();
