@@ -1,8 +1,8 @@
-// Line coverage of every file of the Metal backend and every kernel file, over the tests on the device metal-sim:
-//   node packages/metal-sim/coverage.mjs [vitest arguments, such as a test file and -t pattern, instead of these]
-// Builds the backend with counters; the kernels are also compiled with counters, and kept for later runs. Prints lines that never ran, and
-// ends with one line of totals. Returns 1 if a test fails, or if a line is not reached though it could run here (tools/reach.mjs describes
-// how a source marks lines that only run elsewhere).
+// Line coverage of the GPU backends, the plans of families and every kernel file, over the stand-ins for Metal and NVIDIA's driver:
+//   node packages/metal-sim/coverage.mjs [vitest arguments, such as a test file and -t pattern, instead of all that cover]
+// Builds the backends with counters; the kernels are compiled with counters as well, and kept from one run to the next. Prints
+// what never ran, and ends with one line of totals. Returns 1 when a test fails, or when a line is neither reached nor one
+// that only another system reaches (tools/reach.mjs says how a source tells).
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -11,17 +11,18 @@ import { kernelFiles } from '../metal-runtime/scripts/kernel-files.mjs';
 import { missingTools } from './tools/clang.mjs';
 import { buildTarget } from './tools/compile.mjs';
 import { addLinesThatNeverCompiled, readCoverage } from './tools/coverage-report.mjs';
-import { buildHostProgram, HOST_ENVIRONMENTS, HOST_PROGRAMS, runHostProgram } from './tools/host-tests.mjs';
+import { buildHostProgram, CUDA_ENVIRONMENT, HOST_PROGRAMS, runHostProgram } from './tools/host-tests.mjs';
 import { describeFile, summarize } from './tools/reach.mjs';
 import { addonTarget, packageRoot, runtimeRoot } from './tools/targets.mjs';
 
 const root = path.resolve(packageRoot, '../..');
 const folder = path.join(packageRoot, 'build/coverage');
 const cache = path.join(folder, 'kernels');
-const backend = path.join(runtimeRoot, 'native/backends/metal');
 const LONGEST_RUN_MS = 900_000;
-/** Features of macOS 26. */
-const TENSOR = 'packages/metal-runtime/test/metal-tensor.test.ts';
+/** What macOS 26 adds, and what is no case of conformance. */
+const DEVICE_TESTS = ['metal-tensor', 'metal-device', 'cuda-device', 'cuda-plans'].map(
+  (name) => `packages/metal-runtime/test/${name}.test.ts`,
+);
 
 const missing = missingTools();
 if (missing !== null) {
@@ -39,6 +40,8 @@ for (const name of readdirSync(folder)) if (/\.prof(?:raw|data)$/.test(name)) rm
 const profile = { LLVM_PROFILE_FILE: path.join(folder, '%c%p-%m.profraw') };
 const env = {
   ...profile,
+  ...CUDA_ENVIRONMENT,
+  MARKBASE_ADDON: addon.output,
   MARKBASE_SIM_ADDON: addon.output,
   MARKBASE_CONFORMANCE: 'brief',
   METAL_SIM_COVERAGE: folder,
@@ -103,16 +106,15 @@ async function runRing() {
     const { file, error } = await buildHostProgram(program, 'coverage');
     if (error === null) binaries.push(file);
     else console.error(error);
-    for (const { name, env: more } of HOST_ENVIRONMENTS) {
-      // Only the host is counted: checks would report the counters of kernels as races.
+    for (const { name, env: more } of program.environments) {
+      // Only the host is counted: checks would take the counters of kernels for races.
       const result = error === null ? runHostProgram(program, file, { ...profile, ...more }) : null;
       if (result?.isOk === false) console.error(result.output);
-      note(`host tests ${name}`, result?.isOk ?? false);
+      note(`${program.name} ${name}`, result?.isOk ?? false);
     }
   }
-  note('conformance', await runs('npx', ['vitest', 'run', '--project', 'metal']));
-  note('tensor operations', await runs('npx', ['vitest', 'run', TENSOR]));
-  note('device', await runs('npx', ['vitest', 'run', 'packages/metal-runtime/test/metal-device.test.ts']));
+  note('conformance', await runs('npx', ['vitest', 'run', '--project', 'metal', '--project', 'cuda']));
+  note('devices', await runs('npx', ['vitest', 'run', ...DEVICE_TESTS]));
   const cli = path.join(root, 'apps/playground/dist/cli.js');
   const fixture = smallestFixture();
   if (!existsSync(cli) || fixture === null)
@@ -133,28 +135,36 @@ function smallestFixture() {
 
 for (const name of readdirSync(cache)) if (name.endsWith('.so')) binaries.push(path.join(cache, name));
 const counts = readCoverage(folder, binaries);
+/** Sources of a part, which the counts know by their names or, of kernels, by their base names. @param {string} part @param {string[]} files */
+const sourcesOf = (part, files) =>
+  files.map((file) => ({ part, file, key: part.startsWith('kernels') ? path.basename(file) : file }));
+const backends = path.join(runtimeRoot, 'native/backends');
+const filesOf = (/** @type {string} */ folder) => readdirSync(folder).map((name) => path.join(folder, name));
+const families = path.join(runtimeRoot, 'families');
+const metalKernels = new Set(kernelFiles());
 const sources = [
-  ...readdirSync(backend).map((name) => ({
-    part: 'host',
-    name,
-    file: path.join(backend, name),
-    key: path.join(backend, name),
-  })),
-  ...kernelFiles().map((file) => ({
-    part: 'kernels',
-    name: path.basename(file),
-    file,
-    key: path.basename(file),
-  })),
+  ...['metal', 'gpu', 'cuda'].flatMap((name) => sourcesOf(`backends/${name}`, filesOf(path.join(backends, name)))),
+  ...sourcesOf(
+    'checks and plans of families',
+    readdirSync(families)
+      .filter((name) => !name.includes('.'))
+      .flatMap((name) => filesOf(path.join(families, name)))
+      .filter((file) => /^(?:check|plan)\w*\.(?:cc|h)$/.test(path.basename(file))),
+  ),
+  ...sourcesOf('kernels', [...metalKernels]),
+  ...sourcesOf(
+    'kernels for NVIDIA GPUs',
+    kernelFiles({ withNvidia: true }).filter((file) => !metalKernels.has(file)),
+  ),
 ];
 const rows = [];
-for (const { part, name, file, key } of sources) {
+for (const { part, file, key } of sources) {
   const text = readFileSync(file, 'utf8');
   const lines = counts.get(key) ?? new Map();
-  if (part === 'kernels') addLinesThatNeverCompiled(lines, text);
-  if (lines.size > 0) rows.push({ part, ...describeFile(name, text, lines) });
+  if (part.startsWith('kernels')) addLinesThatNeverCompiled(lines, text);
+  if (lines.size > 0) rows.push({ part, ...describeFile(path.relative(runtimeRoot, file), text, lines) });
 }
-for (const part of ['host', 'kernels']) {
+for (const part of new Set(rows.map((row) => row.part))) {
   console.log(`\n${part}`);
   for (const row of rows) if (row.part === part) console.log(row.text);
 }

@@ -1,7 +1,7 @@
-// Host tests of the stand-in for Metal and of the Metal backend: `node packages/metal-sim/host-tests.mjs [--asan]`.
-// `--asan` runs both under AddressSanitizer and UBSan. Ends with one line of totals; returns 1 on failure.
+// Host tests of the stand-in for Metal and of the GPU backends: `node packages/metal-sim/host-tests.mjs [--asan]`.
+// `--asan` runs them under AddressSanitizer and UBSan. Ends with one line of totals; returns 1 when something failed.
 import { missingTools } from './tools/clang.mjs';
-import { buildHostProgram, HOST_ENVIRONMENTS, HOST_PROGRAMS, runHostProgram } from './tools/host-tests.mjs';
+import { buildHostProgram, HOST_PROGRAMS, runHostProgram } from './tools/host-tests.mjs';
 
 const mode = process.argv.includes('--asan') ? 'asan' : 'plain';
 const missing = missingTools();
@@ -18,7 +18,7 @@ async function runAll() {
       failed += 1;
       continue;
     }
-    for (const { name, env } of HOST_ENVIRONMENTS) {
+    for (const { name, env } of program.environments) {
       const result = runHostProgram(program, file, env);
       passed += result.passed;
       console.log(`${program.name}, ${name}: ${result.isOk ? `${result.passed} tests` : 'FAILED'}`);

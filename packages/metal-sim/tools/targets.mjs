@@ -60,6 +60,9 @@ function commonFlags(mode) {
   return ['-std=c++20', '-fPIC', '-fvisibility=hidden', ...WARNINGS, ...modeFlags(mode)];
 }
 
+/** The name of the Metal backend over the simulator. */
+const METAL_KIND = '-DMARKBASE_METAL_KIND="metal-sim"';
+
 const OBJECTIVE_C = ['-fobjc-runtime=gnustep-2.0', '-fblocks', '-fobjc-arc'];
 
 const simulatorIncludes = [
@@ -103,8 +106,8 @@ function simulatorUnits(mode) {
   const units = [];
   for (const folder of ['objc', 'foundation', 'metal', 'msl']) {
     for (const source of filesIn(path.join(native, folder), /\.(?:cc|mm)$/)) {
-      const isCounted = source.endsWith('.mm') && path.basename(source) !== 'ns_object.mm';
-      const objectiveC = isCounted ? OBJECTIVE_C : source.endsWith('.mm') ? OBJECTIVE_C.slice(0, 2) : [];
+      const hasArc = source.endsWith('.mm') && path.basename(source) !== 'ns_object.mm';
+      const objectiveC = hasArc ? OBJECTIVE_C : source.endsWith('.mm') ? OBJECTIVE_C.slice(0, 2) : [];
       units.push({ source, flags: [...flags, ...objectiveC] });
     }
   }
@@ -177,23 +180,31 @@ export function hostTarget(source, mode) {
 }
 
 /**
- * The host test of the Metal backend: the addon's objects without Node's, and a test program that requests failures.
+ * The host test of a GPU backend: the addon's objects without Node's, and a test program that orders failures. The test of the CUDA
+ * backend finds no other.
  *
+ * @public Tests of metal-runtime import it by a path that they compute.
  * @param {string} mode
+ * @param {'metal' | 'cuda'} backend
  * @returns {Target}
  */
-export function backendTestTarget(mode) {
+export function backendTestTarget(mode, backend) {
   const addon = addonTarget(mode);
   const native = path.join(runtimeRoot, 'native');
-  const flags =
-    addon.units.find(({ source }) => source === path.join(native, 'backends/open_device.cc'))?.flags ?? [];
-  const source = path.join(native, 'test/metal_backend_test.cc');
+  const choice = path.join(native, 'backends/open_device.cc');
+  const flags = (addon.units.find(({ source }) => source === choice)?.flags ?? []).filter(
+    (flag) => backend === 'metal' || flag !== METAL_KIND,
+  );
+  const source = path.join(native, `test/${backend}_backend_test.cc`);
   return {
     ...addon,
-    output: path.join(packageRoot, `build/metal_backend_test${mode === 'plain' ? '' : `-${mode}`}`),
+    output: path.join(packageRoot, `build/${backend}_backend_test${mode === 'plain' ? '' : `-${mode}`}`),
     units: [
-      ...addon.units.filter((unit) => !unit.source.startsWith(path.join(native, 'binding'))),
-      { source, flags: [...flags, `-I${path.join(packageRoot, 'native/metal')}`] },
+      ...addon.units.filter(
+        (unit) => !unit.source.startsWith(path.join(native, 'binding')) && unit.source !== choice,
+      ),
+      { source: choice, flags },
+      { source, flags: [...flags, `-I${path.join(packageRoot, 'native', backend)}`] },
     ],
     link: addon.link.filter((flag) => flag !== '-shared' && flag !== '-Wl,-z,nodelete'),
   };
@@ -241,17 +252,18 @@ function embedKernels(kind = 'metal') {
   return output;
 }
 
-/** Include folders of a GPU backend's sources. @param {'metal' | 'cuda'} backend */
-function gpuIncludes(backend) {
-  const folders = [
+/** Where the sources of the GPU backends find headers. */
+function gpuIncludes() {
+  return [
     'kernels',
     'families',
     'build/lists',
     'native/device',
     'native/ops',
     'native/backends/gpu',
-  ];
-  return [...folders, `native/backends/${backend}`].map((folder) => `-I${path.join(runtimeRoot, folder)}`);
+    'native/backends/metal',
+    'native/backends/cuda',
+  ].map((folder) => `-I${path.join(runtimeRoot, folder)}`);
 }
 
 /** The sources of families that every GPU backend needs, and the list of families. */
@@ -264,8 +276,13 @@ function familySources() {
   return [...own, path.join(runtimeRoot, 'build/lists/family_schemas.cc')];
 }
 
+/** Whether coverage counts the lines of a source: GPU backends, and the checks and plans of families. @param {string} source */
+function isCounted(source) {
+  return /\/native\/backends\/(?:metal|gpu|cuda)\/|\/families\//.test(source);
+}
+
 /**
- * The addon with the Metal backend and, of the CPU backend, only what every build needs.
+ * The addon with the backends for GPUs and, of the CPU backend, only what every build needs.
  *
  * @param {string} mode
  * @returns {Target}
@@ -274,8 +291,9 @@ export function addonTarget(mode) {
   const native = path.join(runtimeRoot, 'native');
   const flags = [
     ...commonFlags(mode),
-    ...gpuIncludes('metal'),
-    '-DMARKBASE_METAL_KIND="metal-sim"',
+    ...gpuIncludes(),
+    METAL_KIND,
+    '-DMARKBASE_CUDA=1',
     '-DMARKBASE_NO_CPU',
   ];
   const node = [
@@ -290,11 +308,12 @@ export function addonTarget(mode) {
     filesIn(path.join(native, folder), /\.cc$/),
   );
   const binding = filesIn(path.join(native, 'binding'), /\.cc$/);
-  const metal = ['backends/metal', 'backends/gpu'].flatMap((folder) =>
+  const gpu = ['backends/metal', 'backends/gpu', 'backends/cuda'].flatMap((folder) =>
     filesIn(path.join(native, folder), /\.(?:mm|cc)$/),
   );
-  metal.push(...familySources(), embedKernels());
-  const counters = mode === 'coverage' ? COUNTERS : [];
+  gpu.push(...familySources(), embedKernels());
+  const counters = (/** @type {string} */ source) =>
+    mode === 'coverage' && isCounted(source) ? COUNTERS : [];
   const suffix = mode === 'plain' ? '' : `-${mode}`;
   return {
     output: path.join(runtimeRoot, `build/markbase-sim${suffix}.node`),
@@ -303,46 +322,13 @@ export function addonTarget(mode) {
       ...simulatorUnits(mode),
       ...plain.map((source) => ({ source, flags })),
       ...binding.map((source) => ({ source, flags: [...flags, ...node] })),
-      ...metal.map((source) => ({
+      ...gpu.map((source) => ({
         source,
         flags: source.endsWith('.mm')
-          ? [...flags, ...OBJECTIVE_C, ...simulatorIncludes, ...AVAILABILITY, ...counters]
-          : flags,
+          ? [...flags, ...OBJECTIVE_C, ...simulatorIncludes, ...AVAILABILITY, ...counters(source)]
+          : [...flags, ...counters(source)],
       })),
     ],
     link: ['-shared', '-Wl,-z,nodelete', ...linkFlags(mode)],
-  };
-}
-
-/**
- * A plain C++ program over the CUDA backend, which loads the driver's stand-in at run time. If the addon over the simulator was built, only
- * the backend itself is compiled.
- *
- * @public Tests of metal-runtime import it by a path that they compute.
- * @param {string} source
- * @returns {Target}
- */
-export function cudaHostTarget(source) {
-  const native = path.join(runtimeRoot, 'native');
-  const addon = addonTarget('plain');
-  const shared = addon.units.filter((unit) =>
-    /\/native\/(?:device|ops|backends\/gpu)\/|\/families\/|\/lists\//.test(unit.source),
-  );
-  const flags = [
-    ...commonFlags('plain'),
-    ...gpuIncludes('cuda'),
-    `-I${path.join(packageRoot, 'native/cuda')}`,
-    '-DMARKBASE_CUDA=1',
-    '-DMARKBASE_NO_CPU',
-  ];
-  const own = [
-    ...filesIn(path.join(native, 'backends/cuda'), /\.cc$/),
-    path.join(native, 'backends/open_device.cc'),
-  ];
-  return {
-    output: path.join(packageRoot, 'build', path.basename(source, '.cc')),
-    objects: addon.objects,
-    units: [...shared, ...[...own, path.resolve(source)].map((file) => ({ source: file, flags }))],
-    link: linkFlags('plain'),
   };
 }

@@ -1,5 +1,5 @@
-// Failures of the CUDA backend, over the stand-in for NVIDIA's driver, which fails on request. Prints one line per test and returns the
-// number of failures. Built by test/cuda-faults.test.ts; MARKBASE_LIBCUDA and MARKBASE_PTX are set there.
+// What the CUDA backend does when something goes wrong, over the stand-in for NVIDIA's driver, which fails to order. Prints one
+// line a test and returns how many failed. Built and started by test/gpu-faults.test.ts.
 #include <dlfcn.h>
 #include <unistd.h>
 

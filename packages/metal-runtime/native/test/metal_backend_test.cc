@@ -1,5 +1,5 @@
-// Failures of the Metal backend, over the stand-in for Metal, which fails on request. Prints one line per test and returns the number of
-// failures. Built by test/metal-faults.test.ts.
+// What the Metal backend does when something goes wrong, over the stand-in for Metal, which fails to order. Prints one line a
+// test and returns how many failed. Built and started by test/gpu-faults.test.ts.
 #include <sys/stat.h>
 
 #include <chrono>

@@ -6,41 +6,54 @@
 
 namespace msl {
 
-/** A stack with a guard page below it, and the point where its code stopped. */
+/** A stack, and where the code on it stopped. */
+struct Context {
+  void* stack_pointer = nullptr;
+  // What AddressSanitizer is told about a stack that it is switched to.
+  const void* stack_begin = nullptr;
+  size_t stack_bytes = 0;
+
+  /** The stack that the calling thread runs on. */
+  static Context of_thread();
+};
+
+/** Goes on where `to` stopped; returns when something switches back to `from`. */
+void switch_context(Context& from, const Context& to);
+
+/** A stack with a guard page below it. */
 class Fiber {
  public:
+  /** At least this many bytes, and up to kColorBytes more. */
   static constexpr size_t kStackBytes = 256 * 1024;
+  static constexpr size_t kColorBytes = 64 * 1024;
 
   /** Bytes of address space that a fiber needs. */
-  static constexpr size_t kReservedBytes = kStackBytes + 64 * 1024;
+  static constexpr size_t kReservedBytes = 64 * 1024 + kStackBytes + kColorBytes;
 
-  /** `memory`: kReservedBytes of reserved address space. */
-  explicit Fiber(char* memory);
+  /**
+   * `memory`: kReservedBytes of reserved address space. `index`: of the fiber among its neighbours, whose stacks end at different
+   * offsets: with equal ones, their busiest lines would share a few sets of the caches.
+   */
+  Fiber(char* memory, size_t index);
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
   /** The next switch to this fiber calls `entry`, which never returns. */
   void prepare(void (*entry)());
-  /** Runs the fiber until it switches back. */
-  void resume(void** caller);
-  /** The code on its stack was abandoned: clears the sanitizer's marks. */
+  /** What ran on its stack was left without returning: the sanitizer's marks of it are void. */
   void forget_frames();
-  /** Must be called first by its entry. */
-  void enter();
-  /** Called inside the fiber: switches back to its resumer. */
-  void suspend(void** caller);
+  /** The first thing that its entry calls. */
+  static void enter();
 
+  Context& context() { return context_; }
   char* stack_begin() const { return memory_ + kGuardBytes; }
-  char* stack_end() const { return memory_ + kGuardBytes + kStackBytes; }
+  char* stack_end() const { return stack_begin() + context_.stack_bytes; }
   bool is_guard(const void* address) const { return address >= memory_ && address < stack_begin(); }
 
  private:
-  static constexpr size_t kGuardBytes = kReservedBytes - kStackBytes;
+  static constexpr size_t kGuardBytes = kReservedBytes - kStackBytes - kColorBytes;
   char* memory_;
-  void* stack_pointer_ = nullptr;
-  // The resuming stack, for AddressSanitizer.
-  [[maybe_unused]] const void* caller_stack_ = nullptr;
-  [[maybe_unused]] size_t caller_bytes_ = 0;
+  Context context_;
 };
 
 /** Reusable fibers, adjacent in one range of address space. */

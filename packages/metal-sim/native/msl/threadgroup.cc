@@ -14,7 +14,10 @@ namespace {
 
 thread_local GroupRunner* current_runner = nullptr;
 
-/** Stacks are reused across dispatches. */
+/** The same for what kernels call: one dispatch runs at a time, and a variable of a thread costs a call. */
+GroupRunner* active_runner = nullptr;
+
+/** Stacks outlive dispatches. */
 FiberPool& thread_fibers() {
   static thread_local FiberPool fibers;
   return fibers;
@@ -37,17 +40,17 @@ GroupRunner::GroupRunner(const Dispatch& dispatch, const RunOptions& options)
     : dispatch_(dispatch), options_(options), fibers_(thread_fibers()), random_(options.seed) {
   for (unsigned i = 0; i < kMaxArguments; ++i) buffers_[i] = dispatch.buffers[i].begin;
   deadline_ = now() + options.timeout_seconds;
-  current_runner = this;
+  current_runner = active_runner = this;
 }
 
 GroupRunner::~GroupRunner() {
   discard_fibers();
-  current_runner = nullptr;
+  current_runner = active_runner = nullptr;
 }
 
 bool GroupRunner::is_late() const { return now() > deadline_; }
 
-unsigned GroupRunner::lane_count() const { return simdgroups_[threads_[running_].context.simdgroup].lanes; }
+unsigned GroupRunner::lane_count() const { return simdgroups_[running_ / kSimdWidth].lanes; }
 
 void GroupRunner::start_group(const unsigned* group) {
   ThreadContext context{};
@@ -63,6 +66,7 @@ void GroupRunner::start_group(const unsigned* group) {
   const unsigned count = size[0] * size[1] * size[2];
   context.simdgroups = (count + kSimdWidth - 1) / kSimdWidth;
   threads_.assign(count, Thread{});
+  contexts_.resize(count);
   simdgroups_.assign(context.simdgroups, Simdgroup{});
   for (unsigned i = 0; i < count; ++i) {
     const unsigned at[3] = {i % size[0], i / size[0] % size[1], i / size[0] / size[1]};
@@ -73,7 +77,7 @@ void GroupRunner::start_group(const unsigned* group) {
     context.index_in_group = i;
     context.lane = i % kSimdWidth;
     context.simdgroup = i / kSimdWidth;
-    threads_[i].context = context;
+    contexts_[i] = context;
     simdgroups_[context.simdgroup].lanes += 1;
   }
   at_barrier_ = 0;
@@ -93,12 +97,11 @@ std::optional<Fault> GroupRunner::run(const unsigned* group) {
   if (fault_) return fault_;
   while (done_ < threads_.size()) {
     bool has_progress = false;
-    for (unsigned index : turn_order()) {
-      const State state = threads_[index].state;
-      if (state != State::kNew && state != State::kReady) continue;
+    order_turns();
+    for (turn_ = 0; turn_ < turns_.size() && !fault_; ++turn_) {
+      if (!can_run(turns_[turn_])) continue;
       has_progress = true;
-      resume(index);
-      if (fault_) break;
+      resume(turns_[turn_]);
     }
     if (!fault_ && !has_progress) fault_ = stalled();
     if (fault_) {
@@ -114,20 +117,19 @@ std::optional<Fault> GroupRunner::run(const unsigned* group) {
   return std::nullopt;
 }
 
-std::vector<unsigned> GroupRunner::turn_order() {
-  std::vector<unsigned> order(threads_.size());
-  std::iota(order.begin(), order.end(), 0u);
-  if (options_.order == Order::kReverse) std::reverse(order.begin(), order.end());
-  if (options_.order == Order::kRandom) std::shuffle(order.begin(), order.end(), random_);
-  return order;
+void GroupRunner::order_turns() {
+  if (turns_.size() == threads_.size() && options_.order != Order::kRandom) return;
+  turns_.resize(threads_.size());
+  std::iota(turns_.begin(), turns_.end(), 0u);
+  if (options_.order == Order::kReverse) std::reverse(turns_.begin(), turns_.end());
+  if (options_.order == Order::kRandom) std::shuffle(turns_.begin(), turns_.end(), random_);
 }
 
 void GroupRunner::fiber_main() {
-  current_runner->running_fiber()->enter();
+  Fiber::enter();
   while (true) {
-    GroupRunner* runner = current_runner;
-    Thread& thread = runner->threads_[runner->running_];
-    const Call call{runner->buffers_.data(), runner->threadgroup_memory_.data(), &thread.context};
+    GroupRunner* runner = active_runner;
+    const Call call{runner->buffers_.data(), runner->threadgroup_memory_.data(), &runner->running_context()};
     runner->dispatch_.kernel->entry(call);
     // The fiber may be reused by another thread now.
     runner->threads_[runner->running_].state = State::kDone;
@@ -135,30 +137,47 @@ void GroupRunner::fiber_main() {
   }
 }
 
-void GroupRunner::resume(unsigned index) {
+/** Where a thread that can run goes on, with a fiber if it has none yet. */
+Context& GroupRunner::ready_context(unsigned index) {
   Thread& thread = threads_[index];
   running_ = index;
   if (!thread.fiber) {
     thread.fiber = fibers_.take();
     thread.fiber->prepare(fiber_main);
   }
-  is_inside_ = true;
-  thread.fiber->resume(&scheduler_stack_);
-  is_inside_ = false;
-  if (thread.state != State::kDone) return;
-  done_ += 1;
-  fibers_.give_back(thread.fiber);
-  thread.fiber = nullptr;
+  return thread.fiber->context();
 }
 
-void GroupRunner::suspend() { threads_[running_].fiber->suspend(&scheduler_stack_); }
+/** Runs a thread and those whose turns follow, until one ends or fails, or there is none. */
+void GroupRunner::resume(unsigned index) {
+  Context& context = ready_context(index);
+  is_inside_ = true;
+  switch_context(scheduler_, context);
+  is_inside_ = false;
+  Thread& last = threads_[running_];
+  if (last.state != State::kDone) return;
+  done_ += 1;
+  fibers_.give_back(last.fiber);
+  last.fiber = nullptr;
+}
+
+void GroupRunner::suspend() { switch_context(threads_[running_].fiber->context(), scheduler_); }
+
+/** Goes on with the thread whose turn is next, without the detour of the scheduler. */
+void GroupRunner::pass_turn() {
+  Context& own = threads_[running_].fiber->context();
+  while (++turn_ < turns_.size()) {
+    if (can_run(turns_[turn_])) return switch_context(own, ready_context(turns_[turn_]));
+  }
+  switch_context(own, scheduler_);
+}
 
 void GroupRunner::block(State state, const char* operation, unsigned line) {
   Thread& thread = threads_[running_];
   thread.state = state;
   thread.operation = operation;
   thread.line = line;
-  suspend();
+  pass_turn();
 }
 
 void GroupRunner::barrier(unsigned flags, unsigned line) {
@@ -166,11 +185,7 @@ void GroupRunner::barrier(unsigned flags, unsigned line) {
   if (at_barrier_ == 0) barrier_first_ = index;
   const Thread& first = threads_[barrier_first_];
   if (at_barrier_ > 0 && first.line != line) {
-    return fail(FaultKind::kDivergence,
-                "divergent barrier: thread " + std::to_string(first.context.index_in_group) + " waits in line " +
-                    std::to_string(first.line) + ", thread " + std::to_string(threads_[index].context.index_in_group) + " in line " +
-                    std::to_string(line),
-                line);
+    return fail_at_barrier(line);
   }
   at_barrier_ += 1;
   if (at_barrier_ < threads_.size()) return block(State::kBarrier, "threadgroup_barrier", line);
@@ -182,7 +197,7 @@ void GroupRunner::barrier(unsigned flags, unsigned line) {
 }
 
 void GroupRunner::simdgroup_barrier(unsigned flags, unsigned line) {
-  const unsigned simdgroup = threads_[running_].context.simdgroup;
+  const unsigned simdgroup = running_ / kSimdWidth;
   const unsigned waiting = simdgroups_[simdgroup].waiting;
   meet(&threads_[running_], [](void* const*) {}, "simdgroup_barrier", line);
   // The last lane to arrive computes for all.
@@ -190,28 +205,41 @@ void GroupRunner::simdgroup_barrier(unsigned flags, unsigned line) {
 }
 
 void GroupRunner::meet(void* slot, Combine combine, const char* operation, unsigned line) {
-  const unsigned index = running_;
-  Thread& self = threads_[index];
-  Simdgroup& simdgroup = simdgroups_[self.context.simdgroup];
+  const unsigned index = running_, own_lane = index % kSimdWidth;
+  Simdgroup& simdgroup = simdgroups_[index / kSimdWidth];
   if (simdgroup.waiting == 0) simdgroup.first_waiting = index;
   const Thread& first = threads_[simdgroup.first_waiting];
-  if (simdgroup.waiting > 0 && (first.line != line || std::strcmp(first.operation, operation) != 0)) {
-    return fail(FaultKind::kDivergence,
-                std::string("divergent simdgroup operation: lane ") + std::to_string(first.context.lane) + " waits in " + first.operation +
-                    ", line " + std::to_string(first.line) + ", lane " + std::to_string(self.context.lane) + " in " + operation +
-                    ", line " + std::to_string(line),
-                line);
+  if (simdgroup.waiting > 0 && (first.line != line || (first.operation != operation && std::strcmp(first.operation, operation) != 0))) {
+    return fail_at_meeting(operation, line);
   }
-  simdgroup.slots[self.context.lane] = slot;
+  simdgroup.slots[own_lane] = slot;
   simdgroup.waiting += 1;
   if (simdgroup.waiting < simdgroup.lanes) return block(State::kSimd, operation, line);
   combine(simdgroup.slots);
   simdgroup.waiting = 0;
-  const unsigned begin = self.context.simdgroup * kSimdWidth;
+  const unsigned begin = index - own_lane;
   for (unsigned i = begin; i < begin + simdgroup.lanes; ++i) {
     simdgroup.slots[i - begin] = nullptr;
     if (i != index) threads_[i].state = State::kReady;
   }
+}
+
+// The messages are made apart from what runs millions of times: their variables would widen its stack frame.
+void GroupRunner::fail_at_barrier(unsigned line) {
+  fail(FaultKind::kDivergence,
+       "divergent barrier: thread " + std::to_string(barrier_first_) + " waits in line " + std::to_string(threads_[barrier_first_].line) +
+           ", thread " + std::to_string(running_) + " in line " + std::to_string(line),
+       line);
+}
+
+void GroupRunner::fail_at_meeting(const char* operation, unsigned line) {
+  const unsigned index = simdgroups_[running_ / kSimdWidth].first_waiting;
+  const Thread& first = threads_[index];
+  fail(FaultKind::kDivergence,
+       "divergent simdgroup operation: lane " + std::to_string(index % kSimdWidth) + " waits in " + first.operation + ", line " +
+           std::to_string(first.line) + ", lane " + std::to_string(running_ % kSimdWidth) + " in " + operation + ", line " +
+           std::to_string(line),
+       line);
 }
 
 char* GroupRunner::group_memory(unsigned id, size_t size, const char* name, unsigned line) {
@@ -258,7 +286,7 @@ Fault GroupRunner::stalled() {
     }
   }
   const Thread& waiting = simd ? *simd : *barrier;
-  const unsigned index = waiting.context.index_in_group;
+  const auto index = static_cast<unsigned>(&waiting - threads_.data());
   const std::string where = std::string(waiting.operation) + " in line " + std::to_string(waiting.line);
   if (barrier && simd) {
     return make_fault(FaultKind::kDivergence,
@@ -277,8 +305,8 @@ Fault GroupRunner::stalled() {
 
 Fault GroupRunner::make_fault(FaultKind kind, const std::string& message, unsigned thread, unsigned line) const {
   Fault fault{.kind = kind, .kernel = dispatch_.kernel->name, .message = message, .file = {}, .line = line};
-  if (thread < threads_.size()) {
-    const ThreadContext& context = threads_[thread].context;
+  if (thread < contexts_.size()) {
+    const ThreadContext& context = contexts_[thread];
     std::copy(context.group_in_grid, context.group_in_grid + 3, fault.group);
     std::copy(context.thread_in_group, context.thread_in_group + 3, fault.thread);
   }
@@ -328,7 +356,7 @@ void GroupRunner::discard_fibers() {
 
 namespace {
 
-GroupRunner& runner() { return *current_runner; }
+GroupRunner& runner() { return *active_runner; }
 
 }  // namespace
 
@@ -370,7 +398,7 @@ const Runtime* runtime_functions() {
       .access =
           [](const volatile void* address, unsigned long size, bool is_write, const void* from) {
             // Constants are set before a kernel runs.
-            if (!current_runner || !runner().checker()) return;
+            if (!active_runner || !runner().checker()) return;
             runner().checker()->access(runner(), const_cast<const void*>(address), size, is_write, from);
             runner().leave_if_failed();
           },

@@ -25,7 +25,7 @@ class GroupRunner {
   /** Runs one threadgroup to completion. */
   std::optional<Fault> run(const unsigned* group);
 
-  /** The runner whose kernel this thread executes, or null. */
+  /** The runner whose kernel the calling thread executes, or null. */
   static GroupRunner* current();
 
   // Called by kernels, inside a fiber.
@@ -36,7 +36,7 @@ class GroupRunner {
   void atomic_access(unsigned line);
   /** True for barriers and fences that this run's mutation leaves out. */
   bool is_left_out(const char* file, unsigned line) const { return line == options_.mutated_line && options_.mutated_file == file; }
-  unsigned lane() const { return threads_[running_].context.lane; }
+  unsigned lane() const { return running_ % kSimdWidth; }
   unsigned lane_count() const;
   unsigned thread_count() const { return static_cast<unsigned>(threads_.size()); }
 
@@ -60,7 +60,7 @@ class GroupRunner {
   bool is_stack(const void* address) const { return fibers_.contains(address); }
 
   unsigned running_thread() const { return running_; }
-  const ThreadContext& running_context() const { return threads_[running_].context; }
+  const ThreadContext& running_context() const { return contexts_[running_]; }
   AccessChecker* checker() const { return checker_; }
   void set_checker(AccessChecker* checker) { checker_ = checker; }
   const Dispatch& dispatch() const { return dispatch_; }
@@ -68,12 +68,12 @@ class GroupRunner {
  private:
   enum class State { kNew, kReady, kBarrier, kSimd, kDone };
 
+  /** What is read at each change of threads, apart from their contexts: it stays in the nearest cache. */
   struct Thread {
     State state = State::kNew;
-    Fiber* fiber = nullptr;
-    ThreadContext context{};
-    const char* operation = "";
     unsigned line = 0;
+    const char* operation = "";
+    Fiber* fiber = nullptr;
   };
 
   struct Simdgroup {
@@ -92,9 +92,14 @@ class GroupRunner {
   static void fiber_main();
   void start_group(const unsigned* group);
   void resume(unsigned index);
+  bool can_run(unsigned index) const { return threads_[index].state == State::kNew || threads_[index].state == State::kReady; }
+  Context& ready_context(unsigned index);
   void suspend();
+  void pass_turn();
   void block(State state, const char* operation, unsigned line);
-  std::vector<unsigned> turn_order();
+  void order_turns();
+  [[gnu::noinline]] void fail_at_barrier(unsigned line);
+  [[gnu::noinline]] void fail_at_meeting(const char* operation, unsigned line);
   Fault stalled();
   Fault make_fault(FaultKind kind, const std::string& message, unsigned thread, unsigned line) const;
   void discard_fibers();
@@ -105,7 +110,11 @@ class GroupRunner {
   FiberPool& fibers_;
   std::mt19937_64 random_;
   std::vector<Thread> threads_;
+  std::vector<ThreadContext> contexts_;
   std::vector<Simdgroup> simdgroups_;
+  /** Threads in the order of their turns, and whose turn it is. */
+  std::vector<unsigned> turns_;
+  size_t turn_ = 0;
   std::map<unsigned, Variable> variables_;
   std::array<void*, kMaxArguments> buffers_{};
   std::array<void*, kMaxArguments> threadgroup_memory_{};
@@ -117,7 +126,7 @@ class GroupRunner {
   unsigned long atomic_accesses_ = 0;
   unsigned long atomic_accesses_at_last_look_ = 0;
   size_t threadgroup_bytes_ = 0;
-  void* scheduler_stack_ = nullptr;
+  Context scheduler_ = Context::of_thread();
   std::optional<Fault> fault_;
   const void* fault_instruction_ = nullptr;
   double deadline_ = 0;

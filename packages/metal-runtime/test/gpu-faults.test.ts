@@ -2,11 +2,13 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { missingCudaParts } from './cuda-host.js';
+
+type HostEnvironments = readonly { name: string; env: Record<string, string> }[];
 
 /** packages/metal-sim/tools/host-tests.mjs, which is not a dependency of this package. */
 interface HostTests {
-  HOST_PROGRAMS: readonly { name: string }[];
-  HOST_ENVIRONMENTS: readonly { name: string; env: Record<string, string> }[];
+  HOST_PROGRAMS: readonly { name: string; isOfBackend: boolean; environments: HostEnvironments }[];
   buildHostProgram(program: object, mode: string): Promise<{ file: string; error: string | null }>;
   runHostProgram(
     program: object,
@@ -20,12 +22,13 @@ const { missingTools } = (await import(path.join(tools, 'clang.mjs'))) as {
   missingTools: () => string | null;
 };
 const hostTests = (await import(path.join(tools, 'host-tests.mjs'))) as HostTests;
-const { HOST_ENVIRONMENTS, buildHostProgram, runHostProgram } = hostTests;
+const { buildHostProgram, runHostProgram } = hostTests;
+const programs = hostTests.HOST_PROGRAMS.filter(({ isOfBackend }) => isOfBackend);
 // The addon is built with the same objects; without it, building would take minutes.
 const isBuilt = existsSync(fileURLToPath(new URL('../build/markbase-sim.node', import.meta.url)));
+const canRun = isBuilt && missingTools() === null && missingCudaParts() === null;
 
-describe.runIf(isBuilt && missingTools() === null)('the Metal backend when Metal fails', () => {
-  const program = hostTests.HOST_PROGRAMS.find(({ name }) => name === 'Metal backend')!;
+describe.runIf(canRun).each(programs)('the $name when the driver fails', (program) => {
   let file = '';
 
   beforeAll(async () => {
@@ -34,8 +37,8 @@ describe.runIf(isBuilt && missingTools() === null)('the Metal backend when Metal
     file = built.file;
   }, 300_000);
 
-  it.each(HOST_ENVIRONMENTS)(
-    'gives typed errors and continues where it can, $name',
+  it.each(program.environments)(
+    'gives typed errors and goes on where it can, $name',
     { timeout: 240_000 },
     ({ env }) => {
       const result = runHostProgram(program, file, env);
