@@ -1,11 +1,13 @@
-// `pnpm test`: builds, then runs every test: TypeScript with vitest, C++ with its own programs. Additional arguments are passed to vitest,
-// which then runs alone: `pnpm test packages/loader`. If clang-19 is installed, the Metal backend is also tested, over the simulator.
+// `pnpm test`: builds, then runs every test: TypeScript with vitest and, beside it, C++ by its own programs. Further arguments go to
+// vitest, which then runs alone: `pnpm test packages/loader`. Where clang-19 is installed, the Metal backend is tested too,
+// over the simulator.
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { buildAll } from './lib/build.mjs';
 import { ensureInstalled } from './lib/install.mjs';
-import { runNativeTests } from './lib/native-tests.mjs';
 import { run } from './lib/process.mjs';
 import { addCounts, describeCounts, writeReport } from './lib/report.mjs';
 import { countVitest } from './lib/vitest-counts.mjs';
@@ -18,11 +20,19 @@ if (built !== 0) {
   process.exit(built);
 }
 
-const counts = [runVitest()];
-if (filters.length === 0) counts.push(...runNativeTests());
-const sum = addCounts(counts);
+const native = filters.length === 0 ? startNativeTests() : [];
+const sum = addCounts([runVitest(), ...(await native)]);
 console.log(describeCounts(sum));
 process.exitCode = sum.failed > 0 ? 1 : 0;
+
+/** @returns {Promise<import('./lib/report.mjs').Counts[]>} */
+async function startNativeTests() {
+  const [counts] = await once(
+    new Worker(new URL('./lib/native-tests-thread.mjs', import.meta.url)),
+    'message',
+  );
+  return counts;
+}
 
 /** @returns {import('./lib/report.mjs').Counts} */
 function runVitest() {
