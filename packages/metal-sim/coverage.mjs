@@ -143,7 +143,9 @@ const filesOf = (/** @type {string} */ folder) => readdirSync(folder).map((name)
 const families = path.join(runtimeRoot, 'families');
 const metalKernels = new Set(kernelFiles());
 const sources = [
-  ...['metal', 'gpu', 'cuda'].flatMap((name) => sourcesOf(`backends/${name}`, filesOf(path.join(backends, name)))),
+  ...['metal', 'gpu', 'cuda'].flatMap((name) =>
+    sourcesOf(`backends/${name}`, filesOf(path.join(backends, name))),
+  ),
   ...sourcesOf(
     'checks and plans of families',
     readdirSync(families)
