@@ -9,7 +9,7 @@ const fileOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 /** The stand-in for NVIDIA's driver, and the PTX of the kernels. */
 const cudaLibrary = process.env.MARKBASE_LIBCUDA ?? fileOf('../../metal-sim/build/libcuda-sim.so');
-const cudaKernels = process.env.MARKBASE_PTX ?? fileOf('../build/ptx');
+export const cudaKernels = process.env.MARKBASE_PTX ?? fileOf('../build/ptx');
 
 /** What is missing to run the CUDA backend without a GPU, or null. */
 export function missingCudaParts(): string | null {
