@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything beside Node that the build and all tests need, on Debian 12 or newer: `bash .ci/install-tools.sh [--build]`.
+# Everything except Node that the build and all tests need, on Debian 12 or newer: `bash .ci/install-tools.sh [--build]`.
 # With --build: only what the addon and the kernels of a release are built with. Uses sudo unless it runs as root.
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive

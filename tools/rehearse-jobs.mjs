@@ -11,7 +11,7 @@ import { capture, repositoryRoot } from './lib/process.mjs';
 import { linuxJobs } from './lib/workflow-jobs.mjs';
 
 const CHECKOUT = '/srv/checkout';
-/** Beside what `debootstrap` installs: what the images of the jobs have. */
+/** What the images of the jobs have in addition to what `debootstrap` installs. */
 const PACKAGES = ['ca-certificates', 'git', 'g++', 'make', 'python3', 'sudo', 'xz-utils'];
 const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-arm64'];
 

@@ -1,6 +1,6 @@
 // `node tools/rehearse-old-glibc.mjs [--kept]`: builds the addon of a release, installs the packages with it, and answers a prompt
 // with the demo model in a fresh Debian 11, whose glibc is 2.31. Needs root, debootstrap and what `tools/pack-native.mjs --release`
-// needs. --kept: takes the addon that is packed already.
+// needs. --kept: takes the addon that is already packed.
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

@@ -1,7 +1,7 @@
 // `node tools/rehearse-release.mjs [--keep]`: publishes the whole release into a registry on this machine, and installs it from there.
 // A clone of this checkout's commit gets the versions and changelogs of its changesets; what is built here is published from it, with
 // the command of the release workflow. Addons of other platforms are missing. Then an empty project installs the packages and answers a
-// prompt. The registry is verdaccio, on the loopback address alone; packages of others come through it from the user's own registry.
+// prompt. The registry is verdaccio, only on the loopback address; it passes requests for other packages on to the user's own registry.
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';

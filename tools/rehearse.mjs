@@ -1,8 +1,8 @@
 // `pnpm rehearse [--keep] [--matrix] [--packed]`: packs every package, installs the tarballs into an empty folder outside the repository, and runs
-// the examples of the READMEs and the command there, as somebody would who knows nothing but the READMEs. Of a package's
+// the examples of the READMEs and the command there, as somebody would who only knows the READMEs. Of a package's
 // examples it runs the first, and all that use the packaged demo models: others may need the network or be fragments.
 // Then it uses the packages in other ways: from CommonJS, by TypeScript with other settings, bundled, in a browser; with --matrix in
-// other versions of Node, Bun and Deno too, and it prints a table of all that. --packed takes the addon that is packed already, such as
+// other versions of Node, Bun and Deno too, and it prints a table of all that. --packed takes the addon that is already packed, such as
 // that of a release.
 import {
   copyFileSync,

@@ -74,7 +74,7 @@ export function installNode(root, major, scratch) {
  * Runs a command in a chroot as its ordinary user, with nothing of this process's environment.
  *
  * @param {string} root
- * @param {string} folder Inside of the chroot.
+ * @param {string} folder Inside the chroot.
  * @param {readonly string[]} command
  * @param {Record<string, string>} [variables]
  * @returns {{ status: number, stdout: string, stderr: string }}
@@ -98,7 +98,7 @@ export function runInChroot(root, folder, command, variables = {}) {
  * Gives files of a chroot to its ordinary user.
  *
  * @param {string} root
- * @param {string} folder Inside of the chroot.
+ * @param {string} folder Inside the chroot.
  */
 export function giveToUser(root, folder) {
   must('chroot', [root, 'chown', '--recursive', `${USER}:${USER}`, folder]);

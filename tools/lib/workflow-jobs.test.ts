@@ -57,7 +57,7 @@ jobs:
   ]);
 });
 
-it('refuses a Linux job that runs outside of a container, whose tools nobody knows', () => {
+it('refuses a Linux job that runs outside a container, because its tools are unknown', () => {
   const text = 'jobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps: []\n';
   if (process.arch === 'x64')
     expect(() => jobsOf(text)).toThrow('job a runs on ubuntu-24.04 without a container');

@@ -39,7 +39,7 @@ export function withOptionHint(message: string, error: unknown, command: Command
   return cause?.long ? `${cause.long}: ${message}` : message;
 }
 
-/** What the user gave for an option, and the paths that this stands for. */
+/** What the user gave for an option, and the paths that this means. */
 function valuesOf(option: Option, command: Command): string[] {
   const name = option.attributeName();
   if (command.getOptionValueSource(name) === 'default') return [];
