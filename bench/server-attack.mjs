@@ -268,6 +268,22 @@ function report() {
   console.log(
     `\n* ${compared} answers of ${streamCount} streams during the attacks; ${different} differ from those without attacks.`,
   );
+  const [quiet, ...attacked] = rows;
+  const longest = (field) => attacked.reduce((a, b) => (b[field] > a[field] ? b : a));
+  for (const [field, what] of [
+    ['healthMs', 'response time of `/health`'],
+    ['pauseMs', 'pause of a stream'],
+  ]) {
+    const worst = longest(field);
+    const [most, without] = [worst[field].toFixed(0), quiet[field].toFixed(0)];
+    console.log(`* Longest ${what}: ${most} ms (${worst.name}); without attack ${without} ms.`);
+  }
+  const large = attacked.filter(({ bodyBytes }) => bodyBytes >= MIB);
+  const perByte = ({ grownBytes, bodyBytes }) => grownBytes / bodyBytes;
+  const hungry = large.reduce((a, b) => (perByte(b) > perByte(a) ? b : a));
+  console.log(
+    `* Most memory per byte of a body of at least 1 MiB: ${perByte(hungry).toFixed(1)} (${hungry.name}).`,
+  );
   console.log(
     `* SIGTERM with a client that does not read: ended after ${(drainMs / 1000).toFixed(1)} s, of ${DRAIN_SECONDS} allowed.`,
   );

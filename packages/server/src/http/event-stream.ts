@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+
 /** One server-sent event. `data` that is not a string is sent as JSON. */
 export interface Frame {
   readonly event?: string;
@@ -62,6 +64,14 @@ export function byteStream(
     options.onLeave();
   };
 
+  /** Waits until the client has read something. */
+  const nextRead = async () => {
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    wake = null;
+  };
+
   const pump = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
     try {
       for await (const text of source) {
@@ -69,14 +79,15 @@ export function byteStream(
         controller.enqueue(encoder.encode(text));
         lastWrite = performance.now();
         if ((controller.desiredSize ?? 1) > 0 || signal.aborted) continue;
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-        wake = null;
+        await nextRead();
       }
       end();
       if (!hasLeft) controller.close();
     } catch (error) {
+      // An error drops what is still in the stream, and what was written in the same turn of the event loop.
+      while (!hasLeft && !signal.aborted && (controller.desiredSize ?? BUFFERED_BYTES) < BUFFERED_BYTES)
+        await nextRead();
+      await setImmediate();
       end();
       if (!hasLeft) controller.error(error);
     }
