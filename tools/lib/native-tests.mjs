@@ -6,7 +6,7 @@ import { addCounts, writeReport } from './report.mjs';
 
 const SOURCE = path.join(repositoryRoot, 'packages/metal-runtime/native/test');
 const BUILD = path.join(repositoryRoot, 'packages/metal-runtime/build');
-/** As in the build of the addon: warnings stop continuous integration alone. */
+/** As in the build of the addon, warnings are errors only in continuous integration. */
 const WERROR = `-DMARKBASE_WERROR=${process.env.CI === 'true' ? 'ON' : 'OFF'}`;
 const JOBS = process.env.CMAKE_BUILD_PARALLEL_LEVEL ?? '2';
 

@@ -12,7 +12,7 @@ const ARCHITECTURES = /** @type {const} */ ({ x64: 'amd64', arm64: 'arm64' });
 
 /**
  * Makes a folder with the headers and libraries of Debian 11, from the Debian mirror that this machine's apt is configured with.
- * Needs neither root nor room: 60 MB.
+ * Does not need root, and takes 60 MB.
  *
  * @param {string} folder Replaced.
  * @param {'x64' | 'arm64'} architecture

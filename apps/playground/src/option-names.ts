@@ -15,7 +15,7 @@ const OPTION_OF_ARGUMENT: Readonly<Record<string, string>> = {
 };
 /** Options that change how much memory a model takes. */
 const MEMORY_OPTIONS: ReadonlySet<string> = new Set(['--context', '--sequences', '--cache-gb']);
-/** Shorter values are found in any message. */
+/** Shorter values would be found in almost any message. */
 const SHORTEST_VALUE = 3;
 
 /** The same error, about the options of the command that failed instead of the arguments of the packages. */

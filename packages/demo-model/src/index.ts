@@ -18,7 +18,7 @@ export const modelPath: string = checkpointFolder('model');
  */
 export const moeModelPath: string = checkpointFolder('model-moe');
 
-/** Beside this module; if a bundler moved the module, in the installed package. */
+/** Next to this module; if a bundler moved the module, in the installed package. */
 function checkpointFolder(name: string): string {
   // In CommonJS that a bundler made there is no `import.meta`.
   const url = import.meta.url ?? pathToFileURL(__filename).href;

@@ -52,7 +52,7 @@ function optionValue(name) {
   return at === -1 ? null : (process.argv[at + 1] ?? null);
 }
 
-/** What the sources need of a compiler beside C++20's library. */
+/** What the sources need from a compiler, in addition to the library of C++20. */
 const PROBE = `#include <bit>
 #include <concepts>
 #include <ranges>

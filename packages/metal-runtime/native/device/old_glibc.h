@@ -1,5 +1,5 @@
 // Read before every source of an addon that is built to run on old systems (scripts/build-native.mjs --sysroot): glibc 2.29 has
-// new versions of these functions, which differ from the old ones in errno alone.
+// new versions of these functions, which differ from the old ones only in errno.
 #pragma once
 
 #if defined(__x86_64__)
