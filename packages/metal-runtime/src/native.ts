@@ -148,7 +148,7 @@ export interface NativeAddon {
 
 const ABI = 8;
 
-/** Path of this module, or of the file that a bundler put it into; in CommonJS there is no `import.meta`. */
+/** URL of this module, or of the file that a bundler put it into; in CommonJS there is no `import.meta`. */
 const MODULE_URL = import.meta.url ?? pathToFileURL(__filename).href;
 const require = createRequire(MODULE_URL);
 const loaded = new Map<string, NativeAddon>();
