@@ -2,7 +2,16 @@
 // order, each job in a fresh Debian as an ordinary user with sudo. It needs root, debootstrap and hours for all of them; the results
 // are written as a table. Instead of the actions: the checkout is a clone of this one's commit, artifacts are files that an earlier
 // job of the same run left (empty ones for other platforms), and publishing is a dry run.
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -11,6 +20,8 @@ import { capture, repositoryRoot } from './lib/process.mjs';
 import { linuxJobs } from './lib/workflow-jobs.mjs';
 
 const CHECKOUT = '/srv/checkout';
+/** Output of the running step. */
+const LOG = '/tmp/step.log';
 /** What the images of the jobs have in addition to what `debootstrap` installs. */
 const PACKAGES = ['ca-certificates', 'git', 'g++', 'make', 'python3', 'sudo', 'xz-utils'];
 const PLATFORMS = ['linux-x64', 'linux-arm64', 'darwin-arm64'];
@@ -82,9 +93,10 @@ function execute(step, root) {
   if (step.condition !== null) return NOT_RUN;
   if (step.uses !== null) return standIn(step, root);
   const variables = { CI: 'true', GITHUB_WORKSPACE: CHECKOUT, GITHUB_OUTPUT: '/dev/null', ...step.env };
-  return outputOf(
-    runInChroot(root, CHECKOUT, ['bash', '-e', '-o', 'pipefail', '-c', step.run ?? ''], variables),
-  );
+  // Into a file, which can be followed while the step runs.
+  const command = `exec >${LOG} 2>&1\n${step.run}`;
+  const { status } = runInChroot(root, CHECKOUT, ['bash', '-e', '-o', 'pipefail', '-c', command], variables);
+  return { status, output: readFileSync(path.join(root, LOG), 'utf8') };
 }
 
 /**
