@@ -55,7 +55,6 @@ function optionValue(name) {
 /** What the sources need from a compiler, in addition to the library of C++20. */
 const PROBE = `#include <bit>
 #include <concepts>
-#include <ranges>
 static_assert(std::endian::native == std::endian::little);
 typedef float Four __attribute__((vector_size(16)));
 Four swapped(Four v) { return __builtin_shufflevector(v, v, 2, 3, 0, 1); }
