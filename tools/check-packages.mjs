@@ -1,4 +1,5 @@
 // `pnpm check:packages`: packs every package and checks the tarballs with publint and are-the-types-wrong.
+// Sources may be in it once: in the source maps.
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -20,9 +21,19 @@ function check(title, program, args) {
   console.log(`${title}:\n${result.stdout}${result.stderr}`);
 }
 
+/** @param {string} name @param {string} tarball */
+function checkSources(name, tarball) {
+  const { stdout } = capture('tar', ['--list', '--gzip', '--file', tarball]);
+  const sources = stdout.split('\n').filter((file) => /\.tsx?$/.test(file) && !file.endsWith('.d.ts'));
+  counts[sources.length === 0 ? 'passed' : 'failed'] += 1;
+  if (sources.length > 0)
+    console.log(`${name}: sources, which its source maps have already: ${sources.join(', ')}`);
+}
+
 try {
   for (const published of publishedPackages()) {
     const tarball = packPackage(published, folder);
+    checkSources(published.name, tarball);
     // Addons of other platforms do not exist here, so publint would miss the file that "main" names.
     if (published.isPlatform) continue;
     check(`publint ${published.name}`, 'publint', ['run', tarball, '--strict']);

@@ -14,6 +14,9 @@ import { capture } from './process.mjs';
 /** The ordinary user of a chroot. */
 const USER = 'builder';
 const HOME = `/home/${USER}`;
+/** Certificates that this machine's network needs in addition, if it has some, and where they are in a chroot. */
+const OWN_CERTIFICATES = process.env.NODE_EXTRA_CA_CERTS;
+const CERTIFICATES = '/etc/own-certificates.pem';
 /** Mounts what programs expect, for this process and its children only, and goes in. */
 const ENTER = `
 set -e
@@ -36,6 +39,7 @@ exec chroot --userspec="$user" "$root" bash -c 'cd "$0" && exec "$@"' "$folder" 
 export function makeChroot(root, suite, packages) {
   must('debootstrap', ['--variant=minbase', `--include=${packages.join(',')}`, suite, root]);
   copyFileSync('/etc/resolv.conf', path.join(root, 'etc/resolv.conf'));
+  if (OWN_CERTIFICATES !== undefined) copyFileSync(OWN_CERTIFICATES, path.join(root, CERTIFICATES));
   must('chroot', [root, 'useradd', '--create-home', '--shell', '/bin/bash', USER]);
   if (packages.includes('sudo')) {
     const rule = path.join(root, 'etc/sudoers.d', USER);
@@ -85,6 +89,7 @@ export function runInChroot(root, folder, command, variables = {}) {
     USER,
     LANG: 'C.UTF-8',
     PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin',
+    ...(OWN_CERTIFICATES !== undefined && { NODE_EXTRA_CA_CERTS: CERTIFICATES }),
     ...variables,
   };
   const assignments = Object.entries(environment).map(([name, value]) => `${name}=${value}`);

@@ -7,6 +7,7 @@ import { linuxJobs } from './workflow-jobs.mjs';
 let folder: string | undefined;
 afterEach(() => {
   if (folder !== undefined) rmSync(folder, { recursive: true });
+  folder = undefined;
 });
 
 function jobsOf(text: string) {
@@ -63,3 +64,19 @@ it('refuses a Linux job that runs outside a container, because its tools are unk
     expect(() => jobsOf(text)).toThrow('job a runs on ubuntu-24.04 without a container');
   else expect(jobsOf(text)).toEqual([]);
 });
+
+it.each(['ci.yml', 'release.yml'])(
+  'every Linux job of %s runs in Debian 12 and installs its tools first',
+  (name) => {
+    const jobs = linuxJobs(path.join('.github/workflows', name));
+    expect(jobs.length).toBeGreaterThan(0);
+    for (const { image, steps } of jobs) {
+      expect(image).toMatch(/^node:\d+-bookworm$/);
+      const commands = steps.flatMap(({ run }) => (run === null ? [] : [run]));
+      const tools = commands.findIndex((run) => run.startsWith('bash .ci/install-tools.sh'));
+      const first = commands.findIndex((run) => /\bpnpm@|^node |\.ci\/run/.test(run));
+      expect(tools).toBeGreaterThanOrEqual(0);
+      expect(tools).toBeLessThan(first);
+    }
+  },
+);

@@ -10,7 +10,6 @@ import { adviceForMac } from './metal-check.js';
 type Runtime = typeof import('@markbase/metal-runtime');
 
 const DEVICE_KINDS = ['metal', 'cuda', 'metal-sim', 'cpu'] as const;
-const MINIMUM_NODE = 20;
 const NO_ADDON = 'NATIVE_ADDON_LOAD';
 /** With less memory, not even the smallest released checkpoint (E2B at 4 bits) stays in memory. */
 const SMALL_MEMORY_BYTES = 4e9;
@@ -89,12 +88,14 @@ async function openInfo(runtime: Outcome<Runtime>, kind: (typeof DEVICE_KINDS)[n
 }
 
 function nodeCheck(): Check {
-  const major = Number(process.versions.node.split('.')[0]);
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  // The `engines` of the packages.
+  const ok = major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19);
   return {
     name: 'node',
-    ok: major >= MINIMUM_NODE,
+    ok,
     detail: `Node ${process.versions.node}`,
-    advice: major >= MINIMUM_NODE ? null : `install Node ${MINIMUM_NODE} or newer`,
+    advice: ok ? null : 'install Node 20.19, 22.12 or newer',
   };
 }
 

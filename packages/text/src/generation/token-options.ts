@@ -5,7 +5,8 @@ import type { TokenConstraint } from './token-constraint.js';
 
 /**
  * How tokens are sampled. Omitted options come from the checkpoint's generation_config.json, or else are off; the
- * default seed is random.
+ * default seed is random. As in OpenAI's interface, the temperature is from 0 to 2, and the presence and frequency
+ * penalties are from -2 to 2.
  */
 export type SamplingOptions = Omit<SamplingParams, 'draw' | 'topLogprobs' | 'history' | 'allowed'>;
 
