@@ -7,6 +7,8 @@ const CLI = fileURLToPath(new URL('../../apps/playground/dist/cli.js', import.me
 /** Attacks come from a different address than the streams that run during them, like those of another client. */
 const ATTACKER = addressOf(0);
 
+const METER = new URL('turn-meter.mjs', import.meta.url);
+
 /** The address of one of many clients on this machine; except on Linux, all clients share one address. */
 export function addressOf(client) {
   return process.platform === 'linux' ? `127.0.0.${2 + client}` : '127.0.0.1';
@@ -16,8 +18,8 @@ export function addressOf(client) {
 export async function startServer({ model, drainSeconds = 2, args = [], env = {} }) {
   const fixed = ['serve', '--model', model, '--name', 'demo', '--port', '0', '--threads', '1'];
   const child = spawn(process.execPath, [CLI, ...fixed, '--drain', `${drainSeconds}`, ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    env: { ...process.env, NODE_OPTIONS: `--import=${METER}`, ...env },
   });
   const kill = () => child.kill('SIGKILL');
   process.on('exit', kill);
@@ -29,7 +31,13 @@ export async function startServer({ model, drainSeconds = 2, args = [], env = {}
     });
     ended.then(() => reject(new TypeError('the server ended')));
   });
-  return { child, url, port: Number(new URL(url).port), ended };
+  /** The longest turn of the event loop since the last call, in milliseconds of CPU time. */
+  const takeTurnMs = async () => {
+    const taken = new Promise((resolve) => child.once('message', resolve));
+    child.send('take');
+    return taken;
+  };
+  return { child, url, port: Number(new URL(url).port), ended, takeTurnMs };
 }
 
 /** Sends a request; resolves with its status, or with "broken" or "no answer". */
