@@ -32,6 +32,32 @@ describe('parseBody', () => {
     },
   );
 
+  it('refuses a control character at any place of a long string, and nothing else of ASCII', () => {
+    const printable = String.fromCharCode(...Array.from({ length: 96 }, (_, index) => 0x20 + index));
+    const plain = printable.replace(/["\\]/g, '');
+    for (let shift = 0; shift < 5; shift++) {
+      const head = `{${' '.repeat(shift)}"a":"`;
+      const content = plain.repeat(800).slice(0, 70_000 + shift);
+      expect(parse(`${head}${content}"}`)).toEqual({ a: content });
+      for (const at of [
+        0,
+        1,
+        2,
+        3,
+        35_000,
+        35_001,
+        35_002,
+        35_003,
+        ...[4, 3, 2, 1].map((n) => content.length - n),
+      ]) {
+        for (const control of ['\u0000', '\u001f', '\n']) {
+          const broken = content.slice(0, at) + control + content.slice(at + 1);
+          expect(() => parse(`${head}${broken}"}`)).toThrow('not valid JSON');
+        }
+      }
+    }
+  });
+
   it('limits the text apart from long strings', () => {
     expect(parse(JSON.stringify([LONG, LONG]), 1000)).toEqual([LONG, LONG]);
     expect(() => parse(JSON.stringify([LONG, 'é'.repeat(600)]), 1000)).toThrow('limits.textBytes');
