@@ -32,11 +32,18 @@ export class JobFailure {
   }
 }
 
+interface Waiting {
+  readonly weight: number;
+  readonly begin: () => void;
+}
+
 /** Runs jobs in worker threads, one after the other, so that they never take more than one core from the engine. */
 export class ThreadLine {
   readonly #name: string;
   readonly #heapMib: number;
-  #last: Promise<unknown> = Promise.resolve();
+  /** Lightest first; in order of arrival among equals. */
+  readonly #waiting: Waiting[] = [];
+  #isBusy = false;
 
   /**
    * @param name file of the worker in the built package
@@ -51,17 +58,43 @@ export class ThreadLine {
    * Calls `work` when its turn comes. The jobs that it starts get 15 seconds each and resolve with the first message of
    * their thread; they reject with a JobFailure, with an OutOfMemoryError if the thread needs a larger heap, and with
    * the signal's reason.
+   *
+   * @param weight how long the jobs take, in any unit: lighter ones go first
    */
-  inTurn<Result>(
+  async inTurn<Result>(
     signal: AbortSignal | undefined,
     work: (start: StartJob) => Promise<Result>,
+    weight = 0,
   ): Promise<Result> {
-    const done = this.#last.then(() => {
-      signal?.throwIfAborted();
-      return work((job) => this.#start(job, signal));
+    signal?.throwIfAborted();
+    if (this.#isBusy) await this.#turn(weight, signal);
+    this.#isBusy = true;
+    try {
+      return await work((job) => this.#start(job, signal));
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next.begin();
+      else this.#isBusy = false;
+    }
+  }
+
+  #turn(weight: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const onAbort = () => {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+        reject(signal!.reason);
+      };
+      const waiting: Waiting = {
+        weight,
+        begin: () => {
+          signal?.removeEventListener('abort', onAbort);
+          resolve();
+        },
+      };
+      const heavier = this.#waiting.findIndex((other) => other.weight > weight);
+      this.#waiting.splice(heavier === -1 ? this.#waiting.length : heavier, 0, waiting);
+      signal?.addEventListener('abort', onAbort, { once: true });
     });
-    this.#last = done.catch(() => {});
-    return done;
   }
 
   #start<Result>({ label, data }: ThreadJob, signal: AbortSignal | undefined): Promise<Result> {

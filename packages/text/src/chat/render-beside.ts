@@ -1,6 +1,7 @@
-import { JobFailure, ThreadLine } from '../run-beside.js';
+import { JobFailure, type StartJob, ThreadLine } from '../run-beside.js';
 import { ChatTemplateError } from './chat-template-error.js';
 import { stringifyExactJson } from './exact-json.js';
+import type { TemplateInput } from './template-input.js';
 
 /** The input for rendering a template. */
 interface RenderTemplate {
@@ -29,10 +30,10 @@ const line = new ThreadLine('render-worker.js', 512);
  */
 export function renderBeside(
   { path, source, bosToken, eosToken }: RenderTemplate,
-  input: object,
+  input: TemplateInput,
   signal?: AbortSignal,
 ): Promise<string> {
-  return line.inTurn(signal, async (start) => {
+  const render = async (start: StartJob) => {
     const data: RenderRequest = { path, source, bosToken, eosToken, input: stringifyExactJson(input) };
     const result = await start<RenderResult>({ label: 'rendering the conversation', data }).catch(
       (error: unknown) => {
@@ -43,5 +44,7 @@ export function renderBeside(
     );
     if ('text' in result) return result.text;
     throw new ChatTemplateError({ path, reason: result.reason });
-  });
+  };
+  // Templates visit all messages for each message: a few conversations of thousands must not hold up the others.
+  return line.inTurn(signal, render, input.messages.length);
 }
