@@ -89,7 +89,8 @@ function types(project, { typeRoots, types, files }) {
         name: `TypeScript, moduleResolution ${resolution}${skipLibCheck ? ', skipLibCheck' : ''}`,
         commands: [['tsc', '-p', config]],
         prints: /** @type {const} */ ('none'),
-        isSampled: !skipLibCheck && resolution !== 'node16',
+        // The examples are checked with nodenext in any case.
+        isSampled: !skipLibCheck && resolution === 'bundler',
       };
     }),
   );
