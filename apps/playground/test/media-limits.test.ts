@@ -120,4 +120,21 @@ describe.skipIf(!hasDemoModel)('media beyond a limit', () => {
       expect(outcome.stderr).toMatch(message);
     }
   });
+
+  it('are refused as recordings of more than eight hours', async () => {
+    const { url } = await serve(['--model', DEMO_MODEL, '--name', 'demo']);
+    const body = new FormData();
+    body.append('model', 'demo');
+    body.append('file', new Blob([new Uint8Array(flac(9 * 3600 * 1163))]), 'long.flac');
+    const answer = await fetch(`${url}/v1/audio/transcriptions`, { method: 'POST', body });
+    expect([answer.status, await answer.json()]).toMatchObject([
+      400,
+      {
+        error: {
+          param: 'file',
+          message: expect.stringContaining('maxTotalSeconds is 28800, but this is 32400'),
+        },
+      },
+    ]);
+  });
 });

@@ -4,6 +4,9 @@ import type { TextModel } from '@markbase/text';
 import { transcribe } from '../transcribe.js';
 import { TRANSCRIPTION_MAX_TOKENS, transcriptionInstruction } from '../transcription-instruction.js';
 
+/** Longest recording: a few kilobytes can hold days of silence, which would take a slot for as long. */
+const MAX_RECORDING_SECONDS = 8 * 3600;
+
 /** Transcribes recordings for the server's API, as `markbase transcribe` does. */
 export function transcriberFor(model: TextModel, audio: AudioModel): Transcriber {
   return (bytes, { language, prompt, temperature = 0, signal }) =>
@@ -14,6 +17,7 @@ export function transcriberFor(model: TextModel, audio: AudioModel): Transcriber
       }),
       maxTokens: TRANSCRIPTION_MAX_TOKENS,
       temperature,
+      maxTotalSeconds: MAX_RECORDING_SECONDS,
       signal,
     });
 }
