@@ -112,6 +112,7 @@ function addonFor(kind: string): NativeAddon {
  * `metal-sim` plans the same as `metal`, with the simulator's addon; `cuda` plans for an H200.
  */
 export async function openPlanDevice(kind: 'metal' | 'metal-sim' | 'cuda'): Promise<Device> {
+  check(['metal', 'metal-sim', 'cuda'].includes(kind), 'kind', 'metal, metal-sim or cuda', kind);
   const plan = { kind: kind === 'cuda' ? 'cuda-plan' : 'metal-plan', threads: 0, isa: '' };
   return new AddonDevice(callNative(() => addonFor(kind).openDevice(plan)));
 }
@@ -153,6 +154,14 @@ export async function measureMatmulPeak(threads: number): Promise<MatmulPeak> {
   }
 }
 
+function checkBytes(argument: string, count: number): void {
+  check(Number.isSafeInteger(count) && count >= 0, argument, 'a whole number >= 0', count);
+}
+
+function checkLabel(label: string): void {
+  check(typeof label === 'string', 'label', 'a text', label);
+}
+
 function checkThreads(threads: number): void {
   if (Number.isInteger(threads) && threads >= 0 && threads <= MAX_THREADS) return;
   throw new InvalidArgumentError({
@@ -178,6 +187,9 @@ class AddonDevice implements Device {
 
   map(range: ByteRange): DeviceBuffer {
     const native = this.#open('map');
+    check(typeof range?.path === 'string', 'range.path', 'a path', range?.path);
+    checkBytes('range.offsetBytes', range.offsetBytes);
+    checkBytes('range.sizeBytes', range.sizeBytes);
     return new AddonBuffer(
       native,
       callNative(() => native.map(range.path, range.offsetBytes, range.sizeBytes)),
@@ -186,9 +198,8 @@ class AddonDevice implements Device {
 
   upload(bytes: Uint8Array, label: string): DeviceBuffer {
     const native = this.#open('upload');
-    if (!types.isUint8Array(bytes)) {
-      throw new InvalidArgumentError({ argument: 'bytes', expected: 'a Uint8Array', received: typeof bytes });
-    }
+    check(types.isUint8Array(bytes), 'bytes', 'a Uint8Array', typeof bytes);
+    checkLabel(label);
     return new AddonBuffer(
       native,
       callNative(() => native.upload(bytes, label)),
@@ -197,13 +208,8 @@ class AddonDevice implements Device {
 
   allocate(sizeBytes: number, label: string): DeviceBuffer {
     const native = this.#open('allocate');
-    if (!Number.isSafeInteger(sizeBytes) || sizeBytes < 0) {
-      throw new InvalidArgumentError({
-        argument: 'sizeBytes',
-        expected: 'a whole number >= 0',
-        received: sizeBytes,
-      });
-    }
+    checkBytes('sizeBytes', sizeBytes);
+    checkLabel(label);
     return new AddonBuffer(
       native,
       callNative(() => native.allocate(sizeBytes, label)),
@@ -212,6 +218,8 @@ class AddonDevice implements Device {
 
   requireMemory(sizeBytes: number, label: string): void {
     const native = this.#open('requireMemory');
+    checkBytes('sizeBytes', sizeBytes);
+    checkLabel(label);
     callNative(() => native.requireMemory(sizeBytes, label));
   }
 

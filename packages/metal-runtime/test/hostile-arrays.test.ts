@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '@markbase/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Device, openDevice, type Program, type StepInput } from '../src/index.js';
+import { type Device, openDevice, openPlanDevice, type Program, type StepInput } from '../src/index.js';
 import {
   callNative,
   type NativeDevice,
@@ -140,6 +140,29 @@ describe('arrays that lie about themselves', () => {
     using buffer = device.upload(lying(Uint8Array.of(1, 2, 3), HUGE), 'lying');
     expect(buffer.sizeBytes).toBe(3);
     expect(() => device.upload(new Float32Array(1) as never, 'floats')).toThrow(InvalidArgumentError);
+  });
+});
+
+describe('arguments of a device', () => {
+  it.each<[string, () => unknown]>([
+    ['range.path', () => device.map({ path: 7, offsetBytes: 0, sizeBytes: 1 } as never)],
+    ['range.path', () => device.map(undefined as never)],
+    ['range.offsetBytes', () => device.map({ path: 'a', offsetBytes: -1, sizeBytes: 1 })],
+    ['range.offsetBytes', () => device.map({ path: 'a', offsetBytes: Number.NaN, sizeBytes: 1 })],
+    ['range.sizeBytes', () => device.map({ path: 'a', offsetBytes: 0, sizeBytes: 0.5 })],
+    ['bytes', () => device.upload([1] as never, 'it')],
+    ['bytes', () => device.upload(new ArrayBuffer(4) as never, 'it')],
+    ['label', () => device.upload(new Uint8Array(1), 7 as never)],
+    ['sizeBytes', () => device.allocate(2 ** 60, 'it')],
+    ['sizeBytes', () => device.allocate('4' as never, 'it')],
+    ['label', () => device.allocate(1, undefined as never)],
+    ['sizeBytes', () => device.requireMemory(-1, 'it')],
+  ])('%s is checked before the addon is called', (argument, call) => {
+    expect(call).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', argument }));
+  });
+
+  it('kinds of plans are checked too', async () => {
+    await expect(openPlanDevice('cpu' as never)).rejects.toMatchObject({ argument: 'kind' });
   });
 });
 
