@@ -2,15 +2,11 @@
 // vitest, which then runs alone: `pnpm test packages/loader`. Where clang-19 is installed, the Metal backend is tested too,
 // over the simulator.
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { buildAll } from './lib/build.mjs';
 import { ensureInstalled } from './lib/install.mjs';
-import { run } from './lib/process.mjs';
-import { addCounts, describeCounts, writeReport } from './lib/report.mjs';
-import { countVitest } from './lib/vitest-counts.mjs';
+import { addCounts, describeCounts } from './lib/report.mjs';
+import { runVitest } from './lib/run-vitest.mjs';
 
 const filters = process.argv.slice(2).filter((word) => word !== '--');
 
@@ -21,7 +17,7 @@ if (built !== 0) {
 }
 
 const native = filters.length === 0 ? startNativeTests() : [];
-const sum = addCounts([runVitest(), ...(await native)]);
+const sum = addCounts([runVitest('vitest', filters), ...(await native)]);
 console.log(describeCounts(sum));
 process.exitCode = sum.failed > 0 ? 1 : 0;
 
@@ -32,34 +28,4 @@ async function startNativeTests() {
     'message',
   );
   return counts;
-}
-
-/** @returns {import('./lib/report.mjs').Counts} */
-function runVitest() {
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'markbase-test-'));
-  const file = path.join(folder, 'vitest.json');
-  try {
-    const status = run('vitest', [
-      'run',
-      '--reporter=default',
-      '--reporter=json',
-      `--outputFile.json=${file}`,
-      ...filters,
-    ]);
-    const result = countVitest(readReport(file), status);
-    writeReport('vitest', result);
-    return result;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/** @param {string} file */
-function readReport(file) {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'));
-  } catch {
-    // vitest ended before it could write the report: its exit status counts as a failure.
-    return null;
-  }
 }

@@ -1,8 +1,11 @@
-// Builds the native addon: `node scripts/build-native.mjs [--debug] [--sysroot FOLDER]` → build/markbase.node.
+// Builds the native addon: `node scripts/build-native.mjs [--debug] [--sysroot FOLDER] [--sanitize]` → build/markbase.node.
 // Plain CMake: Node's headers come from npm (node-api-headers), so nothing is fetched.
 //
 // With a sysroot, the headers and libraries of an old Linux distribution (tools/lib/old-glibc.mjs), clang builds an addon for every
 // Linux that is as old or newer → build/release/markbase.node. It needs clang-19, lld-19, libc++-19-dev and libc++abi-19-dev.
+//
+// With `--sanitize`, clang's AddressSanitizer and UndefinedBehaviorSanitizer check the addon while it runs → build/sanitize/markbase.node;
+// see tools/sanitize.mjs.
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -14,10 +17,14 @@ import { FamilyError } from './read-params.mjs';
 
 const packageRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const sysroot = optionValue('--sysroot');
-const outputFolder = path.join(packageRoot, sysroot === null ? 'build' : 'build/release');
+const isSanitized = process.argv.includes('--sanitize');
+const outputFolder = path.join(packageRoot, outputName());
 const cmakeFolder = path.join(outputFolder, 'cmake');
 const addon = path.join(outputFolder, 'markbase.node');
-const buildType = process.argv.includes('--debug') ? 'Debug' : 'Release';
+const buildType = isSanitized ? 'None' : process.argv.includes('--debug') ? 'Debug' : 'Release';
+/** The runtime of the sanitizers is loaded before Node. Types of classes and functions are not checked: that would need its part for C++. */
+const SANITIZE_FLAGS =
+  '-O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize=vptr,function -fno-sanitize-recover=all -shared-libsan';
 
 /** A tool that the build needs is missing, too old, or failed; the message says what to install. */
 class NativeBuildError extends Error {
@@ -46,6 +53,12 @@ function run(program, args) {
   return { isMissing: result.error !== undefined, isOk: result.status === 0, output };
 }
 
+/** Folder of the build; builds of other kinds do not replace the usual one. */
+function outputName() {
+  if (sysroot !== null) return 'build/release';
+  return isSanitized ? 'build/sanitize' : 'build';
+}
+
 /** The value of an option of the command line, or null. @param {string} name */
 function optionValue(name) {
   const at = process.argv.indexOf(name);
@@ -62,7 +75,8 @@ Four swapped(Four v) { return __builtin_shufflevector(v, v, 2, 3, 0, 1); }
 
 /** The C++ compiler: CXX, or the first of the usual names that compiles what the sources need. */
 function findCompiler() {
-  const named = process.env.CXX ? [process.env.CXX] : ['c++', 'g++', 'clang++', 'g++-12', 'clang++-19'];
+  const usual = isSanitized ? ['clang++-19'] : ['c++', 'g++', 'clang++', 'g++-12', 'clang++-19'];
+  const named = process.env.CXX ? [process.env.CXX] : usual;
   const candidates = sysroot === null ? named : ['clang++-19'];
   const existing = candidates.filter((name) => run(name, ['--version']).isOk);
   if (existing.length === 0) {
@@ -140,6 +154,7 @@ function buildAddon() {
     // Set each time: CMake would remember the last value.
     `-DMARKBASE_WERROR=${process.env.CI === 'true' ? 'ON' : 'OFF'}`,
     ...sysrootArguments(compiler),
+    ...(isSanitized ? [`-DCMAKE_CXX_FLAGS=${SANITIZE_FLAGS}`, '-DMARKBASE_LINEAR_OPTIMIZATION=-O1'] : []),
     `-DNODE_ADDON_API_DIR=${headerFolder('node-addon-api', 'napi.h')}`,
     `-DNODE_API_HEADERS_DIR=${headerFolder('node-api-headers', 'node_api.h', 'include')}`,
   ];
@@ -164,7 +179,9 @@ try {
   writeLists();
   buildAddon();
   const seconds = ((Date.now() - started) / 1000).toFixed(1);
-  console.log(`${path.relative(packageRoot, addon)} (${buildType}, ${seconds} s)`);
+  console.log(
+    `${path.relative(packageRoot, addon)} (${isSanitized ? 'sanitized' : buildType}, ${seconds} s)`,
+  );
 } catch (error) {
   if (!(error instanceof NativeBuildError || error instanceof FamilyError)) throw error;
   console.error(`${error.name}: ${error.message}`);

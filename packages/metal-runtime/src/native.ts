@@ -159,9 +159,9 @@ export function nativeAddon(): NativeAddon {
   if (known) return known;
   const platform = `${process.platform}-${process.arch}`;
   const attempts: string[] = [];
-  // A build of another kind, such as one under a sanitizer.
-  const local = process.env.MARKBASE_ADDON ?? localBuild('markbase');
-  for (const candidate of [local, platformPackage(platform)]) {
+  // A build of another kind, such as one under a sanitizer, and no other.
+  const { MARKBASE_ADDON: only } = process.env;
+  for (const candidate of only ? [only] : [localBuild('markbase'), platformPackage(platform)]) {
     if (candidate === null) attempts.push('build/markbase.node: not built');
     const addon = candidate === null ? null : loadAddon('markbase', candidate, attempts);
     if (addon) return addon;

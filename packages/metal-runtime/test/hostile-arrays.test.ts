@@ -143,6 +143,16 @@ describe('arrays that lie about themselves', () => {
   });
 });
 
+describe('arrays without numbers, which may have no memory', () => {
+  it('are taken for no output rows and for no bytes', async () => {
+    const inputs = { x: Float32Array.of(1, 2, 3, 4), logits: new Float32Array(0) };
+    const { tokens, topLogprobs } = await program.run(step({ outputRows: new Int32Array(0), inputs }));
+    expect([tokens.length, topLogprobs]).toEqual([0, []]);
+    using buffer = device.upload(new Uint8Array(0), 'empty');
+    expect(buffer.sizeBytes).toBe(0);
+  });
+});
+
 describe('arguments of a device', () => {
   it.each<[string, () => unknown]>([
     ['range.path', () => device.map({ path: 7, offsetBytes: 0, sizeBytes: 1 } as never)],

@@ -96,7 +96,7 @@ Status CpuDevice::map(const std::string& path, uint64_t offset, uint64_t size, B
 Status CpuDevice::upload(const void* data, size_t size, const std::string& label, BufferPtr* out) {
   std::shared_ptr<AnonymousBuffer> buffer;
   if (Status status = AnonymousBuffer::create(size, label, &buffer); !status.ok()) return status;
-  std::memcpy(buffer->data(), data, size);
+  if (size > 0) std::memcpy(buffer->data(), data, size);
   *out = std::move(buffer);
   return Status::good();
 }

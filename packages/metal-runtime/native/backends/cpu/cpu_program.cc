@@ -176,6 +176,8 @@ void CpuProgram::copy_outputs(const StepCall& step) const {
   if (!description_.has_sampler) return;
   const SamplerPorts& sampler = description_.sampler;
   const size_t rows = step.view.rows[kOutputRows];
+  // Arrays of the caller that hold no numbers may have no memory.
+  if (rows == 0) return;
   const std::byte* arena = arena_->data();
   std::memcpy(step.sampled, arena + sampler.tokens, rows * sizeof(int32_t));
   std::memcpy(step.logprobs, arena + sampler.logprobs, rows * sizeof(float));

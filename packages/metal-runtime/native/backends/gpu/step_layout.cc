@@ -118,11 +118,13 @@ void StepLayout::fill(const ProgramDescription& program, const StepCall& step, s
 
 void StepLayout::deliver(const ProgramDescription& program, const StepCall& step, const std::byte* memory) const {
   for (size_t i = 0; i < step.outputs.size(); ++i) {
-    std::memcpy(step.outputs[i].data, memory + outputs_[i], step.outputs[i].count * sizeof(float));
+    // Arrays of the caller that hold no numbers may have no memory.
+    if (step.outputs[i].count > 0) std::memcpy(step.outputs[i].data, memory + outputs_[i], step.outputs[i].count * sizeof(float));
   }
   if (!program.has_sampler) return;
   const ResultLayout layout(program.max_outputs);
   const size_t rows = step.view.rows[kOutputRows];
+  if (rows == 0) return;
   const std::byte* results = memory + results_;
   std::memcpy(step.sampled, results + layout.tokens, rows * sizeof(int32_t));
   std::memcpy(step.logprobs, results + layout.logprobs, rows * sizeof(float));

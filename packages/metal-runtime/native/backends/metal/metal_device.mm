@@ -121,7 +121,7 @@ Status MetalDevice::upload(const void* data, size_t size, const std::string& lab
   @autoreleasepool {
     id<MTLBuffer> buffer = new_buffer(size, label);
     if (!buffer) return Status::error(StatusCode::kOutOfMemory, label, {}, size);
-    std::memcpy(buffer.contents, data, size);
+    if (size > 0) std::memcpy(buffer.contents, data, size);
     *out = std::make_shared<MetalBuffer>(residency_, buffer, 0, size);
     return Status::good();
   }
