@@ -20,9 +20,12 @@ const folder = path.join(packageRoot, 'build/coverage');
 const cache = path.join(folder, 'kernels');
 const LONGEST_RUN_MS = 900_000;
 /** What macOS 26 adds, and what is no case of conformance. */
-const DEVICE_TESTS = ['metal-tensor', 'metal-device', 'cuda-device', 'cuda-plans'].map(
-  (name) => `packages/metal-runtime/test/${name}.test.ts`,
-);
+const DEVICE_TESTS = [
+  ...['metal-tensor', 'metal-device', 'cuda-device', 'cuda-plans', 'gpu-limits'].map(
+    (name) => `packages/metal-runtime/test/${name}.test.ts`,
+  ),
+  'apps/playground/test/merged-launches.test.ts',
+];
 
 const missing = missingTools();
 if (missing !== null) {
@@ -43,7 +46,6 @@ const env = {
   ...CUDA_ENVIRONMENT,
   MARKBASE_ADDON: addon.output,
   MARKBASE_SIM_ADDON: addon.output,
-  MARKBASE_CONFORMANCE: 'brief',
   METAL_SIM_COVERAGE: folder,
   METAL_SIM_CACHE: cache,
 };

@@ -1,8 +1,8 @@
 import type { ConformanceCase, Results } from '../../conformance/conformance-case.js';
-import { projectionOf } from '../../conformance/projection.js';
 import { normalArray } from '../../conformance/random.js';
-import { encode, gain, roundTo } from '../../conformance/storage.js';
+import { encode, gain, roundTo, type StoredMatrix } from '../../conformance/storage.js';
 import type { Device, KvCache, Ops, Value } from '../../src/index.js';
+import { linearOracle } from '../linear/oracle-case.js';
 import { rmsNormOracle } from '../rms_norm/oracle.js';
 import { ropeOracle } from '../rope/oracle.js';
 import { inverseFrequencies, ropeTableOracle } from '../rope_table/oracle.js';
@@ -35,8 +35,8 @@ export interface AttentionCase {
    * `shared`: a second attention reads the cache with its own queries.
    */
   readonly mode?: 'plain' | 'prepared' | 'keyIsValue' | 'shared';
-  /** Outputs of a linear that reads the attention and replaces it as the result. */
-  readonly projected?: number;
+  /** [outputs, heads · width]: the weight of a linear that reads the attention and replaces it as the result. */
+  readonly projection?: StoredMatrix;
   readonly chunks?: readonly number[];
   readonly equivalents?: ConformanceCase['equivalents'];
   readonly fastKernelsFor?: ConformanceCase['fastKernelsFor'];
@@ -67,7 +67,18 @@ function fill(rows: readonly Row[], salt: number, width: number, scale: number):
 
 /** An attention case: its inputs, its recording, and its expected results. */
 export function attentionCase(options: AttentionCase): ConformanceCase {
-  const { heads, kvHeads, width, window, capacity, dtype, sequences, block, mode = 'plain' } = options;
+  const {
+    heads,
+    kvHeads,
+    width,
+    window,
+    capacity,
+    dtype,
+    sequences,
+    block,
+    mode = 'plain',
+    projection,
+  } = options;
   const rows = interleave(sequences);
   const isPrepared = mode !== 'plain';
   const [queryWidth, keyWidth] = [heads * width, kvHeads * width];
@@ -84,7 +95,6 @@ export function attentionCase(options: AttentionCase): ConformanceCase {
     ...queryGain,
     values: queryGain.values.map((x) => roundTo('BF16', (2 * x) / Math.sqrt(width))),
   };
-  const projection = options.projected === undefined ? null : projectionOf(options.projected, queryWidth);
   const positions = Int32Array.from(rows, (row) => row.position);
   const isInBlock = (position: number) => block && position >= block[0] && position <= block[1];
   const visibleEnd = positions.map((position) => (isInBlock(position) ? block![1] : position));
@@ -106,7 +116,7 @@ export function attentionCase(options: AttentionCase): ConformanceCase {
     const key = ops.input('k', 'T', { axis: 'GK', size: keyWidth });
     const value = mode === 'keyIsValue' ? key : ops.input('v', 'T', { axis: 'GK', size: keyWidth });
     const output = (attended: Value<'T', 'HK'>) =>
-      ops.output('y', projection ? ops.linear(attended, projection.matrix(device)) : attended);
+      ops.output('y', projection ? ops.linear(attended, projection.upload<'D', 'HK'>(device)) : attended);
     if (!isPrepared) {
       ops.appendKv(cache, key, value);
       return output(ops.attention(query, cache, { heads }));
@@ -201,7 +211,7 @@ export function attentionCase(options: AttentionCase): ConformanceCase {
       const keys = stored(prepare(k, kvHeads, keyGain.values, true));
       const values = stored(prepare(mode === 'keyIsValue' ? k : v, kvHeads, null, false));
       const attended = attend(prepare(q, heads, smallGain.values, true), keys, values);
-      const y = projection ? projection.oracle(attended) : attended;
+      const y = projection ? linearOracle(attended, projection) : attended;
       if (mode !== 'shared') return { y };
       return { y, shared: attend(prepare(sharedQ, heads, smallGain.values, true), keys, values) };
     },

@@ -3,12 +3,24 @@ import {
   type ConformanceFamily,
   ROW_COUNTS,
 } from '../../conformance/conformance-case.js';
+import { affineMatrix, plainMatrix } from '../../conformance/storage.js';
 import type { KvCache } from '../../src/index.js';
 import { attentionCase, type Sequence } from './oracle-case.js';
 
 const one = (first: number, count: number, slot = 0): Sequence => ({ seed: 7, slot, first, count });
 const SMALL = { heads: 4, kvHeads: 2, width: 32 } as const;
 const SLIDING = { ...SMALL, window: 100, capacity: 260, dtype: 'F32' } as const;
+const PROJECTED_WIDTH = SMALL.heads * SMALL.width;
+/** A projection of every format. */
+const PROJECTIONS = [
+  ...([2, 3, 4, 5, 6, 8] as const).map((bits) => {
+    const format = { bits, groupSize: 64, scaleDtype: 'BF16' } as const;
+    return [`q${bits}`, affineMatrix(94, 9, PROJECTED_WIDTH, format)] as const;
+  }),
+  ...(['F16', 'F32'] as const).map(
+    (dtype) => [dtype.toLowerCase(), plainMatrix(94, 9, PROJECTED_WIDTH, dtype)] as const,
+  ),
+];
 const HEADS: readonly (readonly [number, number, number])[] = [
   [8, 1, 256],
   [4, 2, 512],
@@ -217,15 +229,27 @@ export const attention: ConformanceFamily = {
         [9000, 1100, 5],
         [16_380, null, 70],
       ] as const
-    ).map(([first, window, projected]) =>
+    ).map(([first, window, outputs]) =>
       attentionCase({
         ...SMALL,
         title: `position ${first}${window ? ' in a window' : ''}`,
         window,
         capacity: window ? 1110 : first + 4,
         dtype: 'F32',
-        projected,
+        projection: plainMatrix(93, outputs, PROJECTED_WIDTH, 'BF16'),
         sequences: [one(first, 4)],
+      }),
+    ),
+    // The same linear for weights of every format.
+    ...PROJECTIONS.map(([format, projection]) =>
+      attentionCase({
+        ...SMALL,
+        title: `position 1200, ${format}`,
+        window: null,
+        capacity: 1204,
+        dtype: 'F32',
+        projection,
+        sequences: [one(1200, 1)],
       }),
     ),
     // Wide heads of few rows: one span and several, a ring that wraps around, windows with arbitrary starts, and more
@@ -269,7 +293,7 @@ export const attention: ConformanceFamily = {
       capacity: 5004,
       dtype: 'BF16',
       mode: 'prepared',
-      projected: 9,
+      projection: plainMatrix(93, 9, 3 * 34, 'BF16'),
       sequences: [one(5000, 4)],
     }),
   ],

@@ -59,6 +59,8 @@ export const linear: ConformanceFamily = {
     ...ROW_COUNTS.flatMap((rows) => [
       routerCase(rows, q(284, 21, 2816, 8), true),
       routerCase(rows, q(285, 20, 1056, 8, 32), false),
+      // So few outputs that even a GPU of two multiprocessors has a simdgroup for each.
+      routerCase(rows, q(320, 9, 1056, 8, 32), true),
       fusedCase({
         title: 'q8',
         rows,
