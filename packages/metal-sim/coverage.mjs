@@ -7,6 +7,8 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { addCounts, writeReport } from '../../tools/lib/report.mjs';
+import { countVitest } from '../../tools/lib/vitest-counts.mjs';
 import { kernelFiles } from '../metal-runtime/scripts/kernel-files.mjs';
 import { missingTools } from './tools/clang.mjs';
 import { buildTarget } from './tools/compile.mjs';
@@ -52,6 +54,8 @@ const env = {
 const started = Date.now();
 const binaries = [addon.output];
 let failures = 0;
+/** @type {import('../../tools/lib/report.mjs').Counts[]} */
+const tests = [];
 
 /** @param {string} name @param {boolean} isOk */
 function note(name, isOk) {
@@ -115,13 +119,27 @@ async function runRing() {
       note(`${program.name} ${name}`, result?.isOk ?? false);
     }
   }
-  note('conformance', await runs('npx', ['vitest', 'run', '--project', 'metal', '--project', 'cuda']));
-  note('devices', await runs('npx', ['vitest', 'run', ...DEVICE_TESTS]));
+  await runCounted('conformance', ['--project', 'metal', '--project', 'cuda']);
+  await runCounted('devices', DEVICE_TESTS);
   const cli = path.join(root, 'apps/playground/dist/cli.js');
   const fixture = smallestFixture();
   if (!existsSync(cli) || fixture === null)
     console.log('coverage: verify: skipped: not built, or no fixture');
   else note('verify', await runs(process.execPath, [cli, 'verify', '--device', 'metal-sim', fixture]));
+}
+
+/**
+ * Runs tests whose counts go into the report.
+ *
+ * @param {string} name @param {readonly string[]} args
+ */
+async function runCounted(name, args) {
+  const file = path.join(folder, `${name}.json`);
+  rmSync(file, { force: true });
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+  const isOk = await runs('npx', ['vitest', 'run', ...reporters, ...args]);
+  tests.push(countVitest(existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null, isOk ? 0 : 1));
+  note(name, isOk);
 }
 
 /** The folder of the fixture with the smallest checkpoint, or null. */
@@ -180,4 +198,9 @@ const { line, missed } = summarize(rows);
 console.log(
   `\ncoverage: ${line}${failures > 0 ? `, ${failures} runs failed` : ''}, ${((Date.now() - started) / 1000).toFixed(0)} s`,
 );
-process.exitCode = failures > 0 || missed > 0 ? 1 : 0;
+const isComplete = failures === 0 && missed === 0;
+writeReport(
+  'coverage',
+  addCounts([...tests, { passed: isComplete ? 1 : 0, failed: isComplete ? 0 : 1, skipped: 0 }]),
+);
+process.exitCode = isComplete ? 0 : 1;

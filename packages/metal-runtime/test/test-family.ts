@@ -39,12 +39,9 @@ function testOnCpu({ name, cases }: ConformanceFamily): void {
 /** The simulator runs every thread of a kernel on the processor: cases with more rows are checked in fewer ways there. */
 const MANY_ROWS = 64;
 
-/** MARKBASE_CONFORMANCE=brief: every case once per precision, for runs that measure coverage. */
 async function testOnMetal({ name, cases }: ConformanceFamily): Promise<void> {
   const device = await openMetal(openDevice);
-  const isBrief = ({ rows }: ConformanceCase) =>
-    process.env.MARKBASE_CONFORMANCE === 'brief' ||
-    (device?.info.kind === 'metal-sim' && rows.count > MANY_ROWS);
+  const isBrief = ({ rows }: ConformanceCase) => device?.info.kind === 'metal-sim' && rows.count > MANY_ROWS;
 
   describe.runIf(device)(`conformance on ${device?.info.kind ?? 'metal'}`, { timeout: 600_000 }, () => {
     afterAll(() => device!.dispose());

@@ -52,7 +52,7 @@ export const HOST_PROGRAMS = [
     target: (mode) => backendTestTarget(mode, 'cuda'),
     isOfBackend: true,
     environments: [CHECKED],
-    fewestTests: 20,
+    fewestTests: 21,
   },
 ];
 

@@ -103,6 +103,8 @@ const WIDE: readonly WideCase[] = [
   ['wide heads', 4, 2, 512, 70, 101, [one(1000, 6)], 'keyIsValue', [1, 2]],
   ['wide heads, 16 on one', 16, 1, 256, 33, 40, [one(62, 5)], 'prepared', [1, 3]],
   ['wide heads, a window of one', 2, 1, 512, 1, 32, [one(31, 3)], 'prepared', [1]],
+  ['wide heads, one row', 8, 1, 256, null, 512, [one(300, 1)], 'prepared', []],
+  ['wide heads, one row', 4, 2, 512, 70, 101, [one(1000, 1)], 'keyIsValue', []],
   ['wide heads, long context', 2, 2, 256, null, 2304, [one(2174, 4), other(0, 4, 1)], 'prepared', [2]],
   ['wide heads, long context', 1, 1, 512, null, 4500, [one(4400, 2), other(700, 2, 1)], 'plain', [2]],
   ['wide heads, long window', 2, 1, 256, 2300, 2310, [one(9000, 3)], 'shared', [1]],

@@ -69,6 +69,7 @@ bool runs_attention_few(const CommandContext& context) {
   if ((p.width != 256 && p.width != 512) || p.cache_type != kScalarBf16 || p.capacity < kFewChunk) return false;
   if (p.has_prepare != 0 && p.gain_type != kScalarBf16) return false;
   if (!is_aligned(context, 1) || !is_aligned(context, 2) || !is_aligned(context, kAttentionOutput) || p.out_stride % 4 != 0) {
+    // Reached only by operands of unusual alignment, which the recorder does not make.
     return false;
   }
   return size_t{rows} * head_tiles(p) * sizeof(uint32_t) <= kCounterBytes;

@@ -178,6 +178,15 @@ export const linear: ConformanceFamily = {
       epilogue: 'store',
       hasResidual: true,
     }),
+    // Gains of a type that kernels for NVIDIA GPUs do not load at once.
+    fusedCase({
+      title: 'gains of float32',
+      rows: 33,
+      weights: [q(321, 20, 1536, 4)],
+      epilogue: 'store',
+      hasResidual: true,
+      gainDtype: 'F32',
+    }),
     clippedCase(34, [q(278, 70, 192, 4), plainMatrix(279, 70, 192, 'BF16')], true, ALIKE),
     clippedCase(35, [plainMatrix(280, 70, 192, 'BF16')], false),
     // Widths of the large towers, which are not multiples of a group.

@@ -236,6 +236,7 @@ void combine_products(CommandContext& context, size_t products, size_t bytes) {
 Status plan_moe_linear(CommandContext& context) {
   const auto& p = context.params<MoeLinearParams>();
   if (p.experts > kMaxExperts || p.top_k > kMaxChosen) {
+    // Reached only without the moe_route of the same experts, which is refused first.
     return unsupported(context.command, "at most 128 of 1024 experts");
   }
   const bool is_unlike_pair = p.weights == 2 && !is_stored_alike(p.weight[0], p.weight[1]);

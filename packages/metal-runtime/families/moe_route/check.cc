@@ -8,6 +8,7 @@ namespace markbase {
 Status check_moe_route(const Command& command) {
   const auto& p = command.params_as<MoeRouteParams>();
   if (p.top_k <= p.experts) return Status::good();
+  // Reached only by commands that the recorder did not make; see border.test.ts.
   return refuse(command, "topK", "1 to " + std::to_string(p.experts) + " experts");
 }
 

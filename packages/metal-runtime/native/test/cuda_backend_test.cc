@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -365,6 +366,21 @@ void a_file_shrinks(const std::string& folder) {
   EXPECT(uploads.arrived_bytes == uploads.queued_bytes && uploads.queued_bytes < size_t{64} << 20);
 }
 
+void a_device_is_closed_while_it_reads(const std::string& folder) {
+  const std::string path = folder + "/large.bin";
+  constexpr size_t kSize = size_t{512} << 20;
+  std::ofstream(path, std::ios::binary).put('x');
+  std::filesystem::resize_file(path, kSize);
+  std::shared_ptr<Device> device;
+  EXPECT(open(&device).ok());
+  BufferPtr weight;
+  EXPECT(device->map(path, 0, kSize, &weight).ok());
+  device->shut_down();
+  // The rest is not read, and no longer counts.
+  const UploadCounts uploads = device->uploads();
+  EXPECT(uploads.arrived_bytes == uploads.queued_bytes && uploads.queued_bytes < kSize);
+}
+
 void nothing_is_left() {
   EXPECT(counts().live_objects == 0);
   EXPECT(counts().allocated_bytes == 0);
@@ -406,6 +422,7 @@ int main(int argc, char** argv) {
   });
   test("weights come from a file", [&] { weights_come_from_a_file(folder); });
   test("a file shrinks", [&] { a_file_shrinks(folder); });
+  test("a device is closed while it reads", [&] { a_device_is_closed_while_it_reads(folder); });
   test("nothing is left", nothing_is_left);
   return failures;
 }

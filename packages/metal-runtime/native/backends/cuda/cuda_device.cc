@@ -57,6 +57,7 @@ gpu::GpuTraits traits_of(const Context& context) {
   traits.has_warpgroups = context.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) == 9 &&
                           context.driver().version >= kWarpgroupVersion;
   if (const char* count = std::getenv("MARKBASE_MULTIPROCESSORS"); count && std::atoi(count) > 0) {
+    // Reached only on a GPU, where bench/h200.sh asks for plans of a smaller one.
     traits.multiprocessors = std::min(traits.multiprocessors, static_cast<uint32_t>(std::atoi(count)));
   }
   if (const char* kernel = std::getenv("MARKBASE_WIDE_TILE")) traits.wide_tile = gpu::wide_tile_named(kernel);
@@ -76,6 +77,7 @@ Status CudaDevice::open(const std::string& kind, const Driver& driver, std::shar
   const auto unavailable = [&](const std::string& reason) { return Status::error(StatusCode::kDeviceUnavailable, kind, reason); };
   int count = 0;
   if (driver.device_count(&count) != CUDA_SUCCESS || count == 0) {
+    // Reached only with a driver that starts without a GPU.
     return unavailable("the NVIDIA driver finds no GPU on this machine");
   }
   std::string refused;

@@ -20,11 +20,13 @@ constexpr uint32_t kMostGroups = 65535;
 
 Status check_launch(const Dispatch& dispatch, const Kernel& kernel) {
   if (dispatch.threads > kernel.max_threads) {
+    // Reached only on a GPU whose driver compiles a kernel for fewer threads than it is planned with.
     const std::string reason = "this GPU runs it with at most " + std::to_string(kernel.max_threads) + " threads, not " +
                                std::to_string(dispatch.threads);
     return Status::error(StatusCode::kDevice, kernel.name, reason);
   }
   if (dispatch.groups[1] <= kMostGroups && dispatch.groups[2] <= kMostGroups) return Status::good();
+  // Reached only by steps of more than 65535 rows or heads.
   const std::string reason = "a grid of " + std::to_string(dispatch.groups[1]) + " by " + std::to_string(dispatch.groups[2]) +
                              " blocks in y and z, but the maximum is " + std::to_string(kMostGroups) + ": use fewer rows in a step";
   return Status::error(StatusCode::kDevice, kernel.name, reason);

@@ -31,6 +31,7 @@ Status resolve(const std::string& kind, const std::string& path, void* library, 
   MARKBASE_CUDA_OPTIONAL_FUNCTIONS(MARKBASE_CUDA_LOOK_UP)
 #undef MARKBASE_CUDA_LOOK_UP
   if (missing.empty()) return Status::good();
+  // Reached only with a library that lacks functions of its CUDA version.
   return unavailable(kind, path + " has no " + missing + ": update the NVIDIA driver to CUDA " + version_text(kOldestVersion) +
                                " or newer, or use --device cpu");
 }

@@ -44,7 +44,6 @@ class Parser {
       case '"': return string(&out->text);
       case 't': return word("true", out, 1);
       case 'f': return word("false", out, 0);
-      case 'n': return word("null", out, 0);
       default: return number(out);
     }
   }

@@ -23,6 +23,7 @@ constexpr size_t kLogBytes = 8192;
 /** MARKBASE_PTX, or the folder next to the addon. */
 std::string ptx_folder() {
   if (const char* asked = std::getenv("MARKBASE_PTX"); asked && *asked) return asked;
+  // Reached only by an installed addon, which has its kernels next to it.
   Dl_info addon{};
   if (dladdr(reinterpret_cast<const void*>(&ptx_folder), &addon) == 0 || !addon.dli_fname) return "ptx";
   const std::string file = addon.dli_fname;
@@ -63,6 +64,7 @@ Status KernelLibrary::compile(const std::string& name, CUmodule* out) const {
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   const std::string header = header_of(name, arch_);
   if (text.compare(0, header.size(), header) != 0) {
+    // Reached only with the text of another build.
     return compile_error(name, "its text begins with \"" + text.substr(0, text.find('\n')) + "\", expected \"" + header + "\"");
   }
   std::vector<char> log(kLogBytes, '\0');
@@ -101,7 +103,7 @@ Status KernelLibrary::load(const std::vector<std::string>& kernels) {
   try {
     for (size_t i = 1; i < most; ++i) threads.emplace_back(work);
   } catch (const std::system_error&) {
-    // The existing threads do the work.
+    // Reached only on a system without more threads: the existing ones do the work.
   }
   work();
   for (std::thread& thread : threads) thread.join();
@@ -120,6 +122,7 @@ Status KernelLibrary::find(CUmodule module, const std::string& name, Kernel* out
   out->parameters = table_.find(name);
   CUresult result = driver.module_function(&out->function, module, name.c_str());
   if (result == CUDA_ERROR_NOT_FOUND || !out->parameters) {
+    // Reached only with the text of another build.
     return Status::error(StatusCode::kDevice, name, "the PTX of the kernel has no such entry");
   }
   int threads = 0, shared = 0;
@@ -153,6 +156,7 @@ Status KernelLibrary::allow_dynamic_shared(const Kernel& kernel, size_t bytes) {
   if (bytes + known.static_shared_bytes <= known.max_dynamic_bytes) return Status::good();
   const int most = context_->attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   if (bytes + known.static_shared_bytes > static_cast<size_t>(std::max(most, 0))) {
+    // Reached only on a GPU with less shared memory than it states.
     const std::string reason = "this GPU has " + std::to_string(most) + " bytes of shared memory per block, not " +
                                std::to_string(bytes + known.static_shared_bytes);
     return Status::error(StatusCode::kDevice, kernel.name, reason);

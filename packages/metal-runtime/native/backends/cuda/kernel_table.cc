@@ -16,6 +16,7 @@ Status KernelTable::load(const std::string& kind, const std::string& path, Kerne
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   const auto table = Json::parse(text);
   if (!table || (*table)["abi"].number != kAbi) {
+    // Reached only with kernels of another version.
     return unavailable(path + " belongs to another version: build the kernels again, or reinstall the package");
   }
   for (const auto& [source, kernels] : (*table)["sources"].members) {

@@ -49,6 +49,7 @@ Status LaunchArguments::bind(const Dispatch& dispatch, const Kernel& kernel, con
       const bool is_launch = parameter.index == kLaunchArgument;
       const size_t given = is_launch ? sizeof(Launch) : parameter.index == kParamsArgument ? dispatch.params.size() : 0;
       if (given < parameter.bytes) {
+        // Reached only with the text of another build.
         const std::string reason = name + " has " + std::to_string(given) + " bytes, the kernel takes " + std::to_string(parameter.bytes);
         return Status::error(StatusCode::kDevice, kernel.name, reason);
       }

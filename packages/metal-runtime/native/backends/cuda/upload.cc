@@ -228,7 +228,7 @@ std::shared_ptr<Upload> Uploader::start(std::shared_ptr<SourceFile> file, uint64
       ++state_->threads;
     }
   } catch (const std::system_error&) {
-    // Fewer threads can do the same work; with none, nothing is started.
+    // Reached only on a system without more threads: fewer can do the same work; with none, nothing is started.
     if (state_->workers == 0) {
       state_->pieces.clear();
       state_->queued_bytes.fetch_sub(size, std::memory_order_relaxed);

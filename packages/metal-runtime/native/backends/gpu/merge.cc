@@ -13,6 +13,7 @@ const MergePlanner* find_merge_planner(std::string_view name) {
   for (const MergePlanner* planner : {&kBeginStep, &kLinearScaleNorm, &kAttentionLinear, &kNormPair}) {
     if (planner->name == name) return planner;
   }
+  // Reached only by a recorder that proposes merges of another build.
   return nullptr;
 }
 
