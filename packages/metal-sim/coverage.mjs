@@ -67,9 +67,10 @@ function note(name, isOk) {
 /** Discards kernels that were compiled from other versions of the sources. */
 function dropOldKernels() {
   const file = path.join(folder, 'sources');
-  const key = createHash('sha256')
-    .update(readFileSync(path.join(packageRoot, 'build/kernel_sources.cc')))
-    .digest('hex');
+  const hash = createHash('sha256');
+  for (const name of ['kernel_sources.cc', 'nvidia_kernel_sources.cc'])
+    hash.update(readFileSync(path.join(packageRoot, 'build', name)));
+  const key = hash.digest('hex');
   if (existsSync(file) && readFileSync(file, 'utf8') === key) return;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(cache, { recursive: true });

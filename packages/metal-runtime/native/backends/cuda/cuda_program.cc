@@ -305,6 +305,7 @@ Status CudaProgram::wait_for(RunningStep& running) {
     return Status::error(StatusCode::kNonFinite, description_.commands[bad].label);
   }
   if (running.step->is_cancelled() || device_->gate().is_shut_down()) {
+    // Reached only if a step is stopped while it runs: a test may be too late.
     return Status::error(StatusCode::kCancelled, description_.label);
   }
   memory.layout().deliver(description_, *running.step, memory.host());
