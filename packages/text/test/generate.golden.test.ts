@@ -59,7 +59,7 @@ describe('generate', () => {
     const only = [40, 41, 42];
     for (const id of only) words[id >> 5]! |= 1 << (id & 31);
     const constraint = { allowed: () => words, accept: () => {} };
-    const constrained = await tokensOf({ constraint, temperature: 5, seed: 1, maxTokens: 12 });
+    const constrained = await tokensOf({ constraint, temperature: 2, seed: 1, maxTokens: 12 });
     expect(new Set(constrained)).toEqual(new Set(only));
     expect(await tokensOf({ logitBias: new Map([[77, 100]]), maxTokens: 3 })).toEqual([77, 77, 77]);
   });
@@ -73,7 +73,7 @@ describe('generate', () => {
   });
 
   it('generates the same tokens for the same seed, and different ones for another', async () => {
-    const sampling = { temperature: 3, topP: 0.99, topK: 200 };
+    const sampling = { temperature: 2, topP: 0.99, topK: 200 };
     const first = await tokensOf({ ...sampling, seed: 7 });
     expect(await tokensOf({ ...sampling, seed: 7 })).toEqual(first);
     expect(await tokensOf({ ...sampling, seed: 8 })).not.toEqual(first);
@@ -82,16 +82,16 @@ describe('generate', () => {
   });
 
   it('is greedy with one candidate, whatever the temperature', async () => {
-    expect(await tokensOf({ temperature: 5, topK: 1, seed: 1 })).toEqual(expected.slice(0, 24));
-    expect(await tokensOf({ temperature: 5, topP: 1e-6, seed: 1 })).toEqual(expected.slice(0, 24));
+    expect(await tokensOf({ temperature: 2, topK: 1, seed: 1 })).toEqual(expected.slice(0, 24));
+    expect(await tokensOf({ temperature: 2, topP: 1e-6, seed: 1 })).toEqual(expected.slice(0, 24));
     expect(await tokensOf({ temperature: 1, minP: 0.999999, seed: 1 })).toEqual(expected.slice(0, 24));
   });
 
   it('breaks repetitions with penalties', async () => {
     const distinct = (tokens: readonly number[]) => new Set(tokens).size;
     const plain = distinct(expected.slice(0, 24));
-    expect(distinct(await tokensOf({ presencePenalty: 100 }))).toBe(24);
-    expect(distinct(await tokensOf({ frequencyPenalty: 100 }))).toBe(24);
+    for (const penalty of ['presencePenalty', 'frequencyPenalty'])
+      expect(distinct(await tokensOf({ [penalty]: 2 })), penalty).toBeGreaterThan(plain);
     const repeated = await tokensOf({ repetitionPenalty: 50 });
     expect(distinct(repeated)).toBeGreaterThan(plain);
     // The repetition penalty also counts the prompt, unlike the other two.
@@ -114,7 +114,7 @@ describe('generate', () => {
   });
 
   it('never generates placeholders or their delimiters', async () => {
-    const tokens = await tokensOf({ temperature: 100, seed: 3, maxTokens: 40 });
+    const tokens = await tokensOf({ temperature: 2, seed: 3, maxTokens: 40 });
     const { placeholders } = model.config;
     const forbidden = [
       placeholders.image,
@@ -311,7 +311,7 @@ describe('generateBatch', () => {
   });
 
   it('gives every answer its own seed and options', async () => {
-    const request = { prompt, maxTokens: 10, temperature: 3 };
+    const request = { prompt, maxTokens: 10, temperature: 2 };
     const [a, b, greedy] = await generateBatch(model, [
       { ...request, seed: 1 },
       { ...request, seed: 2 },
