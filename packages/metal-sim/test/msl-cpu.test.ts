@@ -295,7 +295,7 @@ const compileErrors: { name: string; source: string; message: RegExp }[] = [
   {
     name: 'a parameter without an attribute',
     source: 'kernel void k(device float* a) {}',
-    message: /parameter a has no attribute/,
+    message: /parameter a has no supported attribute/,
   },
   { name: 'a mixed min', source: kernel('out[i] = min(i, 3);'), message: /ambiguous/ },
 ];
