@@ -1,5 +1,5 @@
 // Parts that check results, regardless of time.
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { FAMILIES } from '../../packages/metal-runtime/conformance/index.ts';
 
@@ -151,14 +151,14 @@ function fixturesOf({ options, root }) {
 /** The second demo model with the tokenizer and template of the first. */
 function withTokenizer(session, models) {
   const folder = mkdtempSync(path.join(session.work, 'model-moe-'));
-  const links = new Map([
+  const files = new Map([
     ...SHARED_WITH_MODEL.map((name) => [name, path.join(models, 'model', name)]),
     ...readdirSync(path.join(models, 'model-moe')).map((name) => [
       name,
       path.join(models, 'model-moe', name),
     ]),
   ]);
-  for (const [name, target] of links) symlinkSync(target, path.join(folder, name));
+  for (const [name, target] of files) copyFileSync(target, path.join(folder, name));
   return folder;
 }
 

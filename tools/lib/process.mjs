@@ -18,6 +18,8 @@ const quietEnvironment = {
   npm_config_update_notifier: 'false',
   npm_config_fund: 'false',
   npm_config_audit: 'false',
+  // pnpm's would let what is tried outside of the workspace find the packages inside.
+  NODE_PATH: undefined,
   PATH: [path.join(repositoryRoot, 'node_modules/.bin'), process.env.PATH].join(path.delimiter),
 };
 
