@@ -8,6 +8,7 @@ import { type Picture, pictureOf } from './engine/picture.js';
 import { TaskLimit } from './engine/task-limit.js';
 import type { PatchLayout } from './image/index.js';
 import { type ImageInput, type ImageLimits, patchLayout, prepareImage } from './image/index.js';
+import { preloadSharp } from './image/load-sharp.js';
 import { type VisionConfig, visionConfig } from './model/config.js';
 import { SOFT_OUTPUT } from './model/record.js';
 import { loadVision } from './model/weights.js';
@@ -88,7 +89,7 @@ export class VisionModel {
   }
 
   /**
-   * Maps the weights of the vision part; nothing runs yet.
+   * Maps the weights of the vision part, and loads what decodes pictures; nothing runs yet.
    *
    * @param source folder of a checkpoint, or a checkpoint
    * @throws UnsupportedModelError when the model takes no images
@@ -107,6 +108,7 @@ export class VisionModel {
     const checkpoint =
       typeof source === 'string' ? await openCheckpoint(source, { ...(signal && { signal }) }) : source;
     const config = visionConfig(checkpoint);
+    await preloadSharp();
     const { quantizeOnLoad, precision } = settings;
     const uploads = new UploadWatch(device, options);
     const loaded = await loadVision(checkpoint, device, config, {

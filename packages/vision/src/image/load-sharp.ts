@@ -5,7 +5,15 @@ import type sharp from 'sharp';
 export type Sharp = typeof sharp;
 
 /**
- * Loads the decoders when the first picture has to be decoded; raw pixels need none.
+ * Loads the decoders before the first picture: reading megabytes of code from a slow disk holds the event loop for a second. If they are
+ * missing, the first picture that has to be decoded says so; raw pixels need none.
+ */
+export async function preloadSharp(): Promise<void> {
+  await import('sharp').catch(() => undefined);
+}
+
+/**
+ * The decoders.
  *
  * @throws NativeAddonLoadError when sharp has no binary for this platform
  */
