@@ -8,7 +8,7 @@ import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { capture, repositoryRoot } from './lib/process.mjs';
+import { must, repositoryRoot } from './lib/process.mjs';
 import { publishedPackages } from './lib/workspace.mjs';
 
 const root = mkdtempSync(path.join(os.tmpdir(), 'markbase-release-'));
@@ -25,18 +25,24 @@ let server = null;
 try {
   const { address, environment } = await startRegistry();
   prepareCheckout();
-  must('npx', ['-y', 'pnpm@10.34.9', 'release'], checkout, { ...environment, ...COMMITTER });
+  must('npx', ['-y', 'pnpm@10.34.9', 'release'], {
+    cwd: checkout,
+    env: { ...environment, ...COMMITTER },
+  });
   const published = await publishedAt(address);
   console.log(['| published | version | at |', '|---|---|---|', ...published.map(rowOf), ''].join('\n'));
   checkOrder(published);
   mkdirSync(project);
   writeFileSync(path.join(project, 'package.json'), '{"private":true}');
   const wanted = ['@markbase/playground', '@markbase/text', '@markbase/demo-model'];
-  must('npm', ['install', '--no-audit', '--no-fund', ...wanted], project, environment);
+  must('npm', ['install', '--no-audit', '--no-fund', ...wanted], { cwd: project, env: environment });
   const model = 'node_modules/@markbase/demo-model/model';
-  console.log(must('npx', ['markbase', 'doctor'], project, environment));
+  console.log(must('npx', ['markbase', 'doctor'], { cwd: project, env: environment }));
   console.log(
-    must('npx', ['markbase', 'generate', '--model', model, '--prompt', PROMPT], project, environment),
+    must('npx', ['markbase', 'generate', '--model', model, '--prompt', PROMPT], {
+      cwd: project,
+      env: environment,
+    }),
   );
 } finally {
   end(server);
@@ -54,8 +60,8 @@ async function startRegistry() {
   const folder = path.join(root, 'registry');
   mkdirSync(folder);
   writeFileSync(path.join(folder, 'package.json'), JSON.stringify({ private: true, ...REGISTRY }));
-  must('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], folder);
-  const upstream = must('npm', ['config', 'get', 'registry'], folder).trim();
+  must('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder });
+  const upstream = must('npm', ['config', 'get', 'registry'], { cwd: folder }).trim();
   const config = {
     storage: path.join(folder, 'storage'),
     auth: { htpasswd: { file: path.join(folder, 'users'), max_users: 1 } },
@@ -104,11 +110,11 @@ async function signUp(address) {
 
 /** A clone with the next versions, and what is built here. */
 function prepareCheckout() {
-  must('git', ['clone', '--quiet', repositoryRoot, checkout], root);
-  must('npx', ['-y', 'pnpm@10.34.9', 'install', '--frozen-lockfile', '--prefer-offline'], checkout);
-  must('npx', ['-y', 'pnpm@10.34.9', 'version-packages'], checkout);
-  must(process.execPath, ['tools/pack-native.mjs'], repositoryRoot);
-  must(process.execPath, ['tools/pack-ptx.mjs'], repositoryRoot);
+  must('git', ['clone', '--quiet', repositoryRoot, checkout], { cwd: root });
+  must('npx', ['-y', 'pnpm@10.34.9', 'install', '--frozen-lockfile', '--prefer-offline'], { cwd: checkout });
+  must('npx', ['-y', 'pnpm@10.34.9', 'version-packages'], { cwd: checkout });
+  must(process.execPath, ['tools/pack-native.mjs']);
+  must(process.execPath, ['tools/pack-ptx.mjs']);
   const platform = `packages/metal-runtime/npm/${process.platform}-${process.arch}`;
   const built = publishedPackages().map(({ folder }) =>
     path.join(path.relative(repositoryRoot, folder), 'dist'),
@@ -161,16 +167,4 @@ function freePort() {
       probe.close(() => resolve(port));
     });
   });
-}
-
-/**
- * @param {string} program
- * @param {string[]} args
- * @param {string} cwd
- * @param {Record<string, string>} [env]
- */
-function must(program, args, cwd, env = {}) {
-  const { status, stdout, stderr } = capture(program, args, { cwd, env });
-  if (status !== 0) throw new Error(`${program} ${args.join(' ')} failed (${status}):\n${stdout}${stderr}`);
-  return stdout;
 }

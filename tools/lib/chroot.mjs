@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { capture } from './process.mjs';
+import { capture, must } from './process.mjs';
 
 /** The ordinary user of a chroot. */
 const USER = 'builder';
@@ -115,17 +115,4 @@ export function removeChroot(root) {
   if (readdirSync(path.join(root, 'proc')).length > 0)
     throw new Error(`${root}/proc is mounted: ${root} was not removed`);
   rmSync(root, { recursive: true, force: true });
-}
-
-/**
- * @param {string} program
- * @param {readonly string[]} args
- */
-function must(program, args) {
-  const { status, stdout, stderr } = capture(program, args);
-  if (status !== 0)
-    throw new Error(
-      `${program} ${args[0]} failed (${status}):\n${stdout.slice(-2000)}${stderr.slice(-2000)}`,
-    );
-  return stdout;
 }

@@ -69,6 +69,20 @@ export function capture(program, args, options = {}) {
 }
 
 /**
+ * Runs a program that must succeed, and returns what it wrote to its standard output.
+ *
+ * @param {string} program
+ * @param {readonly string[]} args
+ * @param {{ cwd?: string, env?: Record<string, string | undefined> }} [options]
+ * @returns {string}
+ */
+export function must(program, args, options = {}) {
+  const { status, stdout, stderr } = capture(program, args, options);
+  if (status !== 0) throw new Error(`${program} ${args.join(' ')} failed (${status}):\n${stdout}${stderr}`);
+  return stdout;
+}
+
+/**
  * Path of an executable in PATH, or null.
  *
  * @param {string} name

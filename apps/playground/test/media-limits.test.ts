@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { silentWav } from '../../../fixtures/silent-wav.js';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { DEMO_MODEL, hasDemoModel, markbase } from './run-markbase.js';
 import { serve } from './start-server.js';
@@ -37,19 +38,7 @@ function flac(stated: number): Buffer {
 }
 
 /** 41 minutes of silence: 8 kHz, one byte per sample. */
-function wav(): Buffer {
-  const bytes = Buffer.alloc(44 + 41 * 60 * 8000, 128);
-  bytes.write('RIFF', 0, 'latin1');
-  bytes.writeUInt32LE(bytes.length - 8, 4);
-  bytes.write('WAVEfmt ', 8, 'latin1');
-  bytes.set([16, 0, 0, 0, 1, 0, 1, 0], 16);
-  bytes.writeUInt32LE(8000, 24);
-  bytes.writeUInt32LE(8000, 28);
-  bytes.set([1, 0, 8, 0], 32);
-  bytes.write('data', 36, 'latin1');
-  bytes.writeUInt32LE(bytes.length - 44, 40);
-  return bytes;
-}
+const wav = () => silentWav(41 * 60 * 8000, { sampleRate: 8000, bytesPerSample: 1 });
 
 const MEDIA: readonly (readonly [
   kind: 'image' | 'audio',

@@ -1,6 +1,7 @@
 import { cp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { silentWav } from '../../../fixtures/silent-wav.js';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { DEMO_MODEL, hasDemoModel, markbase } from './run-markbase.js';
 import { serve } from './start-server.js';
@@ -13,24 +14,6 @@ const END_TOKENS = [1, 9, 16];
 /** A PNG with one pixel. */
 const RED_DOT =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
-
-/** A WAV file with this many samples at 16 kHz. */
-function silence(samples: number): Buffer {
-  const file = Buffer.alloc(44 + 2 * samples);
-  file.write('RIFF', 0, 'latin1');
-  file.writeUInt32LE(36 + 2 * samples, 4);
-  file.write('WAVEfmt ', 8, 'latin1');
-  file.writeUInt32LE(16, 16);
-  file.writeUInt16LE(1, 20);
-  file.writeUInt16LE(1, 22);
-  file.writeUInt32LE(16_000, 24);
-  file.writeUInt32LE(32_000, 28);
-  file.writeUInt16LE(2, 32);
-  file.writeUInt16LE(16, 34);
-  file.write('data', 36, 'latin1');
-  file.writeUInt32LE(2 * samples, 40);
-  return file;
-}
 
 function chat(url: string, content: string, extra: object = {}): Promise<Response> {
   return fetch(`${url}/v1/chat/completions`, {
@@ -116,7 +99,7 @@ describe.skipIf(!hasDemoModel)('markbase serve', () => {
     };
     const audio = {
       type: 'input_audio',
-      input_audio: { data: silence(16_000).toString('base64'), format: 'wav' },
+      input_audio: { data: silentWav(16_000, { sampleRate: 16_000 }).toString('base64'), format: 'wav' },
     };
     const plain = await tokensOf([]);
     // Plus two delimiters each: 64 tokens for a square, 25 for one second.

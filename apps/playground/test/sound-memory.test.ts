@@ -5,6 +5,7 @@ import { openDevice } from '@markbase/metal-runtime';
 import { createServer } from '@markbase/server';
 import { loadTextModel } from '@markbase/text';
 import { describe, expect, it } from 'vitest';
+import { silentWav } from '../../../fixtures/silent-wav.js';
 import { loadCheckpointMedia } from '../src/serve/checkpoint-media.js';
 import { DEMO_MODEL, hasDemoModel } from './run-markbase.js';
 
@@ -12,21 +13,7 @@ const MIB = 2 ** 20;
 /** The limit that packages/audio guarantees for decoding and preparing a sound, whatever its file contains. */
 const WORK_BYTES = 24 * MIB;
 const SAMPLE_MS = 5;
-
-/** A WAV file of silence: 48 kHz, two channels, 16 bits. */
-function wav(seconds: number): Buffer {
-  const bytes = Buffer.alloc(44 + seconds * 192_000);
-  bytes.write('RIFF', 0, 'latin1');
-  bytes.writeUInt32LE(bytes.length - 8, 4);
-  bytes.write('WAVEfmt ', 8, 'latin1');
-  bytes.set([16, 0, 0, 0, 1, 0, 2, 0], 16);
-  bytes.writeUInt32LE(48_000, 24);
-  bytes.writeUInt32LE(192_000, 28);
-  bytes.set([4, 0, 16, 0], 32);
-  bytes.write('data', 36, 'latin1');
-  bytes.writeUInt32LE(bytes.length - 44, 40);
-  return bytes;
-}
+const STEREO = { sampleRate: 48_000, channels: 2 };
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -76,8 +63,8 @@ describe.skipIf(!hasDemoModel)('the memory of a request with sound', () => {
       return answer.status;
     };
     // Code is compiled, and programs are recorded.
-    expect(await ask(wav(1).toString('base64'))).toBe(200);
-    const data = wav(seconds).toString('base64');
+    expect(await ask(silentWav(48_000, STEREO).toString('base64'))).toBe(200);
+    const data = silentWav(seconds * 48_000, STEREO).toString('base64');
     const softTokens = 2048 * model.config.hiddenWidth * Float32Array.BYTES_PER_ELEMENT;
     let answered = 0;
     const most = await mostBytes(async () => {

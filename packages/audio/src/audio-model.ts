@@ -38,8 +38,7 @@ const SEGMENTS_AHEAD = 2;
 /** How a sound is read, cut and encoded. */
 export interface EncodeSoundOptions extends ReadSegmentsOptions {
   /**
-   * Number of soft tokens that there is room for. A longer sound is refused before any of it is encoded: a token is 40 ms. Default:
-   * no limit.
+   * Maximum number of soft tokens. A longer sound is refused before any of it is encoded: a token is 40 ms. Default: no limit.
    */
   readonly maxTokens?: number;
 }

@@ -2,7 +2,7 @@
 
 /**
  * Elementary functions and sums that several families share, so that a fused kernel gives the bits of the plain ones. Metal only; the
- * including file has metal_stdlib. Infinities are never used, because fast math may assume that there are none.
+ * including file has metal_stdlib. Infinities are never used: fast math may assume that none occur.
  */
 
 #pragma METAL fp contract(off)

@@ -6,7 +6,7 @@ import { TOTAL_SECONDS } from '../decode/decode-errors.js';
 import type { AudioSegment } from '../segment/segment.js';
 import { type ReadSegmentsOptions, readSegments } from './read-segments.js';
 
-/** The soft tokens that there is room for. */
+/** How many soft tokens fit, and how much sound each takes. */
 export interface TokenRoom {
   readonly maxTokens: number;
   /** Samples at 16 kHz that become one soft token. */

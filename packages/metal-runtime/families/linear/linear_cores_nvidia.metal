@@ -9,7 +9,7 @@
  * The columns are divided over the eight simdgroups of a threadgroup, several spans of 64 at a time, and the partial sums are added in the
  * order of the columns: among kernels with the same chunk size, the bits of a row do not depend on the other rows. Weights are loaded one
  * chunk ahead, the first one before the step's inputs are ready. Scales and biases are bf16 and weight rows begin at multiples of 16 bytes,
- * so that there are no branches between loads. linear_whole loads all scales of a chunk together: it needs groups of 64 columns and rows of
+ * so that no branch separates the loads. linear_whole loads all scales of a chunk together: it needs groups of 64 columns and rows of
  * a multiple of 256. With such weights, up to 16 rows use linear_stream, which is faster and needs more threadgroup memory.
  */
 #include <metal_stdlib>

@@ -130,11 +130,11 @@ void AccessChecker::check_bounds(GroupRunner& runner, const char* address, size_
   std::string nearest = "address outside every argument";
   ptrdiff_t distance = PTRDIFF_MAX;
   for (const Region& region : regions_) {
-    const ptrdiff_t behind = address + size - region.end, before = region.begin - address;
-    const ptrdiff_t away = std::max(behind, before);
+    const ptrdiff_t after = address + size - region.end, before = region.begin - address;
+    const ptrdiff_t away = std::max(after, before);
     if (away >= distance) continue;
     distance = away;
-    nearest = std::to_string(away) + " bytes " + (behind > before ? "after the end" : "before the start") + " of " + region.name + " (" +
+    nearest = std::to_string(away) + " bytes " + (after > before ? "after the end" : "before the start") + " of " + region.name + " (" +
               std::to_string(region.end - region.begin) + " bytes)";
   }
   runner.fail_at(FaultKind::kAddress, what + ", " + nearest, from);

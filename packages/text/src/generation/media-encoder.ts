@@ -5,7 +5,7 @@ import type { VideoPart } from './expand-media.js';
 export interface ImageEncoding {
   /** Maximum number of soft tokens: 70, 140, 280, 560 or 1120; default: the checkpoint's. */
   readonly budget?: number;
-  /** Number of tokens that there is room for; a video uses fewer frames, or is refused (ContextLengthError). */
+  /** Maximum number of tokens; a video uses fewer frames, or is refused (ContextLengthError). */
   readonly maxTokens?: number;
   readonly signal?: AbortSignal;
 }
@@ -14,9 +14,7 @@ export interface ImageEncoding {
 export interface AudioEncoding {
   /** Container format that the caller names, such as 'wav' or 'mp3'; the bytes take precedence. */
   readonly format?: string;
-  /**
-   * Number of soft tokens that there is room for; a sound with more is refused (ContextLengthError) before it is encoded.
-   */
+  /** Maximum number of soft tokens; a sound with more is refused (ContextLengthError) before it is encoded. */
   readonly maxTokens?: number;
   readonly signal?: AbortSignal;
 }

@@ -34,7 +34,7 @@ export interface FrameOptions extends ContainerOptions {
 export interface VideoOptions extends FrameOptions, Omit<PrepareOptions, 'budget'> {
   /** Maximum number of soft tokens per frame; default 70. */
   readonly budget?: number;
-  /** Number of tokens that there is room for: no more frames are decoded than fit. Default: no limit. */
+  /** Maximum number of tokens: only as many frames are decoded as fit. Default: no limit. */
   readonly maxTokens?: number;
 }
 
