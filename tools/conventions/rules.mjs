@@ -1,4 +1,5 @@
 import { docComments } from './doc-comments.mjs';
+import { exportedMembers } from './exported-members.mjs';
 import { fileLength } from './file-length.mjs';
 import { fileNames } from './file-names.mjs';
 import { importCircles } from './import-circles.mjs';
@@ -23,6 +24,7 @@ export const rules = [
   kernelFamilies,
   typedErrors,
   docComments,
+  exportedMembers,
   fileNames,
   fileLength,
   leftovers,

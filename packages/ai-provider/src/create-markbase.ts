@@ -16,6 +16,11 @@ export interface MarkbaseProviderSettings {
 /** A provider of the AI SDK: `markbase(name)` is a language model. */
 export interface MarkbaseProvider extends ProviderV3 {
   (modelId: string): MarkbaseLanguageModel;
+  /**
+   * The language model of this name.
+   *
+   * @throws NoSuchModelError
+   */
   languageModel(modelId: string): MarkbaseLanguageModel;
 }
 

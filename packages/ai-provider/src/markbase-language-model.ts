@@ -15,6 +15,7 @@ import { finishReasonOf, metadataOf, StreamParts, usageOf } from './stream-parts
 
 /** A loaded model and its media encoders. */
 export interface LoadedModel {
+  /** The text model that answers. */
   readonly model: TextModel;
   /** Encoders of images, sounds and videos. Files without an encoder are refused. */
   readonly media?: MediaEncoder;
@@ -27,6 +28,7 @@ export interface LoadedModel {
 export class MarkbaseLanguageModel implements LanguageModelV3 {
   readonly specificationVersion = 'v3';
   readonly provider = 'markbase';
+  /** The name under which the provider knows the model. */
   readonly modelId: string;
   /** None: the AI SDK downloads files itself. */
   readonly supportedUrls = {};

@@ -9,7 +9,9 @@ export interface MarkbaseOptions {
   readonly maxThinkingTokens?: number;
   /** Maximum number of soft tokens of an image: 70, 140, 280, 560 or 1120. */
   readonly imageBudget?: number;
+  /** Drop tokens less likely than this times the likeliest; 0 = off. */
   readonly minP?: number;
+  /** Make tokens that already occurred less likely; 1 = off. */
   readonly repetitionPenalty?: number;
   /** If false, an answer ends after its first tool call. */
   readonly parallelToolCalls?: boolean;

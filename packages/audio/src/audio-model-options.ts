@@ -20,11 +20,17 @@ export interface AudioModelOptions extends UploadProgressOptions {
 
 /** Options after defaults and checks. */
 export interface AudioModelSettings {
+  /** `high` computes in float32; `fast` in reduced precision. */
   readonly precision: 'high' | 'fast';
+  /** Bits to which matrices are quantised while they are read; null = as stored. */
   readonly quantizeOnLoad: 8 | 4 | null;
+  /** Maximum number of soft tokens of a step. */
   readonly maxBatchTokens: number;
+  /** Memory for soft tokens of recent sounds. */
   readonly cacheBytes: number;
+  /** Checks for NaN and infinity after every operation. */
   readonly checkFinite: boolean;
+  /** Fusions that are disabled; false = all. */
   readonly fusions?: false | { without: readonly string[] };
 }
 

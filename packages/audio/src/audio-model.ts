@@ -45,9 +45,13 @@ export interface EncodeSoundOptions extends ReadSegmentsOptions {
 
 /** The audio part of a checkpoint: sound in, soft tokens for the decoder out. */
 export class AudioModel implements Disposable {
+  /** The checkpoint that the weights come from. */
   readonly checkpoint: Checkpoint;
+  /** The device that the model runs on. */
   readonly device: Device;
+  /** Sizes of the audio part. */
   readonly config: EncoderConfig;
+  /** The options of `load`, with defaults filled in. */
   readonly settings: AudioModelSettings;
   readonly #loaded: LoadedEncoder;
   readonly #queue: EncoderQueue;

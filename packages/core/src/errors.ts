@@ -3,8 +3,11 @@ import { MarkBaseError } from './error.js';
 /** A caller's argument is not one that the function accepts. */
 export class InvalidArgumentError extends MarkBaseError {
   readonly code = 'INVALID_ARGUMENT';
+  /** Name of the argument, option or field. */
   readonly argument: string;
+  /** What would have been accepted. */
   readonly expected: string;
+  /** What was passed, shortened to 120 characters. */
   readonly received: string;
   readonly #fields: ConstructorParameters<typeof InvalidArgumentError>[0];
 
@@ -41,9 +44,13 @@ export class InvalidArgumentError extends MarkBaseError {
 /** The sizes of two operands of an operation do not match. */
 export class ShapeMismatchError extends MarkBaseError {
   readonly code = 'SHAPE_MISMATCH';
+  /** Name of the operation, such as `linear`. */
   readonly operation: string;
+  /** Name of the operand that does not fit. */
   readonly argument: string;
+  /** The expected sizes, such as `[*, 4]`. */
   readonly expected: string;
+  /** The sizes that were passed. */
   readonly received: string;
 
   constructor(fields: { operation: string; argument: string; expected: string; received: string }) {
@@ -60,8 +67,11 @@ export class CorruptFileError extends MarkBaseError {
   readonly code = 'CORRUPT_FILE';
   /** Stable name of the violated rule, such as `InvalidHeaderLength`. */
   readonly rule: string;
+  /** Path of the file, or a description of the bytes. */
   readonly path: string;
+  /** What is wrong with it. */
   readonly reason: string;
+  /** Position of the fault in the file; null if it has none. */
   readonly offsetBytes: number | null;
 
   constructor(fields: { rule: string; path: string; reason: string; offsetBytes?: number; cause?: unknown }) {
@@ -77,8 +87,11 @@ export class CorruptFileError extends MarkBaseError {
 /** A file or folder that is needed does not exist or cannot be opened. */
 export class FileAccessError extends MarkBaseError {
   readonly code = 'FILE_ACCESS';
+  /** The file or folder. */
   readonly path: string;
+  /** What was attempted, such as `read`. */
   readonly operation: string;
+  /** Why it failed, in the words of the system. */
   readonly reason: string;
 
   constructor(fields: { path: string; operation: string; reason: string; cause?: unknown }) {
@@ -92,9 +105,11 @@ export class FileAccessError extends MarkBaseError {
 /** A sound, an image or a video is in a format or codec that this engine does not read, or is not media at all. */
 export class UnsupportedMediaError extends MarkBaseError {
   readonly code = 'UNSUPPORTED_MEDIA';
+  /** What the source was expected to be. */
   readonly media: 'audio' | 'image' | 'video';
   /** Path of the file, or a description of a source without one. */
   readonly source: string;
+  /** Why it cannot be read. */
   readonly reason: string;
 
   constructor(fields: {
@@ -113,7 +128,9 @@ export class UnsupportedMediaError extends MarkBaseError {
 /** config.json names a model, or a combination of options, that this engine does not run. */
 export class UnsupportedModelError extends MarkBaseError {
   readonly code = 'UNSUPPORTED_MODEL';
+  /** `model_type` of config.json. */
   readonly modelType: string;
+  /** What this engine does not run. */
   readonly reason: string;
 
   constructor(fields: { modelType: string; reason: string }) {
@@ -126,9 +143,13 @@ export class UnsupportedModelError extends MarkBaseError {
 /** config.json, or another JSON file of a checkpoint, has a wrong or contradictory value. */
 export class InvalidConfigError extends MarkBaseError {
   readonly code = 'INVALID_CONFIG';
+  /** Path of the JSON file. */
   readonly path: string;
+  /** The key with the wrong value; nested keys are joined by dots. */
   readonly key: string;
+  /** What would have been accepted. */
   readonly expected: string;
+  /** The value in the file, shortened to 120 characters. */
   readonly received: string;
 
   constructor(fields: { path: string; key: string; expected: string; received: unknown; cause?: unknown }) {
@@ -147,8 +168,11 @@ export class InvalidConfigError extends MarkBaseError {
 /** The tensors of a checkpoint are not those that its configuration calls for. */
 export class WeightMapError extends MarkBaseError {
   readonly code = 'WEIGHT_MAP';
+  /** Tensors that the configuration calls for and the files do not have. */
   readonly missing: readonly string[];
+  /** Tensors that nothing has requested. */
   readonly unused: readonly string[];
+  /** Tensors of another shape or element type, each with what was expected. */
   readonly mismatched: readonly string[];
 
   constructor(fields: {
@@ -171,7 +195,9 @@ export class WeightMapError extends MarkBaseError {
 /** The native addon could not be loaded; `attempts` says what was tried and why each try failed. */
 export class NativeAddonLoadError extends MarkBaseError {
   readonly code = 'NATIVE_ADDON_LOAD';
+  /** Platform and processor, such as `linux-x64`. */
   readonly platform: string;
+  /** What was tried, and why each try failed. */
   readonly attempts: readonly string[];
 
   constructor(fields: { platform: string; attempts: readonly string[]; hint: string }) {
@@ -186,7 +212,9 @@ export class NativeAddonLoadError extends MarkBaseError {
 /** The requested kind of device does not exist here, or this build has no backend for it. */
 export class DeviceUnavailableError extends MarkBaseError {
   readonly code = 'DEVICE_UNAVAILABLE';
+  /** The requested kind of device, such as `metal`. */
   readonly device: string;
+  /** Why it is not available. */
   readonly reason: string;
 
   constructor(fields: { device: string; reason: string }) {
@@ -199,7 +227,9 @@ export class DeviceUnavailableError extends MarkBaseError {
 /** A device failed while it ran a program. */
 export class DeviceError extends MarkBaseError {
   readonly code = 'DEVICE';
+  /** The kernel, or the call of the driver, that failed. */
   readonly kernel: string;
+  /** Why it failed, in the words of the driver. */
   readonly reason: string;
 
   constructor(fields: { kernel: string; reason: string }) {
@@ -215,6 +245,7 @@ export class DeviceError extends MarkBaseError {
  */
 export class NonFiniteError extends MarkBaseError {
   readonly code = 'NON_FINITE';
+  /** Where the value appeared. */
   readonly label: string;
 
   constructor(fields: { label: string }) {
@@ -226,7 +257,9 @@ export class NonFiniteError extends MarkBaseError {
 /** Memory for a buffer could not be allocated; `requestedBytes` is 0 when the size is unknown. */
 export class OutOfMemoryError extends MarkBaseError {
   readonly code = 'OUT_OF_MEMORY';
+  /** Bytes that were requested; 0 if unknown. */
   readonly requestedBytes: number;
+  /** What the memory was for. */
   readonly label: string;
 
   /** `reason`: how much memory is available, if known. */
@@ -242,7 +275,9 @@ export class OutOfMemoryError extends MarkBaseError {
 /** An object was used after `dispose()`. */
 export class DisposedError extends MarkBaseError {
   readonly code = 'DISPOSED';
+  /** What was disposed. */
   readonly resource: string;
+  /** What was attempted afterwards. */
   readonly operation: string;
 
   constructor(fields: { resource: string; operation: string }) {
@@ -255,7 +290,9 @@ export class DisposedError extends MarkBaseError {
 /** A prompt, or a prompt and its answer, does not fit into the context; nothing is ever cut silently. */
 export class ContextLengthError extends MarkBaseError {
   readonly code = 'CONTEXT_LENGTH';
+  /** Tokens of the prompt, or of the medium that does not fit. */
   readonly promptTokens: number;
+  /** Tokens that there is room for. */
   readonly maxTokens: number;
   readonly #fields: ConstructorParameters<typeof ContextLengthError>[0];
 
@@ -295,7 +332,9 @@ export class LimitExceededError extends MarkBaseError {
   readonly subject: string;
   /** Name of the option that holds the limit. */
   readonly limit: string;
+  /** The largest value that the limit allows. */
   readonly maximum: number;
+  /** The value of the input. */
   readonly received: number;
 
   constructor(fields: { subject: string; limit: string; maximum: number; received: number }) {

@@ -21,12 +21,15 @@ export type DeviceKind = 'cpu' | 'metal' | 'cuda' | 'metal-sim';
 
 /** Properties of a device. */
 export interface DeviceInfo {
+  /** The backend that runs programs. */
   readonly kind: DeviceKind;
   /** Name of the processor or GPU. */
   readonly name: string;
   /** Instruction set in use, such as "avx512". */
   readonly isa: string;
+  /** Threads of the processor that compute. */
   readonly threads: number;
+  /** Memory of the machine, or of a GPU that has its own. */
   readonly totalMemoryBytes: number;
   /** Version of the driver, such as "CUDA 12.4"; null if there is none to report. */
   readonly driver: string | null;
@@ -56,6 +59,7 @@ export interface OpenDeviceOptions {
  * A processor that runs recorded programs. Everything that a device creates lives until it or the device is disposed.
  */
 export interface Device extends Disposable {
+  /** What the device is and what it can do. */
   readonly info: DeviceInfo;
   /**
    * Current progress of copying mapped files. Zero of zero on devices that read files in place, and after `dispose`.
@@ -81,6 +85,7 @@ export interface Device extends Disposable {
   requireMemory(sizeBytes: number, label: string): void;
   /** Runs `body` once to record a program, then fuses and plans it and passes it to the backend. */
   record(options: RecordOptions, body: (ops: Ops) => void): Program;
+  /** Closes the device. Models on it must be disposed first; a second call does nothing. */
   dispose(): void;
 }
 
@@ -136,8 +141,11 @@ export async function measureReadBandwidth(threads: number): Promise<{ bytesPerS
  * Operations per second, two per product, of the units that compute matrix products; 0 if the processor lacks a unit.
  */
 export interface MatmulPeak {
+  /** Of float32. */
   readonly float32: number;
+  /** Of bfloat16, with float32 sums. */
   readonly bfloat16: number;
+  /** Of 8-bit integers, with 32-bit sums. */
   readonly int8: number;
 }
 

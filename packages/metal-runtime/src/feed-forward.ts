@@ -21,8 +21,11 @@ export interface FeedForward {
  * @typeParam Source where weights come from: the loader's `Checkpoint`, which this package does not know
  */
 export interface FeedForwardRequest<Source> {
+  /** Where the weights come from. */
   readonly checkpoint: Source;
+  /** The device that the layer runs on. */
   readonly device: Device;
+  /** Index of the layer, starting at 0. */
   readonly layerIndex: number;
   /** The layer's dense MLP after its own norm; a mixture of experts runs in parallel to it. */
   readonly dense: FeedForward;

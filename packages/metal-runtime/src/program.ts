@@ -32,6 +32,7 @@ export interface RecordOptions {
 
 /** A recorded program: kernels, buffers and offsets are fixed; a step only supplies what changes. */
 export interface Program extends Disposable {
+  /** Name in messages and measurements. */
   readonly label: string;
   /**
    * Runs one step: one native call, one wait. Steps of a device run one after the other. An aborted step stops at its
@@ -52,19 +53,23 @@ export interface Program extends Disposable {
    * recorded with `profile`.
    */
   profile(): { readonly label: string; readonly kernel: string; readonly milliseconds: number }[];
+  /** Frees the program; weights and caches stay. */
   dispose(): void;
 }
 
 /** One launch of a kernel in a step. */
 export interface PlannedDispatch {
+  /** Name of the kernel. */
   readonly kernel: string;
   /** Index of its command in `ProgramPlan.commands`, and the label of that command. */
   readonly command: number;
+  /** The command that it belongs to. */
   readonly label: string;
   /** Number of threadgroups. */
   readonly groups: readonly [number, number, number];
   /** Threads per threadgroup. */
   readonly threads: number;
+  /** Threadgroup memory in bytes. */
   readonly threadgroupBytes: number;
   /** True if it waits for earlier launches; launches without a barrier run concurrently. */
   readonly hasBarrier: boolean;
@@ -74,9 +79,13 @@ export interface PlannedDispatch {
 
 /** What a program was lowered to. */
 export interface ProgramPlan {
+  /** The commands in the order of execution. */
   readonly commands: readonly {
+    /** Name of the operation and what it computes. */
     readonly label: string;
+    /** The kernel that runs it. */
     readonly kernel: string;
+    /** Phases of the kernel, with a barrier between them. */
     readonly phases: number;
     /** Weight bytes that this command reads; the sum is `ProgramPlan.weightBytes`. */
     readonly weightBytes: number;

@@ -2,6 +2,7 @@ import type { SoftTokens } from './soft-tokens.js';
 
 /** Caches soft tokens of encoded content up to a limit in bytes; the least recently used are dropped first. */
 export class SoftTokenCache {
+  /** Maximum number of bytes of all entries. */
   readonly limitBytes: number;
   /** In the order of their last use. */
   readonly #entries = new Map<string, SoftTokens>();

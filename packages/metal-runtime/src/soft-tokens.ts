@@ -1,5 +1,6 @@
 /** Rows that replace the embeddings of a span of placeholders: an encoded image or sound. */
 export interface SoftTokens {
+  /** The kind of medium that they replace the placeholders of. */
   readonly kind: 'image' | 'video' | 'audio';
   /** Number of rows. */
   readonly rows: number;

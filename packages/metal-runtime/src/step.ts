@@ -63,6 +63,7 @@ export type InputValues = Float32Array | ByteValues;
 
 /** Numbers encoded as bytes, with a table of the 256 possible values. */
 export interface ByteValues {
+  /** The values, one byte each. */
   readonly bytes: Uint8Array;
   /** [256]: the value of each byte. */
   readonly values: Float32Array;

@@ -2,7 +2,9 @@ import type { Device } from './device.js';
 
 /** How much of a load has arrived in the device's memory. */
 export interface UploadProgress {
+  /** Bytes of weights that have arrived on the device. */
   readonly arrivedBytes: number;
+  /** Bytes of weights to copy. */
   readonly totalBytes: number;
 }
 
@@ -15,6 +17,7 @@ export interface UploadProgressOptions {
    * as from any timer.
    */
   readonly onProgress?: (progress: UploadProgress) => void;
+  /** Aborts the load, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 

@@ -6,9 +6,13 @@ import type { FloatType, Matrix, Vector } from './weights.js';
 
 /** A tensor of a checkpoint; compatible with the loader's `TensorView`. */
 export interface SourceTensor {
+  /** Element type in the file. */
   readonly dtype: DType;
+  /** Sizes of the axes. */
   readonly shape: readonly number[];
+  /** The bytes of the tensor in its file. */
   readonly range: ByteRange;
+  /** Reads the tensor and converts it to float32. */
   readFloat32(): Promise<Float32Array>;
 }
 
@@ -20,7 +24,9 @@ interface SourceShape {
 /** An unquantised matrix of a checkpoint. */
 export interface SourcePlainMatrix<Tensor extends SourceTensor> extends SourceShape {
   readonly kind: 'plain';
+  /** Element type of the weights. */
   readonly dtype: FloatType;
+  /** The weights [Out, In]. */
   readonly weight: Tensor;
 }
 
@@ -33,14 +39,19 @@ export type SourceMatrix<Tensor extends SourceTensor> =
   | (SourceShape &
       AffineFormat & {
         readonly kind: 'affine';
+        /** The packed codes. */
         readonly weight: Tensor;
+        /** A scale per row and group. */
         readonly scales: Tensor;
+        /** A bias per row and group. */
         readonly biases: Tensor;
       });
 
 /** Where a mapper finds tensors; compatible with the loader's `WeightIndex`. A missing tensor is a `WeightMapError`. */
 export interface WeightSource<Tensor extends SourceTensor> {
+  /** The tensor of this name. */
   tensor(name: string): Tensor;
+  /** The matrix of this module, in the way it is stored. */
   matrix(module: string, expected: SourceShape & { readonly experts?: number }): SourceMatrix<Tensor>;
 }
 

@@ -6,8 +6,11 @@ export type FloatType = 'F32' | 'BF16' | 'F16';
 
 /** A stored vector [A], such as a norm gain. */
 export interface Vector<A extends Axis> extends Axes<A> {
+  /** A, the number of elements. */
   readonly length: number;
+  /** Element type of the data. */
   readonly dtype: FloatType;
+  /** The elements. */
   readonly data: DeviceBuffer;
 }
 
@@ -17,16 +20,22 @@ export type Matrix<Out extends Axis, In extends Axis> = Axes<[Out, In]> & {
   readonly rows: number;
   /** In */
   readonly columns: number;
+  /** The weights [Out, In], or packed codes. */
   readonly weight: DeviceBuffer;
 } & (
     | { readonly kind: 'plain'; readonly dtype: FloatType }
     | {
         /** w = code · scale + bias, with one scale and bias per row and group of columns. */
         readonly kind: 'affine';
+        /** Bits of a code. */
         readonly bits: 2 | 3 | 4 | 5 | 6 | 8;
+        /** Adjacent columns of a row that share a scale and a bias. */
         readonly groupSize: 32 | 64 | 128;
+        /** Element type of scales and biases. */
         readonly scaleDtype: FloatType;
+        /** Scales [Out, In / groupSize]. */
         readonly scales: DeviceBuffer;
+        /** Biases [Out, In / groupSize]. */
         readonly biases: DeviceBuffer;
       }
   );
@@ -43,7 +52,9 @@ export interface ExpertMatrix<Out extends Axis, In extends Axis> extends Axes<[O
   readonly rows: number;
   /** In */
   readonly columns: number;
+  /** Stored rows of an expert. */
   readonly rowsPerExpert: number;
+  /** First of these rows within an expert. */
   readonly firstRow: number;
   /** All rows of all experts. */
   readonly stored: Matrix<Axis, In>;
@@ -51,37 +62,50 @@ export interface ExpertMatrix<Out extends Axis, In extends Axis> extends Axes<[O
 
 /** A 3 × 3 convolution as float32 [time, frequency, In channels, Out channels]. */
 export interface ConvKernel {
+  /** Channels of the input. */
   readonly inChannels: number;
+  /** Channels of the output. */
   readonly outChannels: number;
+  /** The weights. */
   readonly data: DeviceBuffer;
 }
 
 /** A convolution over time, separate for each channel, float32 [taps, A], oldest row first. */
 export interface DepthwiseKernel<A extends Axis> extends Axes<A> {
+  /** Rows that the kernel covers. */
   readonly taps: number;
   /** A */
   readonly channels: number;
+  /** The weights. */
   readonly data: DeviceBuffer;
 }
 
 /** Keys for the distances 0, 1, 2 … between a query and a key, float32 [distances, HK]. */
 export interface RelativeKeys {
+  /** Number of distances, one key per head for each. */
   readonly distances: number;
   /** HK */
   readonly width: number;
+  /** The keys. */
   readonly data: DeviceBuffer;
 }
 
 /** Keys and values of one layer for every slot, [slots, capacity, G, K] each. */
 export interface KvCache {
+  /** Keys of all slots. */
   readonly keys: DeviceBuffer;
+  /** Values of all slots. */
   readonly values: DeviceBuffer;
+  /** Number of sequences that the cache holds. */
   readonly slotCount: number;
   /** Number of positions per slot; position p is stored at p % capacityTokens. */
   readonly capacityTokens: number;
+  /** G, heads of keys and values. */
   readonly kvHeadCount: number;
+  /** K, width of a head. */
   readonly headWidth: number;
   /** Number of keys that a query of this layer sees, including its own; null = all. */
   readonly windowTokens: number | null;
+  /** Element type of the cache. */
   readonly dtype: 'F32' | 'BF16';
 }

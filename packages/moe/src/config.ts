@@ -11,6 +11,7 @@ export interface MixtureConfig {
   readonly topK: number;
   /** F of one expert. */
   readonly expertWidth: number;
+  /** Added to the mean square in every norm. */
   readonly normEps: number;
 }
 

@@ -14,10 +14,15 @@ import { expertLayout } from './layout.js';
 export interface MixtureWeights {
   /** [D]: gain of the router's norm, `router.scale`. */
   readonly routerGain: Vector<'D'>;
+  /** Scores of the experts [E, D]. */
   readonly router: Matrix<'E', 'D'>;
+  /** Factor of each expert's output [E]. */
   readonly perExpertScale: Vector<'E'>;
+  /** Gates of all experts [F, D]. */
   readonly gate: ExpertMatrix<'F', 'D'>;
+  /** Up projections of all experts [F, D]. */
   readonly up: ExpertMatrix<'F', 'D'>;
+  /** Down projections of all experts [D, F]. */
   readonly down: ExpertMatrix<'D', 'F'>;
   /** After the dense branch. */
   readonly denseNorm: Vector<'D'>;
@@ -29,7 +34,9 @@ export interface MixtureWeights {
 
 /** Weights mapped on a device. */
 export interface LoadedMixture {
+  /** The weights on the device. */
   readonly weights: MixtureWeights;
+  /** Frees the mapped weights. */
   dispose(): void;
 }
 

@@ -6,7 +6,9 @@ import type { Transcriber } from './transcriptions/transcriber.js';
 
 /** A model and the name that clients use for it. */
 export interface ServedModel {
+  /** Name of the model in requests. */
   readonly id: string;
+  /** The text model that answers. */
   readonly model: TextModel;
   /** Encoders of images, video and sound. Media without an encoder are refused. */
   readonly media?: MediaEncoder;
@@ -65,6 +67,7 @@ export interface ServerLimits {
 export interface ServerOptions {
   /** The model; use `models` for several. */
   readonly model?: TextModel | ServedModel;
+  /** The models, if there are several. */
   readonly models?: readonly ServedModel[];
   /** Encoders for `model`, if it is a bare `TextModel`. */
   readonly media?: MediaEncoder;
@@ -78,6 +81,7 @@ export interface ServerOptions {
   readonly allowedImageHosts?: readonly string[];
   /** Checks requests and starts their answers; default: `openAnswers` of `@markbase/text`. */
   readonly openAnswers?: typeof openAnswers;
+  /** Limits that differ from the defaults. */
   readonly limits?: Partial<ServerLimits>;
   /** Receives log entries about requests and failures; default: none. */
   readonly logger?: Logger;

@@ -5,6 +5,7 @@ import { loadTokenizer, type Tokenizer } from './tokenizer/index.js';
 
 /** Turns text into tokens and conversations into prompts. */
 export interface Language {
+  /** Turns text into token ids and back. */
   readonly tokenizer: Tokenizer;
   /** null for base models, which are not made for conversations. */
   readonly template: ChatTemplate | null;

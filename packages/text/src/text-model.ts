@@ -50,9 +50,13 @@ const SMALLEST_COPY_TOKENS = 16;
  * sequences, and the recorded programs. Concurrent callers share its steps.
  */
 export class TextModel {
+  /** The checkpoint that the weights come from. */
   readonly checkpoint: Checkpoint;
+  /** The device that the model runs on. */
   readonly device: Device;
+  /** Sizes of the decoder. */
   readonly config: DecoderConfig;
+  /** The options of `load`, with defaults filled in. */
   readonly settings: TextModelSettings;
   /** Weights and caches, for code that records its own programs. */
   readonly decoder: Decoder;
@@ -91,12 +95,8 @@ export class TextModel {
     const { contextTokens, maxSequences, rememberedSequences } = settings;
     const limits = { contextTokens, smallestCapacityTokens, windowTokens: config.windowTokens };
     this.#pool = new SequencePool(maxSequences, limits, rememberedSequences);
-    this.#programs = new Programs({
-      ...settings,
-      device,
-      decoder,
-      suppressed: suppressedIds(config, this.checkpoint),
-    });
+    const suppressed = suppressedIds(config, parts.checkpoint);
+    this.#programs = new Programs({ ...settings, device, decoder, suppressed });
     this.#prefillQueue = new PrefillQueue({
       lock: this.#lock,
       chunkTokens: settings.prefillChunk,

@@ -29,7 +29,9 @@ export interface VerifyOptions {
   readonly feedForward?: FeedForwardFactory<Checkpoint>;
   /** Media encoders. Without them, only the decoder is checked, with the reference's soft tokens. */
   readonly encoders?: { readonly image?: VerifyEncoder; readonly audio?: VerifyEncoder };
+  /** Fusions to disable, or false to disable all. */
   readonly fusions?: false | { readonly without: readonly string[] };
+  /** Aborts the verification, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 

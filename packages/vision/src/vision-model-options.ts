@@ -9,6 +9,7 @@ export interface VisionModelOptions extends UploadProgressOptions {
   readonly quantizeOnLoad?: 4 | 8;
   /** Size of the cache of soft tokens for repeated pictures, in bytes; 0 = none. Default 64 MiB. */
   readonly cacheBytes?: number;
+  /** Fusions to disable, or false to disable all; for tests and measurements. */
   readonly fusions?: RecordOptions['fusions'];
   /** Looks for NaN and infinity after every command; slow. */
   readonly checkFinite?: boolean;
@@ -18,8 +19,11 @@ export interface VisionModelOptions extends UploadProgressOptions {
 
 /** Options with their defaults. */
 export interface VisionModelSettings {
+  /** `high` computes in float32; `fast` in reduced precision. */
   readonly precision: RecordOptions['precision'];
+  /** Bits to which matrices are quantised while they are read; null = as stored. */
   readonly quantizeOnLoad: 4 | 8 | null;
+  /** Memory for soft tokens of recent pictures. */
   readonly cacheBytes: number;
 }
 

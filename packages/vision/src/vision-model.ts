@@ -30,12 +30,15 @@ export interface EncodeOptions {
   readonly budget?: number;
   /** Limits of decoding that differ from `IMAGE_LIMITS`. */
   readonly limits?: Partial<ImageLimits>;
+  /** Aborts the encoding, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
 /** A picture with its own budget. */
 export interface BudgetedImage {
+  /** A file, encoded bytes or pixels. */
   readonly image: ImageInput;
+  /** Maximum number of soft tokens: 70, 140, 280, 560 or 1120. */
   readonly budget: number;
 }
 
@@ -44,7 +47,9 @@ export type EncodeVideoOptions = Omit<VideoOptions, 'layout'>;
 
 /** A frame of a video as a text model takes it. */
 export interface EncodedFrame {
+  /** Time of the frame in the video. */
   readonly timestampSeconds: number;
+  /** Its soft tokens [S, D]. */
   readonly softTokens: SoftTokens;
 }
 
@@ -53,8 +58,11 @@ export interface EncodedFrame {
  * are embeddings themselves. Pictures of several callers share steps.
  */
 export class VisionModel {
+  /** The device that the model runs on. */
   readonly device: Device;
+  /** Sizes of the vision part. */
   readonly config: VisionConfig;
+  /** The options of `load`, with defaults filled in. */
   readonly settings: VisionModelSettings;
   /** Edges of patches and of the blocks that become one soft token. */
   readonly layout: PatchLayout;
@@ -202,6 +210,7 @@ export class VisionModel {
     return this.#encoder.programs.flatMap((program) => program.profile());
   }
 
+  /** Frees programs and mapped weights, and ends waiting calls with DisposedError. A second call does nothing. */
   dispose(): void {
     if (this.#isDisposed) return;
     this.#isDisposed = true;

@@ -20,6 +20,7 @@ import type { PcmFormat } from './wav/pcm-decoder.js';
 
 /** Progress of reading a file. */
 export interface DecodeProgress {
+  /** Bytes of the source that have been read. */
   readonly bytes: number;
   /** Null for a stream, whose length is unknown. */
   readonly totalBytes: number | null;

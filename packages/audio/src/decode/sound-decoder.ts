@@ -1,5 +1,6 @@
 /** Decoded samples of all channels; every channel has the same length. */
 export interface SamplePiece {
+  /** Samples per second and channel. */
   readonly sampleRate: number;
   /** One array per channel, in [-1, 1] except for overdriven float files. */
   readonly channels: readonly Float32Array[];

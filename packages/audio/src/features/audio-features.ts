@@ -14,6 +14,7 @@ export interface MelFeatures {
 /** What the encoder-free 12B reads: the samples themselves, in rows of 640. */
 export interface FrameFeatures {
   readonly kind: 'frames';
+  /** Number of frames, one per soft token. */
   readonly frameCount: number;
   /** Samples per row. */
   readonly width: number;

@@ -7,6 +7,7 @@ export type EncoderConfig = TowerEncoderConfig | FrameEncoderConfig;
 /** The conformer of E2B and E4B. */
 export interface TowerEncoderConfig {
   readonly kind: 'tower';
+  /** Sizes of the conformer. */
   readonly tower: AudioTowerConfig;
   /** Keys that a query sees, itself included; see `attentionReach`. */
   readonly reach: number;
@@ -17,7 +18,9 @@ export interface TowerEncoderConfig {
 /** 12B: frames of samples go through one projection. */
 export interface FrameEncoderConfig {
   readonly kind: 'frames';
+  /** Samples at 16 kHz of one soft token. */
   readonly samplesPerToken: number;
+  /** Added to the mean square in the norm. */
   readonly normEps: number;
   /** D of the text model. */
   readonly textWidth: number;

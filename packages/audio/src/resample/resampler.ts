@@ -12,7 +12,9 @@ export const SAMPLE_RATE_LIMITS = { min: 1_000, max: 768_000 } as const;
  * At equal rates samples pass unchanged.
  */
 export class Resampler {
+  /** Samples per second of the input. */
   readonly inputRate: number;
+  /** Samples per second of the output. */
   readonly outputRate: number;
   readonly #filter: PolyphaseTaps | null;
   /** Reduced ratio: output sample k lies at input position `k · step / places`. */

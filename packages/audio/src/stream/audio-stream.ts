@@ -19,6 +19,7 @@ export interface AudioStreamOptions extends SegmentOptions {
  * segments as `readSegments` returns for the whole sound.
  */
 export class AudioStream {
+  /** Samples per second of the input. */
   readonly sampleRate: number;
   readonly #resampler: Resampler;
   readonly #segmenter: Segmenter;

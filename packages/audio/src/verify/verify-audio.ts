@@ -23,6 +23,7 @@ export interface VerifyAudioOptions extends Pick<AudioModelOptions, 'quantizeOnL
 
 /** What `verifyAudio` found. */
 export interface AudioVerification {
+  /** What was compared, in the order of computation. */
   readonly sections: readonly VerifySection[];
   /** This engine's soft tokens for the reference's sound, for the comparison of the whole model. */
   readonly softTokens: SoftTokens;

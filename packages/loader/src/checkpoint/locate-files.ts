@@ -6,12 +6,17 @@ import { readText } from '../files/read-json.js';
 
 /** Absolute paths of the files next to the weights; null where the checkpoint has none. */
 export interface CheckpointFiles {
+  /** Path of tokenizer.json; null if there is none. */
   readonly tokenizer: string | null;
+  /** Path of tokenizer_config.json; null if there is none. */
   readonly tokenizerConfig: string | null;
   /** `chat_template.jinja`. */
   readonly chatTemplate: string | null;
+  /** Path of generation_config.json; null if there is none. */
   readonly generationConfig: string | null;
+  /** Path of processor_config.json; null if there is none. */
   readonly processorConfig: string | null;
+  /** Path of preprocessor_config.json; null if there is none. */
   readonly preprocessorConfig: string | null;
 }
 

@@ -23,11 +23,15 @@ export interface Checkpoint {
   readonly directory: string;
   /** Absolute path of config.json. */
   readonly configPath: string;
+  /** Everything that config.json says, checked. */
   readonly config: ModelConfig;
   /** null = nothing is quantised. */
   readonly quantization: QuantizationConfig | null;
+  /** The tensors by name; none is read yet. */
   readonly weights: WeightIndex;
+  /** Paths of the files next to the weights. */
   readonly files: CheckpointFiles;
+  /** Default sampling parameters and stop tokens of the checkpoint. */
   readonly generation: GenerationConfig;
   /** Bytes of all tensors. */
   readonly sizeBytes: number;
@@ -35,6 +39,7 @@ export interface Checkpoint {
 
 /** Options of `openCheckpoint`. */
 export interface OpenOptions {
+  /** Aborts the work, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
   /** What to allow in the headers of weight files. */
   readonly header?: ReadOptions;

@@ -16,14 +16,19 @@ import { openShards } from './shards.js';
 export interface ShardOptions {
   /** Bytes of tensors that one file may have; a larger tensor gets a separate file. */
   readonly maxShardBytes: number;
+  /** Aborts the work, which then throws the signal's reason; nothing is left in the target folder. */
   readonly signal?: AbortSignal;
+  /** Called while tensors are written. */
   onProgress?(progress: WriteProgress): void;
 }
 
 /** What `shardCheckpoint` wrote. */
 export interface ShardReport {
+  /** The folder that was written. */
   readonly directory: string;
+  /** Number of tensors in all shards. */
   readonly tensorCount: number;
+  /** Bytes of all tensors. */
   readonly sizeBytes: number;
 }
 

@@ -5,7 +5,9 @@ import type { TensorView } from '../safetensors/tensor-view.js';
 
 /** What a caller expects of a matrix: [rows, columns], or [experts, rows, columns]. */
 export interface ExpectedMatrix {
+  /** Out, the number of rows. */
   readonly rows: number;
+  /** In, the number of columns before packing. */
   readonly columns: number;
   /** Length of a leading expert axis; absent = there is none, or `rows` includes it. */
   readonly experts?: number;
@@ -14,33 +16,52 @@ export interface ExpectedMatrix {
 /** A matrix [rows, columns] of plain numbers. `rows` counts all rows, over all experts. */
 export interface PlainMatrix {
   readonly kind: 'plain';
+  /** Out, the number of rows. */
   readonly rows: number;
+  /** In, the number of columns. */
   readonly columns: number;
+  /** Element type of the weights. */
   readonly dtype: FloatDType;
+  /** The weights [Out, In]. */
   readonly weight: TensorView;
 }
 
 /** A matrix in the affine format: `code * scale + bias`. */
 export interface AffineMatrix {
   readonly kind: 'affine';
+  /** Out, the number of rows. */
   readonly rows: number;
+  /** In, the number of columns before packing. */
   readonly columns: number;
+  /** Bits of a code. */
   readonly bits: AffineBits;
+  /** Adjacent columns of a row that share a scale and a bias. */
   readonly groupSize: AffineGroupSize;
+  /** Element type of scales and biases. */
   readonly scaleDtype: FloatDType;
+  /** The packed codes, uint32 [Out, In * bits / 32]. */
   readonly weight: TensorView;
+  /** Scales [Out, In / groupSize]. */
   readonly scales: TensorView;
+  /** Biases [Out, In / groupSize]. */
   readonly biases: TensorView;
 }
 
 /** A matrix of small floats: `element * scale`. */
 export interface FloatQuantizedMatrix {
+  /** The floating-point format of the codes. */
   readonly kind: FloatQuantizationMode;
+  /** Out, the number of rows. */
   readonly rows: number;
+  /** In, the number of columns before packing. */
   readonly columns: number;
+  /** Bits of a code. */
   readonly bits: number;
+  /** Adjacent columns of a row that share a scale. */
   readonly groupSize: number;
+  /** The packed codes, uint32 [Out, In * bits / 32]. */
   readonly weight: TensorView;
+  /** Scales [Out, In / groupSize], a byte each. */
   readonly scales: TensorView;
 }
 
@@ -66,6 +87,7 @@ export interface StorageWarning {
   readonly said: QuantizationParameters | null;
   /** What was used. */
   readonly taken: QuantizationParameters;
+  /** What is unusual about the tensor, as a sentence. */
   readonly message: string;
 }
 

@@ -58,7 +58,9 @@ export interface WeightIndex {
 export interface WeightIndexFields {
   /** Tensors by the names in the files. */
   readonly tensors: Iterable<TensorView>;
+  /** How matrices are quantised; null if none is. */
   readonly quantization: QuantizationConfig | null;
+  /** True if the output head is the embedding matrix. */
   readonly tieWordEmbeddings: boolean;
   /** Path of config.json, for messages. */
   readonly configPath: string;

@@ -19,9 +19,13 @@ export interface InspectRequest {
   readonly path: string;
   /** Lists every tensor. */
   readonly tensors?: boolean;
+  /** Prints JSON instead of tables. */
   readonly json?: boolean;
+  /** Branch, tag or commit on the hub; default `main`. */
   readonly revision?: string;
+  /** What the memory estimate assumes. */
   readonly estimate?: EstimateOptions;
+  /** Aborts the work, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 

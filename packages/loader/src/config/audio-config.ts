@@ -4,9 +4,13 @@ import type { ConfigReader } from './config-reader.js';
 
 /** The audio conformer of E2B and E4B. */
 export interface AudioTowerConfig {
+  /** Width of the conformer. */
   readonly hiddenSize: number;
+  /** Number of conformer layers. */
   readonly layerCount: number;
+  /** Attention heads of a layer. */
   readonly headCount: number;
+  /** Width of a head. */
   readonly headDim: number;
   /** Channels after the first and after the second subsampling convolution. */
   readonly subsamplingChannels: readonly [number, number];
@@ -18,16 +22,19 @@ export interface AudioTowerConfig {
   readonly chunkSize: number;
   /** Rows of the relative position table; the largest distance backwards is one less. */
   readonly contextLeft: number;
+  /** Later steps that a step sees. */
   readonly contextRight: number;
   /** c in `c * tanh(scores / c)`. */
   readonly logitCap: number;
   /** What a masked score is set to. */
   readonly invalidLogitsValue: number;
+  /** Every linear clamps its input and output to the bounds stored next to it. */
   readonly usesClippedLinears: boolean;
   /** Bound that activations are clamped to. */
   readonly gradientClipping: number;
   /** Input width of the projection to the text model. */
   readonly outputSize: number;
+  /** Added to the mean square in every norm. */
   readonly rmsNormEps: number;
 }
 
@@ -37,6 +44,7 @@ export interface UnifiedAudioConfig {
   readonly embedSize: number;
   /** Samples at 16 kHz that become one soft token. */
   readonly samplesPerToken: number;
+  /** Added to the mean square in the norm. */
   readonly rmsNormEps: number;
 }
 

@@ -8,7 +8,9 @@ export interface GenerationConfig {
   readonly suppressTokenIds: readonly number[];
   /** 0 = greedy. */
   readonly temperature?: number;
+  /** Sample from the n likeliest tokens. */
   readonly topK?: number;
+  /** Sample from the likeliest tokens with this total probability. */
   readonly topP?: number;
 }
 

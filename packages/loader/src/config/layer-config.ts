@@ -3,6 +3,7 @@ import { ConfigReader } from './config-reader.js';
 
 /** Rotary embedding of one layer: `inv_freq_i = theta^(-2i / headDim)` for i < rotaryPairs, else 0. */
 export interface RopeConfig {
+  /** Base of the frequencies. */
   readonly theta: number;
   /** Pairs (i, i + headDim / 2) that rotate; headDim / 2 = all of them. */
   readonly rotaryPairs: number;
@@ -25,6 +26,7 @@ export interface LayerConfig {
   readonly kvSource: number | null;
   /** The value is the raw key projection: the layer has no v_proj. */
   readonly keyIsValue: boolean;
+  /** The rotary embedding of queries and keys. */
   readonly rope: RopeConfig;
 }
 

@@ -16,41 +16,58 @@ import {
 
 /** Ids of the placeholder and delimiter tokens; null where the config does not name one. */
 export interface SpecialTokenIds {
+  /** Placeholder of one soft token of an image; null if the model takes none. */
   readonly image: number | null;
+  /** Placeholder of one soft token of a video frame; null if the model takes none. */
   readonly video: number | null;
+  /** Placeholder of one soft token of a sound; null if the model takes none. */
   readonly audio: number | null;
+  /** Precedes the soft tokens of an image or a video frame. */
   readonly beginImage: number | null;
+  /** Follows the soft tokens of an image or a video frame. */
   readonly endImage: number | null;
+  /** Precedes the soft tokens of a sound. */
   readonly beginAudio: number | null;
+  /** Follows the soft tokens of a sound. */
   readonly endAudio: number | null;
 }
 
 /** E2B, E4B, 26B-A4B, 31B: a decoder with towers, or the decoder alone. */
 export interface Gemma4Config {
   readonly family: 'gemma4';
+  /** `model_type` of config.json. */
   readonly modelType: 'gemma4' | 'gemma4_text';
+  /** The text decoder. */
   readonly text: TextConfig;
   /** null = the model takes no images. */
   readonly vision: VisionTowerConfig | null;
   /** null = the model takes no audio. */
   readonly audio: AudioTowerConfig | null;
+  /** Ids of the tokens around media. */
   readonly tokens: SpecialTokenIds;
 }
 
 /** 12B: pictures and sound enter the decoder without an encoder. */
 export interface Gemma4UnifiedConfig {
   readonly family: 'gemma4_unified';
+  /** `model_type` of config.json. */
   readonly modelType: 'gemma4_unified' | 'gemma4_unified_text';
+  /** The text decoder. */
   readonly text: TextConfig;
+  /** The embedder of pictures; null if the checkpoint has none. */
   readonly vision: UnifiedVisionConfig | null;
+  /** The embedder of sound; null if the checkpoint has none. */
   readonly audio: UnifiedAudioConfig | null;
+  /** Ids of the tokens around media. */
   readonly tokens: SpecialTokenIds;
 }
 
 /** A drafter: a small decoder that reads the keys and values of its target. */
 export interface Gemma4AssistantConfig {
   readonly family: 'gemma4_assistant';
+  /** `model_type` of config.json. */
   readonly modelType: 'gemma4_assistant' | 'gemma4_unified_assistant';
+  /** The text decoder of the drafter. */
   readonly text: TextConfig;
   /** D of the target. */
   readonly backboneHiddenSize: number;

@@ -17,7 +17,9 @@ import type { ConfigReader } from './config-reader.js';
 
 /** Bits and group size of one module. */
 export interface AffineParameters {
+  /** Bits of a code. */
   readonly bits: AffineBits;
+  /** Adjacent columns of a row that share a scale and a bias. */
   readonly groupSize: AffineGroupSize;
 }
 

@@ -17,6 +17,7 @@ export interface ExpertsConfig {
 export interface TextConfig {
   /** D. */
   readonly hiddenSize: number;
+  /** L, the number of layers. */
   readonly layerCount: number;
   /** V. */
   readonly vocabSize: number;
@@ -26,6 +27,7 @@ export interface TextConfig {
   readonly headCount: number;
   /** Longest context, in tokens, that the model was trained for. */
   readonly maxPositions: number;
+  /** Added to the mean square in every norm. */
   readonly rmsNormEps: number;
   /** Keys that a sliding layer sees, the query's own included. */
   readonly slidingWindow: number;
@@ -39,10 +41,13 @@ export interface TextConfig {
   readonly bidirectionalVision: boolean;
   /** null = dense. */
   readonly experts: ExpertsConfig | null;
+  /** The layers in order, L of them. */
   readonly layers: readonly LayerConfig[];
+  /** Id of the token that starts every prompt. */
   readonly bosTokenId: number;
   /** Ids that end an answer, as config.json says; `Checkpoint.generation.stopTokenIds` has all of them. */
   readonly eosTokenIds: readonly number[];
+  /** Id of the padding token. */
   readonly padTokenId: number;
   /** The output head is the embedding matrix. */
   readonly tieWordEmbeddings: boolean;

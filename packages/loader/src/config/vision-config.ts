@@ -4,11 +4,17 @@ import type { ConfigReader } from './config-reader.js';
 
 /** The vision encoder of E2B, E4B, 26B-A4B and 31B. */
 export interface VisionTowerConfig {
+  /** Width of the tower. */
   readonly hiddenSize: number;
+  /** Width of its MLPs. */
   readonly intermediateSize: number;
+  /** Number of layers. */
   readonly layerCount: number;
+  /** Query heads of a layer. */
   readonly headCount: number;
+  /** Key and value heads of a layer. */
   readonly kvHeadCount: number;
+  /** Width of a head. */
   readonly headDim: number;
   /** Every linear clamps its input and output to the bounds stored next to it. */
   readonly usesClippedLinears: boolean;
@@ -22,7 +28,9 @@ export interface VisionTowerConfig {
   readonly positionEmbeddingSize: number;
   /** Default budget of soft tokens for an image. */
   readonly defaultSoftTokens: number;
+  /** Base of the rotary frequencies of both axes. */
   readonly ropeTheta: number;
+  /** Added to the mean square in every norm. */
   readonly rmsNormEps: number;
 }
 
@@ -30,6 +38,7 @@ export interface VisionTowerConfig {
 export interface UnifiedVisionConfig {
   /** Edge of a small patch in pixels; `poolingKernelSize` squared of them make one model patch. */
   readonly patchSize: number;
+  /** Small patches along an edge of a model patch. */
   readonly poolingKernelSize: number;
   /** Edge of a model patch in pixels: patchSize * poolingKernelSize. */
   readonly modelPatchSize: number;
@@ -37,9 +46,11 @@ export interface UnifiedVisionConfig {
   readonly embedSize: number;
   /** Rows of the position table. */
   readonly positionEmbeddingSize: number;
+  /** Default budget of soft tokens for an image. */
   readonly defaultSoftTokens: number;
   /** Input width of the projection to the text model. */
   readonly outputSize: number;
+  /** Added to the mean square in every norm. */
   readonly rmsNormEps: number;
 }
 

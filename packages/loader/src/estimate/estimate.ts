@@ -14,14 +14,19 @@ import {
 
 /** What is estimated: an opened `Checkpoint`, a `RemoteCheckpoint`, or anything else with these two. */
 export interface EstimateSource {
+  /** The checked configuration. */
   readonly config: ModelConfig;
+  /** The stored tensors by name. */
   readonly weights: { entries(): Iterable<readonly [name: string, tensor: StoredSize]> };
 }
 
 /** What a header says about a tensor. */
 export interface StoredSize {
+  /** Element type in the file. */
   readonly dtype: DType;
+  /** Sizes of the axes. */
   readonly shape: readonly number[];
+  /** Where the tensor is stored. */
   readonly range: { readonly sizeBytes: number };
 }
 
@@ -43,7 +48,9 @@ export interface EstimateOptions {
 
 /** Whether a model fits, and how long its context may be. */
 export interface MemoryFit {
+  /** Memory that the model may use. */
   readonly memoryBytes: number;
+  /** True if weights and caches fit into it. */
   readonly fits: boolean;
   /** Bytes to spare; negative if memory is short. */
   readonly freeBytes: number;
@@ -55,8 +62,11 @@ export interface MemoryFit {
 export interface MemoryEstimate {
   /** Tensors in the files, dead ones included. */
   readonly fileBytes: number;
+  /** Bytes of the weights by element type. */
   readonly bytesByDtype: ByteTable;
+  /** Bytes of the weights by group of modules. */
   readonly bytesByModule: ByteTable;
+  /** Bytes of the weights by part: text, vision, audio. */
   readonly bytesByPart: Readonly<Record<ModelPart, number>>;
   /** Tensors that the engine maps for the chosen parts. */
   readonly weightBytes: number;
@@ -68,9 +78,11 @@ export interface MemoryEstimate {
   readonly activationBytes: number;
   /** weights + caches + activations. */
   readonly totalBytes: number;
+  /** Bytes of the caches of keys and values. */
   readonly kv: KvBytes;
   /** Bytes that one decoding step reads: weights, and keys and values of a sequence at its full context. */
   readonly activePerToken: ActiveBytes & { readonly keysAndValues: number; readonly total: number };
+  /** Comparison with a given amount of memory; null if none was given. */
   readonly fit: MemoryFit | null;
 }
 

@@ -10,6 +10,7 @@ export interface KvBytes {
   readonly perToken: number;
   /** Per token beyond the window: only full layers still grow. */
   readonly perTokenBeyondWindow: number;
+  /** Tokens that a sliding layer keeps. */
   readonly windowTokens: number;
 }
 

@@ -4,8 +4,11 @@ import type { DType } from '@markbase/core';
 export interface SizedTensor {
   /** Canonical name. */
   readonly name: string;
+  /** Element type in the file. */
   readonly dtype: DType;
+  /** Sizes of the axes. */
   readonly shape: readonly number[];
+  /** Bytes in the file. */
   readonly sizeBytes: number;
 }
 

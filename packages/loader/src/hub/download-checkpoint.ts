@@ -24,8 +24,11 @@ export interface DownloadProgress {
   readonly file: string;
   /** Bytes of all files present, including those from earlier calls. */
   readonly doneBytes: number;
+  /** Bytes of all files to download. */
   readonly totalBytes: number;
+  /** Files that are complete. */
   readonly doneFiles: number;
+  /** Number of files to download. */
   readonly totalFiles: number;
 }
 
@@ -39,6 +42,7 @@ export interface DownloadOptions extends HubOptions {
   readonly parallelFiles?: number;
   /** Chooses files by their path in the repository; default: weights, settings, tokenizer and templates at its root. */
   readonly include?: (path: string) => boolean;
+  /** Called whenever bytes arrive or a file is complete. */
   onProgress?(progress: DownloadProgress): void;
 }
 
@@ -46,7 +50,9 @@ export interface DownloadOptions extends HubOptions {
 export interface DownloadedCheckpoint {
   /** The snapshot, for `openCheckpoint`. */
   readonly directory: string;
+  /** The repository, `org/name`. */
   readonly repository: string;
+  /** The commit that `revision` meant, 40 hexadecimal digits. */
   readonly commit: string;
   /** Bytes received over the network in this call. */
   readonly receivedBytes: number;

@@ -30,9 +30,11 @@ export type DownloadRule =
 /** A download from a model hub failed. What was received so far stays in the cache, and the next call continues from there. */
 export class DownloadError extends MarkBaseError {
   readonly code = 'DOWNLOAD';
+  /** Stable name of the kind of failure. */
   readonly rule: DownloadRule;
   /** Address without query: signed addresses carry secrets there. */
   readonly url: string;
+  /** Why it failed, and what to do. */
   readonly reason: string;
   /** Status of the answer; null if there was none. */
   readonly status: number | null;

@@ -10,6 +10,7 @@ export interface HubOptions {
   readonly endpoint?: string;
   /** Access token; `HF_TOKEN` by default, null = none. It is sent only to the endpoint's own origin. */
   readonly token?: string | null;
+  /** Aborts the transfer, which then throws the signal's reason; what has arrived is kept and resumed later. */
   readonly signal?: AbortSignal;
   /** Longest silence of the server in milliseconds; 30 s by default. */
   readonly stallTimeoutMs?: number;

@@ -20,9 +20,13 @@ export interface RemoteTensor extends StoredSize {
 
 /** What config.json and the headers of a checkpoint on a hub say; for `estimate`, before anything is downloaded. */
 export interface RemoteCheckpoint {
+  /** The repository, `org/name`. */
   readonly repository: string;
+  /** The commit that was read, 40 hexadecimal digits. */
   readonly commit: string;
+  /** Everything that config.json says, checked. */
   readonly config: ModelConfig;
+  /** How matrices are quantised; null if none is. */
   readonly quantization: QuantizationConfig | null;
   /** Tensors by canonical name. */
   readonly weights: { entries(): Iterable<readonly [string, RemoteTensor]> };

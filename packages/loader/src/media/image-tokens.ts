@@ -11,7 +11,9 @@ export const DEFAULT_IMAGE_TOKENS = 280;
 
 /** Width and height of a picture in pixels. */
 export interface PixelSize {
+  /** Pixels per row. */
   readonly width: number;
+  /** Number of rows. */
   readonly height: number;
 }
 

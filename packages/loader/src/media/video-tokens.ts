@@ -12,6 +12,7 @@ export const DEFAULT_FRAMES_PER_SECOND = 24;
 export interface VideoSource extends PixelSize {
   /** T: frames of the whole video. */
   readonly frameCount: number;
+  /** Frames per second of the file; default 24. */
   readonly framesPerSecond?: number;
 }
 

@@ -8,7 +8,9 @@ export type AffineGroupSize = 32 | 64 | 128;
 
 /** How a matrix is quantised. */
 export interface AffineOptions {
+  /** Bits of a code. */
   readonly bits: AffineBits;
+  /** Adjacent columns of a row that share a scale and a bias. */
   readonly groupSize: AffineGroupSize;
   /** Storage type of scales and biases: the dtype of the model. */
   readonly scaleDtype: FloatDType;

@@ -13,8 +13,11 @@ export type QuantizationParameters =
 
 /** Bits of an element, and number of elements that share a scale; both are fixed for each format. */
 export interface FloatParameters {
+  /** The floating-point format of the codes. */
   readonly mode: FloatQuantizationMode;
+  /** Bits of a code. */
   readonly bits: number;
+  /** Adjacent columns of a row that share a scale. */
   readonly groupSize: number;
 }
 

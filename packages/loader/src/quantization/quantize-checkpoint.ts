@@ -26,6 +26,7 @@ import { writeConversion } from './write-conversion.js';
 export interface QuantizeProgress {
   /** Name of the tensor that was just written, as in the new file; empty for a header. */
   readonly tensor: string;
+  /** Bytes that have been written. */
   readonly doneBytes: number;
   /** Bytes of the new weight files. */
   readonly totalBytes: number;
@@ -48,7 +49,9 @@ export interface QuantizeOptions {
    * (default) = start over.
    */
   readonly resume?: boolean;
+  /** Aborts the work, which then throws the signal's reason; nothing is left in the target folder. */
   readonly signal?: AbortSignal;
+  /** Called after every tensor, and after the headers of new files. */
   onProgress?(progress: QuantizeProgress): void;
 }
 
@@ -56,6 +59,7 @@ export interface QuantizeOptions {
 export interface QuantizeReport {
   /** Folder of the new checkpoint, absolute. */
   readonly directory: string;
+  /** The quantised modules, each with its bits and group size. */
   readonly quantized: readonly ({ readonly module: string } & AffineParameters)[];
   /** Matrices that were copied: skipped by a rule, or with a number of columns that is not a multiple of the group size. */
   readonly plain: readonly string[];
@@ -63,6 +67,7 @@ export interface QuantizeReport {
   readonly dropped: readonly string[];
   /** Bytes of all tensors before and after. */
   readonly sourceBytes: number;
+  /** Bytes of all tensors that were written. */
   readonly targetBytes: number;
   /** Bytes that were kept from an earlier run. */
   readonly resumedBytes: number;

@@ -4,20 +4,30 @@ import { allRows, rowChunks } from './row-source.js';
 
 /** How a matrix is quantised while it is loaded. */
 export interface QuantizeMatrixOptions {
+  /** Bits of a code. */
   readonly bits: AffineBits;
+  /** Adjacent columns of a row that share a scale and a bias. */
   readonly groupSize: AffineGroupSize;
+  /** Aborts the work, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
 /** A matrix [rows, columns] in the affine format, in memory. */
 export interface QuantizedMatrix {
+  /** Out, the number of rows. */
   readonly rows: number;
+  /** In, the number of columns before packing. */
   readonly columns: number;
+  /** Bits of a code. */
   readonly bits: AffineBits;
+  /** Adjacent columns of a row that share a scale and a bias. */
   readonly groupSize: AffineGroupSize;
   readonly scaleDtype: 'F32';
+  /** The packed codes, little-endian uint32 [Out, In * bits / 32]. */
   readonly weight: Uint8Array;
+  /** Scales [Out, In / groupSize], in the requested element type. */
   readonly scales: Uint8Array;
+  /** Biases [Out, In / groupSize], in the requested element type. */
   readonly biases: Uint8Array;
 }
 

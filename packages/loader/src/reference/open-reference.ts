@@ -4,7 +4,13 @@ import { openSafetensors } from '../safetensors/open-safetensors.js';
 
 /** Reference outputs stored next to a checkpoint; every package compares its part with them. */
 export interface Reference {
+  /** True if the reference outputs contain this tensor. */
   has(name: string): boolean;
+  /**
+   * Reads a tensor as float32.
+   *
+   * @throws CorruptFileError if it is missing
+   */
   floats(name: string): Promise<Float32Array>;
   /** Ids and the like; exact below 2^24. */
   integers(name: string): Promise<number[]>;

@@ -2,12 +2,15 @@ import type { Difference } from './compare.js';
 
 /** One part of a verification. */
 export interface VerifySection {
+  /** What was compared, such as `logits`. */
   readonly name: string;
   /** False when it is wrong, and for everything that was skipped. */
   readonly pass: boolean;
   /** Why the section was skipped; absent if it was checked. */
   readonly skipped?: string;
+  /** Root mean square of the differences, relative to that of the reference. */
   readonly relRms?: number;
+  /** The largest absolute difference. */
   readonly maxAbs?: number;
   /** Largest relRms that passes; null = the figures are informative, and only NaN or infinity fails. */
   readonly tolerance?: number | null;
@@ -17,10 +20,13 @@ export interface VerifySection {
 
 /** What a verification found. */
 export interface VerifyReport {
+  /** Folder of the checkpoint. */
   readonly directory: string;
+  /** Precision in which the model ran. */
   readonly precision: 'high' | 'fast';
   /** No section failed and at least one was judged. Skipped sections neither pass nor fail. */
   readonly pass: boolean;
+  /** What was compared, in the order of computation. */
   readonly sections: readonly VerifySection[];
 }
 

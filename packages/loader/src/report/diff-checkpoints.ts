@@ -7,10 +7,13 @@ import type { TensorView } from '../safetensors/tensor-view.js';
 
 /** How two tensors of the same name differ. */
 export interface TensorDifference {
+  /** Name of the tensor. */
   readonly name: string;
   /** dtype or shape: the values were not compared. values: the bytes differ. */
   readonly kind: 'dtype' | 'shape' | 'values';
+  /** The left tensor, in words. */
   readonly left: string;
+  /** The right tensor, in words. */
   readonly right: string;
   /** Largest absolute difference of the values; null where it was not computed. */
   readonly maxAbsDifference: number | null;
@@ -18,12 +21,17 @@ export interface TensorDifference {
 
 /** The differences between two checkpoints or files. */
 export interface CheckpointDiff {
+  /** True if names, element types, shapes and bytes of all tensors are equal. */
   readonly isEqual: boolean;
+  /** Tensors that only the left checkpoint has. */
   readonly onlyLeft: readonly string[];
+  /** Tensors that only the right checkpoint has. */
   readonly onlyRight: readonly string[];
+  /** Tensors that both have and that differ. */
   readonly different: readonly TensorDifference[];
   /** Keys of config.json with different values, as paths with dots; empty for single files. */
   readonly configKeys: readonly string[];
+  /** Number of equal tensors. */
   readonly equalCount: number;
 }
 
@@ -31,6 +39,7 @@ export interface CheckpointDiff {
 export interface DiffOptions {
   /** true (default): bytes are compared. false: headers alone. */
   readonly values?: boolean;
+  /** Aborts the work, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 

@@ -5,9 +5,13 @@ import type { ModelConfig } from '../config/model-config.js';
 export type ExpectedTensor =
   | {
       readonly kind: 'matrix';
+      /** Name of the module, without `.weight`. */
       readonly module: string;
+      /** Out, the number of rows. */
       readonly rows: number;
+      /** In, the number of columns before packing. */
       readonly columns: number;
+      /** E, if the tensor holds one such matrix per expert. */
       readonly experts?: number;
     }
   | { readonly kind: 'vector'; readonly name: string; readonly length: number };

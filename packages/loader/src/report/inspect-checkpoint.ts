@@ -13,12 +13,17 @@ import { releasedVariant, type VariantName, variantOf } from './variant.js';
 
 /** A tensor of a report: what it is and where it is stored. */
 export interface ReportedTensor {
+  /** Name of the tensor. */
   readonly name: string;
+  /** Element type in the file. */
   readonly dtype: DType;
+  /** Sizes of the axes. */
   readonly shape: readonly number[];
   /** Path or address. */
   readonly file: string;
+  /** Position of its first byte in the file. */
   readonly offsetBytes: number;
+  /** Bytes in the file. */
   readonly sizeBytes: number;
 }
 
@@ -27,10 +32,15 @@ export type CheckpointReport = ReturnType<typeof inspectCheckpoint>;
 
 /** What can be inspected: a `Checkpoint` or a `RemoteCheckpoint`. */
 export interface InspectSource extends EstimateSource {
+  /** The checked configuration. */
   readonly config: ModelConfig;
+  /** How matrices are quantised; null if none is. */
   readonly quantization: QuantizationConfig | null;
+  /** Bytes of all tensors. */
   readonly sizeBytes: number;
+  /** The tensors by name. */
   readonly weights: {
+    /** All tensors with their names. */
     entries(): Iterable<
       readonly [
         string,

@@ -8,10 +8,13 @@ export interface ModuleStorage {
   readonly kind: string;
   /** null = plain. */
   readonly bits: number | null;
+  /** Adjacent columns that share a scale; null if the modules are not quantised. */
   readonly groupSize: number | null;
   /** Of the scales, or of the weight when it is plain. */
   readonly dtype: DType;
+  /** Number of modules that are stored like this. */
   readonly moduleCount: number;
+  /** Bytes of all of them. */
   readonly sizeBytes: number;
 }
 

@@ -13,14 +13,19 @@ export interface Finding {
   readonly code: string;
   /** Tensor, module or file concerned. */
   readonly subject: string;
+  /** What is wrong, as a sentence. */
   readonly message: string;
 }
 
 /** Everything that `validateCheckpoint` found. */
 export interface ValidationReport {
+  /** True if there is no finding of severity `error`. */
   readonly isValid: boolean;
+  /** What was found, in the order of the checks. */
   readonly findings: readonly Finding[];
+  /** Number of tensors in all files. */
   readonly tensorCount: number;
+  /** Bytes of all tensors. */
   readonly sizeBytes: number;
   /** Tensors whose values were checked. */
   readonly readTensorCount: number;
@@ -30,7 +35,9 @@ export interface ValidationReport {
 export interface ValidateOptions {
   /** Also reads every tensor of floats and looks for NaN and infinity. */
   readonly values?: boolean;
+  /** Aborts the work, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
+  /** Called while tensors are read. */
   onProgress?(progress: { readonly doneBytes: number; readonly totalBytes: number }): void;
 }
 

@@ -3,8 +3,11 @@ import type { TensorSpec } from './file-layout.js';
 
 /** A tensor to be written: what it is, and its bytes in pieces, so that huge files need little memory. */
 export interface TensorSource {
+  /** Name of the tensor. */
   readonly name: string;
+  /** Element type to write. */
   readonly dtype: DType;
+  /** Sizes of the axes. */
   readonly shape: readonly number[];
   /** The bytes, in order; called once. */
   chunks(): Iterable<Uint8Array> | AsyncIterable<Uint8Array>;

@@ -8,9 +8,11 @@ import type { ByteSource } from '../sources/byte-source.js';
 export interface TensorInfo {
   /** Name as the file spells it. */
   readonly name: string;
+  /** Element type in the file. */
   readonly dtype: DType;
   /** Lengths of the axes, outermost first; empty for a scalar. */
   readonly shape: readonly number[];
+  /** The bytes of the tensor in its file. */
   readonly range: ByteRange;
 }
 
@@ -20,6 +22,7 @@ export interface TensorInfo {
  * Reads fail if the file was replaced since it was opened.
  */
 export class TensorView implements TensorInfo {
+  /** Product of the sizes of the axes. */
   readonly elementCount: number;
 
   constructor(

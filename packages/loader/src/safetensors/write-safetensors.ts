@@ -6,7 +6,9 @@ import { groupOf, type TensorGroup, type TensorSource } from './tensor-group.js'
 
 /** Progress of a write, in bytes of the file or files. */
 export interface WriteProgress {
+  /** Bytes that have been written. */
   readonly writtenBytes: number;
+  /** Bytes to write. */
   readonly totalBytes: number;
 }
 
@@ -14,7 +16,9 @@ export interface WriteProgress {
 export interface WriteOptions {
   /** Strings for `__metadata__`. */
   readonly metadata?: Readonly<Record<string, string>>;
+  /** Aborts the work, which then throws the signal's reason; nothing is left at the target. */
   readonly signal?: AbortSignal;
+  /** Called after every piece that was written. */
   onProgress?(progress: WriteProgress): void;
 }
 

@@ -3,6 +3,7 @@ import { MarkBaseError } from '@markbase/core';
 /** Why the server refuses a request: the HTTP status and the fields of the APIs' error objects. */
 export class RequestError extends MarkBaseError {
   readonly code = 'REQUEST';
+  /** HTTP status, 400 to 599. */
   readonly status: number;
   /** Kind of error in OpenAI's terms, such as `invalid_request_error`. */
   readonly type: string;
@@ -10,6 +11,7 @@ export class RequestError extends MarkBaseError {
   readonly param: string | null;
   /** Stable identifier, such as `model_not_found`. */
   readonly apiCode: string | null;
+  /** Value of the header Retry-After; null = none. */
   readonly retryAfterSeconds: number | null;
   /** The body was not read to its end, so the connection cannot serve another request. */
   readonly closesConnection: boolean;

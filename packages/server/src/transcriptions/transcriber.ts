@@ -12,6 +12,7 @@ export interface TranscriberOptions {
 
 /** The text of one segment of a recording. */
 export interface Transcript {
+  /** What was said in the segment. */
   readonly text: string;
   /** False if the text reached its maximum length. */
   readonly isComplete: boolean;
@@ -19,6 +20,7 @@ export interface Transcript {
   readonly promptTokens: number;
   /** Soft tokens of the sound. */
   readonly softTokens: number;
+  /** Tokens that the model wrote for it. */
   readonly generatedTokens: number;
 }
 

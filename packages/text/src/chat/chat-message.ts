@@ -7,11 +7,13 @@ export type MediaKind = 'image' | 'audio' | 'video';
 /** Text of a message. */
 export interface TextPart {
   readonly type: 'text';
+  /** The text, in which nothing is a control token. */
   readonly text: string;
 }
 
 /** Stands for an image, a sound or a video. Further fields belong to the caller and are ignored here. */
 export interface MediaPart {
+  /** Kind of the medium. */
   readonly type: MediaKind;
   readonly [field: string]: unknown;
 }
@@ -23,6 +25,7 @@ export type ContentPart = TextPart | MediaPart;
 export interface ToolCall {
   /** Links a `tool` message to this call. */
   readonly id?: string;
+  /** Name of the tool. */
   readonly name: string;
   /** An object or its JSON text. Numbers that JavaScript would round may be ExactNumbers or bigints, or stay in the text. */
   readonly arguments: Readonly<Record<string, unknown>> | string;
@@ -30,6 +33,7 @@ export interface ToolCall {
 
 /** One message of a conversation. */
 export interface ChatMessage {
+  /** The speaker. */
   readonly role: ChatRole;
   /** Text or parts. Role `tool` also takes an object with the fields of the result, which models read best. */
   readonly content?: string | readonly ContentPart[] | Readonly<Record<string, unknown>> | null;
@@ -46,19 +50,24 @@ export interface ChatMessage {
 /** A tool that the model may call, in OpenAI's format. */
 export interface ToolDefinition {
   readonly type: 'function';
+  /** The function behind the tool. */
   readonly function: {
+    /** Letters, digits and `_ . : -`, at most 128 characters. */
     readonly name: string;
+    /** What the tool does, for the model. */
     readonly description?: string | null;
     /** JSON schema of the arguments. */
     readonly parameters?: Readonly<Record<string, unknown>> | null;
     /** JSON schema of the result. */
     readonly response?: Readonly<Record<string, unknown>> | null;
+    /** True: calls follow the schema of the parameters exactly. */
     readonly strict?: boolean | null;
   };
 }
 
 /** How a conversation is turned into a prompt. */
 export interface ChatOptions {
+  /** Tools that the model may call; null = none. */
   readonly tools?: readonly ToolDefinition[] | null;
   /** Ends the prompt where the model is to continue; true by default. A final assistant message is then continued. */
   readonly addGenerationPrompt?: boolean;

@@ -5,6 +5,7 @@ export class ChatTemplateError extends MarkBaseError {
   readonly code = 'CHAT_TEMPLATE';
   /** File that contains the template. */
   readonly path: string;
+  /** What the template does not accept. */
   readonly reason: string;
 
   constructor(fields: { path: string; reason: string; cause?: unknown }) {

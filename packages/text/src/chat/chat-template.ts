@@ -18,9 +18,11 @@ export interface ChatTemplateFiles {
 export class ChatTemplate {
   /** File that contains the template. */
   readonly path: string;
+  /** The Jinja source. */
   readonly source: string;
   /** Text of the token that starts every prompt. */
   readonly bosToken: string;
+  /** Text of the token that ends a text. */
   readonly eosToken: string;
   readonly #template: Template;
   #abilities: TemplateAbilities | null = null;

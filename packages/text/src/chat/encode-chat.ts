@@ -30,6 +30,7 @@ export type ChatSegment =
 
 /** Where an image, a sound or a video goes. */
 export interface MediaPlaceholder {
+  /** Kind of the medium. */
   readonly kind: MediaKind;
   /** Index in `ids` of the single placeholder token, which is to be replaced by as many tokens as the medium needs. */
   readonly tokenIndex: number;
@@ -37,6 +38,7 @@ export interface MediaPlaceholder {
 
 /** A conversation as token ids. */
 export interface EncodedChat {
+  /** Token ids of the prompt, one placeholder per medium. */
   readonly ids: number[];
   /** One entry per media part of the messages, in order. */
   readonly media: MediaPlaceholder[];

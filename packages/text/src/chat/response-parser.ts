@@ -15,7 +15,9 @@ export type ResponseEvent =
   | { readonly type: 'reasoning'; readonly text: string }
   | {
       readonly type: 'tool-call';
+      /** Name of the tool. */
       readonly name: string;
+      /** The arguments; numbers may be rounded. */
       readonly arguments: Record<string, unknown>;
       /** The arguments as JSON, with every digit that the model wrote. */
       readonly argumentsJson: string;

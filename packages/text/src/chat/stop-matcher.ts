@@ -6,7 +6,9 @@ const MAX_LENGTH = 4096;
 
 /** The text that may be shown after a push, and the stop string that was found, or null. */
 export interface StopMatch {
+  /** Text that is certain to belong to the answer. */
   readonly text: string;
+  /** The stop string that was found; null if none was. */
   readonly stop: string | null;
 }
 

@@ -5,7 +5,9 @@ import { QUOTE, QUOTE_MARK, ToolValueReader } from './tool-value-reader.js';
 
 /** A call as the model wrote it. */
 export interface ParsedToolCall {
+  /** Name of the tool. */
   readonly name: string;
+  /** The arguments; numbers may be rounded. */
   readonly arguments: Record<string, unknown>;
   /** The arguments as JSON, with every digit that the model wrote. */
   readonly argumentsJson: string;

@@ -3,6 +3,7 @@ import { LOGITS_OUTPUT } from '../model/decoder.js';
 
 /** The token that a step sampled for one sequence. */
 export interface Choice {
+  /** Id of the chosen token. */
   readonly token: number;
   /** Natural log-probability. */
   readonly logprob: number;

@@ -6,13 +6,17 @@ import type { StepLock } from './step-lock.js';
 
 /** One row of a decode step: a token to add to its sequence, and how the next one is sampled. */
 export interface DecodeRow {
+  /** The sequence to continue. */
   readonly sequence: Sequence;
+  /** Id of the token to add. */
   readonly token: number;
+  /** How to choose the next token; default: the likeliest. */
   readonly sampling?: SamplingParams;
 }
 
 /** Options of a single step. */
 export interface StepOptions {
+  /** Aborts the step, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
   /** Reads the logits back to the host. */
   readonly withLogits?: boolean;

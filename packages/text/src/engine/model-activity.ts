@@ -4,6 +4,7 @@ import type { SequencePool } from './sequence-pool.js';
 export interface ModelActivity {
   /** Prompt tokens that were computed, without those found in the caches. */
   readonly prefillTokens: number;
+  /** Decode steps so far. */
   readonly decodeSteps: number;
   /** Rows of all decode steps; divided by the steps, this is the mean batch size. */
   readonly decodedTokens: number;

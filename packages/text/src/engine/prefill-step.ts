@@ -6,6 +6,7 @@ import type { Sequence } from './sequence.js';
 
 /** A prompt that is being computed into a sequence. */
 export interface PrefillJob {
+  /** The sequence that the prompt goes into. */
   readonly sequence: Sequence;
   /** Rows from the sequence's length on are computed; earlier ones must match what the sequence holds. */
   readonly rows: PromptRows;

@@ -4,6 +4,7 @@ import type { DecoderConfig } from '../model/config.js';
 
 /** Token ids, and the media that the placeholders among them represent. */
 export interface Prompt {
+  /** Token ids, with a placeholder for each soft token. */
   readonly ids: ArrayLike<number>;
   /** Spans of placeholders in any order. They must cover all placeholders in `ids`. */
   readonly media?: readonly MediaSpan[];
@@ -11,7 +12,9 @@ export interface Prompt {
 
 /** Soft tokens that replace the embeddings of `ids[begin] … ids[begin + rows - 1]`. */
 export interface MediaSpan {
+  /** Index of the first placeholder. */
   readonly begin: number;
+  /** The rows that replace the embeddings of the placeholders. */
   readonly softTokens: SoftTokens;
 }
 
@@ -29,11 +32,13 @@ export interface PromptRows {
   readonly begin: number;
   /** Position after the last row. */
   readonly end: number;
+  /** Token ids by row. */
   readonly tokens: Int32Array;
   /** Ids for the per-layer embedding; placeholders use the pad token (docs/gemma4.md section 2.3). */
   readonly layerTokens: Int32Array;
   /** Last position that a row sees in sliding layers: the end of its image, or itself (docs/gemma4.md section 2.8). */
   readonly visibleEnd: Int32Array;
+  /** What each position contains, to compare prompts with caches. */
   readonly keys: readonly PositionKey[];
   /** The soft token of each row; null for ordinary tokens. */
   readonly soft: readonly (Float32Array | null)[];

@@ -32,14 +32,21 @@ export interface TextModelOptions extends UploadProgressOptions {
 
 /** Options of a model with defaults filled in, checked. */
 export interface TextModelSettings {
+  /** `high` computes in float32; `fast` in reduced precision. */
   readonly precision: 'high' | 'fast';
+  /** Maximum number of tokens in a prompt and its answer. */
   readonly contextTokens: number;
+  /** Sequences that run at once. */
   readonly maxSequences: number;
+  /** Further sequences that remember prompts. */
   readonly rememberedSequences: number;
+  /** Prompt tokens per step. */
   readonly prefillChunk: number;
   /** Maximum number of rows of one sequence in a step: a chunk, or an image whose rows see each other. */
   readonly maxStepTokens: number;
+  /** Checks for NaN and infinity after every operation. */
   readonly checkFinite: boolean;
+  /** Fusions that are disabled; false = all. */
   readonly fusions?: false | { without: readonly string[] };
 }
 

@@ -3,6 +3,7 @@ export type FinishReason = 'stop' | 'length' | 'tool-calls';
 
 /** Token counts of an answer. */
 export interface Usage {
+  /** Tokens of the prompt, including soft tokens. */
   readonly promptTokens: number;
   /** Generated tokens, including the stop token. */
   readonly completionTokens: number;
@@ -16,6 +17,7 @@ export interface Usage {
 export interface Timings {
   /** Time to the first token, including the time spent waiting. */
   readonly firstTokenMs: number;
+  /** Time to the end of the answer. */
   readonly totalMs: number;
 }
 
@@ -23,7 +25,9 @@ export interface Timings {
 export interface GeneratedToolCall {
   /** Links the tool's result to this call. */
   readonly id: string;
+  /** Name of the tool. */
   readonly name: string;
+  /** The arguments; numbers may be rounded. */
   readonly arguments: Readonly<Record<string, unknown>>;
   /** The arguments as JSON, with all digits that the model wrote; numbers in `arguments` may be rounded. */
   readonly argumentsJson: string;
@@ -36,25 +40,34 @@ export type TokenPart = 'text' | 'reasoning' | 'tool-call' | 'control';
 
 /** One generated token. Its text may be part of a character, or empty. */
 export interface GeneratedToken {
+  /** What the token belongs to. */
   readonly part: TokenPart;
+  /** Id of the token. */
   readonly token: number;
+  /** Its text. */
   readonly text: string;
   /** Natural log-probability. */
   readonly logprob: number;
   /** The likeliest tokens, best first. */
   readonly topLogprobs: readonly {
+    /** Id of the token. */
     readonly token: number;
+    /** Its text. */
     readonly text: string;
+    /** Natural log-probability. */
     readonly logprob: number;
   }[];
 }
 
 /** How an answer ended, and its cost. */
 export interface Finish {
+  /** Why the answer ended. */
   readonly reason: FinishReason;
   /** The stop string that ended the answer, if one did. */
   readonly stop: string | null;
+  /** Token counts. */
   readonly usage: Usage;
+  /** How long it took. */
   readonly timings: Timings;
   /** Seed that reproduces the answer. */
   readonly seed: number;
@@ -73,16 +86,23 @@ export type GenerateEvent =
 
 /** A complete answer. */
 export interface GenerateResult {
+  /** The answer, without reasoning and tool calls. */
   readonly text: string;
+  /** Text of the thinking channel; empty if the model did not think. */
   readonly reasoning: string;
+  /** Tool calls in the order in which the model made them. */
   readonly toolCalls: readonly GeneratedToolCall[];
   /** Ids of the answer, including the stop token. */
   readonly tokens: readonly number[];
+  /** Why the answer ended. */
   readonly finishReason: FinishReason;
   /** The stop string that ended the answer, if one did. */
   readonly stop: string | null;
+  /** Token counts. */
   readonly usage: Usage;
+  /** How long it took. */
   readonly timings: Timings;
+  /** Seed that reproduces the answer. */
   readonly seed: number;
   /** See `Finish`. */
   readonly warnings: readonly string[];

@@ -7,13 +7,16 @@ import type { Tokenizer } from '../tokenizer/index.js';
 
 /** An image or a sound as a message part, with the output of its tower. */
 export interface SoftTokensPart extends MediaPart {
+  /** Kind of the medium. */
   readonly type: 'image' | 'audio';
+  /** Output of its tower [S, D]. */
   readonly softTokens: SoftTokens;
 }
 
 /** A video as a message part: frames with their timestamps. */
 export interface VideoPart extends MediaPart {
   readonly type: 'video';
+  /** Frames in the order of time, each with its output of the tower [S, D]. */
   readonly frames: readonly { readonly timestampSeconds: number; readonly softTokens: SoftTokens }[];
 }
 

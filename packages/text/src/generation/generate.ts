@@ -9,6 +9,7 @@ import { runTokens } from './run-tokens.js';
 export interface BatchEvent {
   /** Index of the request. */
   readonly index: number;
+  /** What happened. */
   readonly event: GenerateEvent;
 }
 

@@ -7,6 +7,7 @@ export interface ImageEncoding {
   readonly budget?: number;
   /** Maximum number of tokens; a video uses fewer frames, or is refused (ContextLengthError). */
   readonly maxTokens?: number;
+  /** Aborts the encoding, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -16,6 +17,7 @@ export interface AudioEncoding {
   readonly format?: string;
   /** Maximum number of soft tokens; a sound with more is refused (ContextLengthError) before it is encoded. */
   readonly maxTokens?: number;
+  /** Aborts the encoding, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -24,8 +26,10 @@ export interface AudioEncoding {
  * Implement it with @markbase/vision and @markbase/audio.
  */
 export interface MediaEncoder {
+  /** Encodes the bytes of an image file. */
   encodeImage?(bytes: Uint8Array, options: ImageEncoding): Promise<SoftTokens>;
   /** Returns one entry per piece; a long sound is split into several. */
   encodeAudio?(bytes: Uint8Array, options: AudioEncoding): Promise<readonly SoftTokens[]>;
+  /** Encodes the bytes of a video file; returns one entry per sampled frame. */
   encodeVideo?(bytes: Uint8Array, options: ImageEncoding): Promise<VideoPart['frames']>;
 }

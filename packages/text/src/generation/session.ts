@@ -20,6 +20,7 @@ export type TurnOptions = Omit<SessionOptions, 'messages'>;
  * the prefix needs, the turn is computed in full; the answer is the same.
  */
 export class Session {
+  /** The model that answers. */
   readonly model: TextModel;
   readonly #options: TurnOptions;
   readonly #messages: ChatMessage[];

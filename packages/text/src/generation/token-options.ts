@@ -28,6 +28,7 @@ export interface TokenOptions extends SamplingOptions {
   readonly constraint?: TokenConstraint;
   /** Called while the prompt is computed. */
   readonly onPrefill?: (progress: { readonly doneTokens: number; readonly totalTokens: number }) => void;
+  /** Aborts the answer, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 

@@ -3,6 +3,7 @@ import type { Checkpoint, LayerConfig } from '@markbase/loader';
 
 /** The properties of a checkpoint that the decoder graph depends on; sizes are named after their axes. */
 export interface DecoderConfig {
+  /** `model_type` of config.json. */
   readonly modelType: string;
   /** D */
   readonly hiddenWidth: number;
@@ -10,6 +11,7 @@ export interface DecoderConfig {
   readonly headCount: number;
   /** V */
   readonly vocabularySize: number;
+  /** Added to the mean square in every norm. */
   readonly normEps: number;
   /** Number of keys that a query of a sliding layer sees, including its own. */
   readonly windowTokens: number;
@@ -17,6 +19,7 @@ export interface DecoderConfig {
   readonly logitCap: number | null;
   /** P and the number of rows in the per-layer table; null = no per-layer embeddings. */
   readonly perLayer: { readonly width: number; readonly vocabularySize: number } | null;
+  /** The layers in order, L of them. */
   readonly layers: readonly LayerConfig[];
   /** Index of the last layer that writes keys and values; later layers only read them. */
   readonly lastCachingLayer: number;
@@ -24,16 +27,21 @@ export interface DecoderConfig {
   readonly isBidirectionalInImages: boolean;
   /** Number of positions that the model was trained for. */
   readonly maxPositions: number;
+  /** True if the layers need a feed-forward block with experts. */
   readonly hasExperts: boolean;
   /** Replaces placeholder ids in the per-layer lookup. */
   readonly padTokenId: number;
+  /** Ids that soft tokens replace. */
   readonly placeholders: PlaceholderIds;
 }
 
 /** Ids of the placeholders for soft tokens, and of their delimiters; null if the model lacks them. */
 export interface PlaceholderIds {
+  /** Placeholder of an image; null if the model takes none. */
   readonly image: number | null;
+  /** Placeholder of a video frame; null if the model takes none. */
   readonly video: number | null;
+  /** Placeholder of a sound; null if the model takes none. */
   readonly audio: number | null;
   /** Delimiters of images and audio; never generated. */
   readonly delimiters: readonly number[];

@@ -22,7 +22,9 @@ const BYTE_COUNT = 256;
 
 /** A piece of a text that was split at control tokens: a control token, or ordinary text (`id` is null). */
 export interface TextPiece {
+  /** Id of the token; null for text between tokens. */
   readonly id: number | null;
+  /** The text of the piece. */
   readonly text: string;
 }
 

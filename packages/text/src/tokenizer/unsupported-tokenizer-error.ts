@@ -3,10 +3,13 @@ import { MarkBaseError } from '@markbase/core';
 /** tokenizer.json requires a model, normalizer, pre-tokenizer or decoder that is not supported. */
 export class UnsupportedTokenizerError extends MarkBaseError {
   readonly code = 'UNSUPPORTED_TOKENIZER';
+  /** Path of tokenizer.json. */
   readonly path: string;
   /** Unsupported part of tokenizer.json, such as `normalizer`. */
   readonly component: string;
+  /** What would have been accepted. */
   readonly expected: string;
+  /** What the file contains. */
   readonly received: string;
 
   constructor(fields: { path: string; component: string; expected: string; received: unknown }) {

@@ -3,7 +3,9 @@ import { type Patches, pixelValues } from '../image/index.js';
 
 /** A picture as a step takes it: patches, with those of one soft token adjacent. */
 export interface Picture {
+  /** Number of patches. */
   readonly patchCount: number;
+  /** Number of soft tokens that they become. */
   readonly softTokens: number;
   /** [patchCount, 2]: x, then y of each patch. */
   readonly positions: Int32Array;

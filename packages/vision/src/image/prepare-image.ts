@@ -10,7 +10,9 @@ import type { RgbImage } from './rgb-image.js';
 export interface PreparedImage {
   /** Size of the resized picture in pixels. */
   readonly width: number;
+  /** Number of pixel rows after resizing. */
   readonly height: number;
+  /** The patches in the order of the tower's rows. */
   readonly patches: Patches;
   /** SHA-256 of the resized picture and its size: equal keys mean equal patches of a model. */
   readonly contentKey: string;

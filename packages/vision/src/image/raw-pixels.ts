@@ -4,7 +4,9 @@ import type { RgbImage } from './rgb-image.js';
 
 /** Pixels of the caller, such as the `ImageData` of a canvas. */
 export interface RawPixels {
+  /** Pixels per row. */
   readonly width: number;
+  /** Number of rows. */
   readonly height: number;
   /** [height, width, channels], 8 bits each, row-major; alpha is not multiplied in. */
   readonly data: Uint8Array | Uint8ClampedArray;

@@ -18,7 +18,9 @@ export interface VerifyVisionOptions extends Pick<VisionModelOptions, 'precision
 
 /** What `verifyVision` found, and the soft tokens, for a check of the whole model. */
 export interface VisionVerification {
+  /** What was compared, in the order of computation. */
   readonly sections: readonly VerifySection[];
+  /** Soft tokens of the reference's picture. */
   readonly softTokens: SoftTokens;
 }
 

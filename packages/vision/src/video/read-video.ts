@@ -45,6 +45,7 @@ type PrepareVideo = VideoOptions & { readonly budget: number };
 
 /** A frame as a model takes it. */
 export interface PreparedFrame extends Omit<DecodedFrame, 'image'> {
+  /** The frame, resized and cut into patches. */
   readonly image: PreparedImage;
 }
 

@@ -6,6 +6,7 @@ export interface DecodedFrame {
   readonly index: number;
   /** When it is shown, from the start of the video. */
   readonly timestampSeconds: number;
+  /** The frame as pixels. */
   readonly image: RgbImage;
 }
 

@@ -4,8 +4,11 @@ import { PCM_ENCODINGS, type PcmEncoding } from './pcm-encoding.js';
 
 /** Samples without a header, channels interleaved. */
 export interface PcmFormat {
+  /** How a sample is stored. */
   readonly encoding: PcmEncoding;
+  /** Samples per second and channel. */
   readonly sampleRate: number;
+  /** Number of interleaved channels. */
   readonly channelCount: number;
 }
 
