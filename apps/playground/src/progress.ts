@@ -1,3 +1,4 @@
+import type { Checkpoint } from '@markbase/loader';
 import { formatBytes } from './output.js';
 
 const REDRAW_MS = 100;
@@ -67,4 +68,10 @@ export function clearLine(): void {
 export function note(text: string): void {
   clearLine();
   if (process.stderr.isTTY) process.stderr.write(`${text}\n`);
+}
+
+/** Writes what was noticed about the files of a checkpoint to standard error, also where nobody looks at a terminal. */
+export function writeFindings({ findings }: Pick<Checkpoint, 'findings'>): void {
+  clearLine();
+  for (const { level, message } of findings) process.stderr.write(`${level}: ${message}\n`);
 }

@@ -1,6 +1,7 @@
 import { cp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { rewriteCheckpoint } from '../../../fixtures/rewritten-checkpoint.js';
 import { silentWav } from '../../../fixtures/silent-wav.js';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { DEMO_MODEL, hasDemoModel, markbase } from './run-markbase.js';
@@ -44,6 +45,31 @@ describe.skipIf(!hasDemoModel)('markbase serve', () => {
     expect(status).toBe(0);
     expect(stderr).toContain('"route":"/v1/chat/completions"');
     expect(stderr).not.toContain('seal');
+  });
+
+  it('serves a text-only conversion whose config.json still has towers, and refuses media', async () => {
+    const folder = await rewriteCheckpoint(DEMO_MODEL, join(temporaryFolder(), 'text-only'), {
+      tensors: (all) => all.filter(({ name }) => /language_model|^model\.(?!vision|audio|embed_)/.test(name)),
+    });
+    const { url } = await serve(['--model', folder, '--name', 'demo']);
+    const { data } = (await (await fetch(`${url}/v1/models`)).json()) as { data: object[] };
+    expect(data).toMatchObject([{ id: 'demo', input_modalities: ['text'] }]);
+    expect(await answerOf(await chat(url, 'What is 31 + 90?'))).toBe('31 + 90 = 121');
+    const picture = { type: 'image_url', image_url: { url: `data:image/png;base64,${RED_DOT}` } };
+    const messages = [{ role: 'user', content: [picture] }];
+    const refused = await chat(url, '', { messages });
+    expect(refused.status).toBe(400);
+    const { stderr, status } = await markbase([
+      'generate',
+      '--model',
+      folder,
+      '--prompt',
+      'a',
+      '--image',
+      'a.png',
+    ]);
+    expect(status).not.toBe(0);
+    expect(stderr).toContain('it is a text-only conversion');
   });
 
   it('cuts off answers that do not finish in time on SIGTERM, even during a prompt', async () => {

@@ -171,7 +171,7 @@ describe('AudioModel', () => {
   it('refuses models without audio', async () => {
     await expect(AudioModel.load(fixture('31b-hf'), device)).rejects.toMatchObject({
       code: 'UNSUPPORTED_MODEL',
-      reason: expect.stringContaining('no audio encoder'),
+      reason: expect.stringContaining('config.json has no audio_config'),
     });
   });
 

@@ -45,7 +45,7 @@ describe('AudioModel.load', () => {
     const without = [
       `${LAYER}.self_attn.q_proj.input_max`,
       `${LAYER}.norm_out.weight`,
-      'embed_audio.embedding_projection.weight',
+      `${LAYER}.norm_pre_attn.weight`,
       'audio_tower.output_proj.bias',
     ];
     await expect(load({ without })).rejects.toMatchObject({
@@ -53,7 +53,7 @@ describe('AudioModel.load', () => {
       missing: expect.arrayContaining([
         expect.stringContaining('q_proj.input_max'),
         expect.stringContaining('norm_out.weight'),
-        expect.stringContaining('embedding_projection.weight'),
+        expect.stringContaining('norm_pre_attn.weight'),
         expect.stringContaining('output_proj.bias'),
       ]),
     });

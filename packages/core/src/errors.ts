@@ -175,13 +175,16 @@ export class WeightMapError extends MarkBaseError {
   /** Tensors of another shape or element type, each with what was expected. */
   readonly mismatched: readonly string[];
 
+  /** `similar`: unused names that may be misspellings of missing ones, as `found for missing`. */
   constructor(fields: {
     missing?: readonly string[];
     unused?: readonly string[];
     mismatched?: readonly string[];
+    similar?: readonly string[];
   }) {
     const parts = [
       list('missing', fields.missing),
+      list('similar names', fields.similar),
       list('wrong', fields.mismatched),
       list('unused', fields.unused),
     ].filter((part) => part !== '');

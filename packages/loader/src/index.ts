@@ -12,6 +12,8 @@ export type {
   StoredMatrix,
   StoredTensor,
 } from './checkpoint/stored-matrix.js';
+export { hasSeparateHead, separateHeadError } from './checkpoint/tied-head.js';
+export type { AbsentTowers } from './checkpoint/towers.js';
 export { weightBytes } from './checkpoint/weight-bytes.js';
 export { createWeightIndex, type WeightIndex, type WeightIndexFields } from './checkpoint/weight-index.js';
 export { canonicalName } from './checkpoint/weight-names.js';
@@ -82,6 +84,7 @@ export { DEFAULT_QUANTIZE_RULES, type QuantizeRule } from './quantization/quanti
 export { readMatrixRows } from './quantization/read-matrix-rows.js';
 export * from './reference/index.js';
 export * from './report/index.js';
+export { type FileLayout, type PlannedTensor, planFile, type TensorSpec } from './safetensors/file-layout.js';
 export type { HeaderOptions } from './safetensors/header.js';
 export {
   type OpenSafetensorsOptions,

@@ -27,6 +27,8 @@ describe('the fuzzer, without guidance', () => {
     ['refused', '{"a":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}}', 2],
     ['refused', '{"a":{"x":1e999,"dtype":"U8","shape":[2],"data_offsets":[0,2]}}', 2],
     ['refused', '{"a":{"dtype":"U8","shape":[4294967296,4294967296,0],"data_offsets":[0,0]}}', 0],
+    ['stricter', '{"a":{"dtype":"U8","shape":[0,4294967296,4294967296],"data_offsets":[0,0]}}', 0],
+    ['accepted', '{"a":{"dtype":"U8","shape":[4294967296,0,4096],"data_offsets":[0,0]}}', 0],
     ['stricter', '{"__metadata__":{"a":"1","a":"2"}}', 0],
     ['stricter', '{"a":{"dtype":"U8","shape":[9007199254740992,0],"data_offsets":[0,0]}}', 0],
   ])('judges as %s: %s', async (verdict, header, dataBytes) => {

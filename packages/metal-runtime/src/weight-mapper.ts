@@ -53,6 +53,8 @@ export interface WeightSource<Tensor extends SourceTensor> {
   tensor(name: string): Tensor;
   /** The matrix of this module, in the way it is stored. */
   matrix(module: string, expected: SourceShape & { readonly experts?: number }): SourceMatrix<Tensor>;
+  /** Names that may be misspellings of missing ones, for the message of the error. */
+  similar?(missing: readonly string[]): readonly string[];
 }
 
 /** Quantises a plain matrix; null leaves it unchanged. */
@@ -164,7 +166,9 @@ export class WeightMapper<Tensor extends SourceTensor = SourceTensor> {
   /** @throws WeightMapError with everything that was missing or invalid so far */
   finish(): void {
     if (this.#missing.length === 0 && this.#mismatched.length === 0) return;
-    throw new WeightMapError({ missing: this.#missing, mismatched: this.#mismatched });
+    const missing = this.#missing;
+    const similar = this.#source.similar?.(missing) ?? [];
+    throw new WeightMapError({ missing, mismatched: this.#mismatched, similar });
   }
 
   /** Frees everything that was mapped and uploaded. */

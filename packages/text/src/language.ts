@@ -27,7 +27,7 @@ export async function loadLanguage(
   checkpoint: Checkpoint,
   options: { signal?: AbortSignal } = {},
 ): Promise<Language> {
-  const { tokenizer: path, chatTemplate, tokenizerConfig } = checkpoint.files;
+  const { tokenizer: path, chatTemplate, chatTemplateJson, tokenizerConfig } = checkpoint.files;
   if (path === null) {
     throw new InvalidArgumentError({
       argument: 'checkpoint',
@@ -38,7 +38,7 @@ export async function loadLanguage(
   }
   const [tokenizer, template] = await Promise.all([
     loadTokenizer(path, options),
-    loadChatTemplate({ chatTemplate, tokenizerConfig }),
+    loadChatTemplate({ chatTemplate, chatTemplateJson, tokenizerConfig }),
   ]);
   return {
     tokenizer,

@@ -95,7 +95,7 @@ export class TextModel {
     const { contextTokens, maxSequences, rememberedSequences } = settings;
     const limits = { contextTokens, smallestCapacityTokens, windowTokens: config.windowTokens };
     this.#pool = new SequencePool(maxSequences, limits, rememberedSequences);
-    const suppressed = suppressedIds(config, parts.checkpoint);
+    const suppressed = suppressedIds(config, parts.checkpoint, settings.suppressPlaceholders);
     this.#programs = new Programs({ ...settings, device, decoder, suppressed });
     this.#prefillQueue = new PrefillQueue({
       lock: this.#lock,

@@ -69,6 +69,8 @@ export async function verifyCheckpoint(
       maxSequences,
       prefillChunk,
       checkFinite: precision === 'fast',
+      // The reference sampled without it.
+      suppressPlaceholders: false,
       ...(options.feedForward && { feedForward: options.feedForward }),
       ...(options.fusions !== undefined && { fusions: options.fusions }),
       ...(signal && { signal }),

@@ -40,6 +40,7 @@ function changed(
       hasModule: (module) => weights.hasModule(module),
       names: () => weights.names(),
       entries: () => weights.entries(),
+      similar: (missing) => weights.similar(missing),
       unused: () => [...weights.unused(), ...extra],
     },
   };

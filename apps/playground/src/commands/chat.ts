@@ -5,7 +5,7 @@ import { checkpointFolder } from '../checkpoint-folder.js';
 import { encodeMedia, type MediaFlags } from '../encode-media.js';
 import { withInterrupt } from '../interrupt.js';
 import { addDeviceFlags, type DeviceFlags, integer, real } from '../options.js';
-import { note } from '../progress.js';
+import { note, writeFindings } from '../progress.js';
 import { withDevice } from '../with-device.js';
 
 interface ChatFlags extends DeviceFlags, Omit<ChatSettings, 'enableThinking'> {
@@ -46,7 +46,9 @@ async function chat(flags: ChatFlags): Promise<void> {
       const folder = await checkpointFolder(flags.model ?? (await demoModel()), signal);
       note(`loading ${folder}`);
       const { precision, context: contextTokens } = flags;
-      return loadTextModel(folder, device, { precision, contextTokens, feedForward, signal });
+      const model = await loadTextModel(folder, device, { precision, contextTokens, feedForward, signal });
+      writeFindings(model.checkpoint);
+      return model;
     });
     try {
       const state = new ChatState(model, {

@@ -16,7 +16,7 @@ import { checkpointFolder } from '../checkpoint-folder.js';
 import { withInterrupt } from '../interrupt.js';
 import { addDeviceFlags, type DeviceFlags, integer, real, repeated } from '../options.js';
 import { printJson } from '../output.js';
-import { note, startProgress, startUploadProgress } from '../progress.js';
+import { note, startProgress, startUploadProgress, writeFindings } from '../progress.js';
 import { withDevice } from '../with-device.js';
 
 interface GenerateFlags extends DeviceFlags, SamplingOptions {
@@ -101,6 +101,7 @@ async function run(flags: GenerateFlags, request: GenerateOptions): Promise<void
       signal: request.signal,
       ...(!flags.json && { onProgress: uploads.update }),
     });
+    writeFindings(model.checkpoint);
     const progress = startProgress('reading the prompt', (tokens) => `${tokens} tokens`);
     const options: GenerateOptions = {
       ...request,

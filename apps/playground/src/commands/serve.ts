@@ -6,7 +6,7 @@ import { checkpointFolder } from '../checkpoint-folder.js';
 import { EXIT_INTERRUPTED } from '../errors.js';
 import { withInterrupt } from '../interrupt.js';
 import { addDeviceFlags, type DeviceFlags, integer, nonEmpty, real, repeated } from '../options.js';
-import { clearLine, note, startUploadProgress } from '../progress.js';
+import { clearLine, note, startUploadProgress, writeFindings } from '../progress.js';
 import { accessLog } from '../serve/access-log.js';
 import { loadCheckpointMedia } from '../serve/checkpoint-media.js';
 import { listenError, OWN_ADDRESSES } from '../serve/listen-error.js';
@@ -133,6 +133,7 @@ async function loadServedModel(flags: ServeFlags, device: Device, signal: AbortS
   const folder = await checkpointFolder(flags.model, signal);
   note(`loading ${folder}`);
   const checkpoint = await openCheckpoint(folder, { signal });
+  writeFindings(checkpoint);
   const { precision, sequences: maxSequences } = flags;
   const contextTokens = flags.context ?? Math.min(decoderConfig(checkpoint).maxPositions, 8192);
   const prefillChunk = Math.min(PREFILL_CHUNK, contextTokens);

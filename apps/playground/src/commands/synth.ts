@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { InvalidArgumentError } from '@markbase/core';
 import { Command, Option } from 'commander';
 import { withInterrupt } from '../interrupt.js';
 import { integer } from '../options.js';
@@ -6,6 +7,7 @@ import { formatBytes, printJson, printLines } from '../output.js';
 import { startProgress } from '../progress.js';
 import { planCheckpoint } from '../synth/plan-checkpoint.js';
 import { textShape, VARIANT_NAMES, type VariantName } from '../synth/shape.js';
+import type { Layout } from '../synth/tensors.js';
 import { planBytes, writeCheckpoint } from '../synth/write-checkpoint.js';
 
 /** Plain bfloat16 instead of codes. */
@@ -13,7 +15,8 @@ const UNQUANTISED_BITS = 16;
 
 interface SynthFlags {
   readonly variant: VariantName;
-  readonly bits: string;
+  readonly bits?: string;
+  readonly layout: Layout;
   readonly groupSize: string;
   readonly out: string;
   readonly seed: number;
@@ -26,20 +29,26 @@ interface SynthFlags {
 export function synthCommand(): Command {
   return new Command('synth')
     .description(
-      'Write a checkpoint with random weights and the true shape of a variant, in MLX layout, for measurements. ' +
-        'It contains only the text decoder: no towers, no tokenizer.',
+      'Write a checkpoint with random weights and the true shape of a variant, for measurements: the text decoder in MLX ' +
+        'layout, or everything that was released in Hugging Face layout, without a tokenizer.',
     )
     .addOption(new Option('--variant <name>', 'model variant').choices(VARIANT_NAMES).makeOptionMandatory())
     .requiredOption('--out <dir>', 'new or empty folder to write')
     .addOption(
-      new Option('--bits <n>', 'bits per weight; 16 = plain bfloat16')
-        .choices(['2', '3', '4', '5', '6', '8', '16'])
-        .default('4'),
+      new Option(
+        '--bits <n>',
+        'bits per weight; 16 = plain bfloat16 (default: 4, or 16 in the layout hf)',
+      ).choices(['2', '3', '4', '5', '6', '8', '16']),
     )
     .addOption(
       new Option('--group-size <n>', 'number of weights that share a scale and a bias')
         .choices(['32', '64', '128'])
         .default('64'),
+    )
+    .addOption(
+      new Option('--layout <name>', 'mlx: text only, quantised; hf: as released, plain, with towers')
+        .choices(['mlx', 'hf'])
+        .default('mlx'),
     )
     .option('--seed <n>', 'the same seed gives the same bytes', integer(0), 1)
     .option('--tiny', 'the same structure, scaled down to a few megabytes', false)
@@ -47,9 +56,9 @@ export function synthCommand(): Command {
     .option('--json', 'print the result as JSON', false)
     .action(async (flags: SynthFlags) => {
       const shape = textShape(flags.variant, { isTiny: flags.tiny, layerCount: flags.layers });
-      const bits = Number(flags.bits);
+      const bits = bitsOf(flags);
       const storage = bits === UNQUANTISED_BITS ? null : { bits, groupSize: Number(flags.groupSize) };
-      const plan = planCheckpoint(shape, storage, flags.seed);
+      const plan = planCheckpoint(shape, storage, flags.seed, flags.layout);
       const directory = resolve(flags.out);
 
       const progress = startProgress(`writing ${flags.variant}`);
@@ -78,7 +87,18 @@ export function synthCommand(): Command {
       }
       printLines([
         `${directory}: ${flags.variant}${flags.tiny ? ' (tiny)' : ''}, ${layerCount} layers, ${formatBytes(sizeBytes)} of ` +
-          `random weights at ${bits} bits; text only, no towers, no tokenizer`,
+          `random weights at ${bits} bits; ${flags.layout === 'mlx' ? 'text only, ' : ''}no tokenizer`,
       ]);
     });
+}
+
+function bitsOf({ bits, layout }: SynthFlags): number {
+  if (layout === 'mlx') return Number(bits ?? 4);
+  if (bits === undefined || Number(bits) === UNQUANTISED_BITS) return UNQUANTISED_BITS;
+  throw new InvalidArgumentError({
+    argument: '--bits',
+    expected: '16 in the layout hf, which is not quantised',
+    received: bits,
+    hint: 'Quantise it afterwards with markbase quantize',
+  });
 }

@@ -3,7 +3,7 @@ import { checkpointFolder } from '../checkpoint-folder.js';
 import { withInterrupt } from '../interrupt.js';
 import { addDeviceFlags, type DeviceFlags, integer, real } from '../options.js';
 import { printJson, printLines } from '../output.js';
-import { note, startProgress } from '../progress.js';
+import { note, startProgress, writeFindings } from '../progress.js';
 import type { TranscribedSegment, TranscribeOptions } from '../transcribe.js';
 import { TRANSCRIPTION_INSTRUCTION, TRANSCRIPTION_MAX_TOKENS } from '../transcription-instruction.js';
 import { withDevice } from '../with-device.js';
@@ -54,6 +54,7 @@ async function run(file: string, flags: TranscribeFlags, signal: AbortSignal): P
     // A model without an audio encoder is refused before its decoder is loaded.
     using audio = await AudioModel.load(folder, device, { precision, signal });
     using text = await loadTextModel(folder, device, { precision, feedForward, signal });
+    writeFindings(text.checkpoint);
     const progress = startProgress('listening');
     const options: TranscribeOptions = {
       instruction: flags.prompt,

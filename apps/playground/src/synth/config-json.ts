@@ -1,4 +1,5 @@
 import type { TextShape } from './shape.js';
+import { NO_TOWERS, type TowersJson } from './towers-json.js';
 
 /** An entry of `quantization` in config.json: the default, or an override for one module. */
 export interface QuantizationEntry {
@@ -17,8 +18,8 @@ const RELEASED_TOKENS = {
   video_token_id: 258884,
 };
 
-/** config.json of a text-only checkpoint with this shape, without quantisation. */
-export function configJson(shape: TextShape): Record<string, unknown> {
+/** config.json of a checkpoint with this shape, without quantisation; text-only unless it has towers. */
+export function configJson(shape: TextShape, towers: TowersJson = NO_TOWERS): Record<string, unknown> {
   return {
     architectures: [
       shape.modelType === 'gemma4'
@@ -28,8 +29,8 @@ export function configJson(shape: TextShape): Record<string, unknown> {
     model_type: shape.modelType,
     dtype: 'bfloat16',
     tie_word_embeddings: true,
-    audio_config: null,
-    vision_config: null,
+    audio_config: towers.audio,
+    vision_config: towers.vision,
     ...specialTokens(shape.vocabSize),
     text_config: {
       model_type: `${shape.modelType}_text`,

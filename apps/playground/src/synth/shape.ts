@@ -25,6 +25,8 @@ export interface TextShape {
     readonly topK: number;
     readonly intermediateSize: number;
   } | null;
+  /** Edge of everything in the towers relative to the released ones: 1, or a fraction in tiny models. */
+  readonly towerScale: number;
 }
 
 const RELEASED = {
@@ -34,6 +36,7 @@ const RELEASED = {
   globalHeadWidth: 512,
   isDoubleWide: false,
   experts: null,
+  towerScale: 1,
 } as const;
 
 const SMALL = {
@@ -142,6 +145,7 @@ function tinyShape(shape: TextShape): TextShape {
     perLayerSize: shape.perLayerSize === 0 ? 0 : 64,
     windowTokens: 64,
     maxPositions: 4096,
+    towerScale: 1 / 16,
     experts: shape.experts ? { count: 8, topK: 2, intermediateSize: 64 } : null,
   };
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dtypeBits, FileAccessError, InvalidArgumentError } from '@markbase/core';
-import { type TensorSource, writeShardedCheckpoint } from '@markbase/loader';
+import { planFile, type TensorSource, writeShardedCheckpoint } from '@markbase/loader';
 import { systemReason } from '../errors.js';
 import { formatBytes } from '../output.js';
 import type { CheckpointPlan } from './plan-checkpoint.js';
@@ -32,7 +32,7 @@ export async function writeCheckpoint(
   await checkSpace(directory, plan.tensors);
   await writeShardedCheckpoint(directory, [...plan.tensors], {
     maxShardBytes: MAX_SHARD_BYTES,
-    metadata: { format: 'mlx' },
+    metadata: plan.metadata,
     ...options,
   });
   await writeJsonFiles(directory, plan);
@@ -45,22 +45,11 @@ export async function writeCheckpoint(
  */
 export async function writeSparseCheckpoint(directory: string, plan: CheckpointPlan): Promise<void> {
   await createEmptyFolder(directory);
-  const header: Record<string, unknown> = { __metadata__: { format: 'mlx' } };
-  let end = 0;
-  for (const tensor of plan.tensors) {
-    const begin = end;
-    end += tensorBytes(tensor);
-    header[tensor.name] = { dtype: tensor.dtype, shape: tensor.shape, data_offsets: [begin, end] };
-  }
-  const text = JSON.stringify(header);
-  const padded = Buffer.from(text.padEnd(Math.ceil(text.length / 64) * 64));
-  const length = Buffer.alloc(8);
-  length.writeBigUInt64LE(BigInt(padded.length));
-
+  const { header, totalBytes } = planFile(plan.tensors, plan.metadata);
   const file = await open(join(directory, 'model.safetensors'), 'w');
   try {
-    await file.writeFile(Buffer.concat([length, padded]));
-    await file.truncate(length.length + padded.length + end);
+    await file.writeFile(header);
+    await file.truncate(totalBytes);
   } finally {
     await file.close();
   }
@@ -69,7 +58,7 @@ export async function writeSparseCheckpoint(directory: string, plan: CheckpointP
 
 /** Size of all tensors of a plan in bytes. */
 export function planBytes(plan: CheckpointPlan): number {
-  return totalBytes(plan.tensors);
+  return bytesOf(plan.tensors);
 }
 
 async function writeJsonFiles(directory: string, plan: CheckpointPlan): Promise<void> {
@@ -105,7 +94,7 @@ async function removeUnfinished(directory: string): Promise<void> {
 
 async function checkSpace(directory: string, tensors: readonly TensorSource[]): Promise<void> {
   const { bavail, bsize } = await statfs(directory);
-  const needed = totalBytes(tensors);
+  const needed = bytesOf(tensors);
   if (bavail * bsize >= needed) return;
   throw new FileAccessError({
     path: directory,
@@ -114,7 +103,7 @@ async function checkSpace(directory: string, tensors: readonly TensorSource[]): 
   });
 }
 
-function totalBytes(tensors: readonly TensorSource[]): number {
+function bytesOf(tensors: readonly TensorSource[]): number {
   return tensors.reduce((total, tensor) => total + tensorBytes(tensor), 0);
 }
 

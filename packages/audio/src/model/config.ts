@@ -1,5 +1,5 @@
 import { InvalidConfigError, UnsupportedModelError } from '@markbase/core';
-import type { AudioTowerConfig, Checkpoint, ModelConfig } from '@markbase/loader';
+import type { AudioTowerConfig, Checkpoint } from '@markbase/loader';
 
 /** The kind of a model's audio part. */
 export type EncoderConfig = TowerEncoderConfig | FrameEncoderConfig;
@@ -43,7 +43,9 @@ export function attentionReach(contextLeft: number): number {
  *
  * @throws UnsupportedModelError for models without one (26B-A4B, 31B, drafters), and for towers that look ahead
  */
-export function encoderConfig(checkpoint: Pick<Checkpoint, 'config' | 'directory'>): EncoderConfig {
+export function encoderConfig(
+  checkpoint: Pick<Checkpoint, 'config' | 'directory'> & Partial<Pick<Checkpoint, 'absent'>>,
+): EncoderConfig {
   const { config } = checkpoint;
   const textWidth = config.text.hiddenSize;
   if (config.family === 'gemma4' && config.audio !== null) {
@@ -53,7 +55,11 @@ export function encoderConfig(checkpoint: Pick<Checkpoint, 'config' | 'directory
     const { samplesPerToken, rmsNormEps } = config.audio;
     return { kind: 'frames', samplesPerToken, normEps: rmsNormEps, textWidth };
   }
-  throw noAudio(config);
+  const reason = checkpoint.absent?.audio ?? 'config.json has no audio_config';
+  throw new UnsupportedModelError({
+    modelType: config.modelType,
+    reason: `this checkpoint takes no sound: ${reason}`,
+  });
 }
 
 function towerConfig(
@@ -78,11 +84,4 @@ function towerConfig(
     });
   }
   return { kind: 'tower', tower, reach, textWidth };
-}
-
-function noAudio({ modelType }: ModelConfig): UnsupportedModelError {
-  return new UnsupportedModelError({
-    modelType,
-    reason: 'it has no audio encoder (config.json has no audio_config): use E2B, E4B or 12B',
-  });
 }

@@ -4,6 +4,7 @@ export const COPIED_FILES = [
   'tokenizer_config.json',
   'special_tokens_map.json',
   'chat_template.jinja',
+  'chat_template.json',
   'generation_config.json',
   'processor_config.json',
   'preprocessor_config.json',

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { FileAccessError } from '@markbase/core';
 import { accessError, isFile, isFolder } from '../files/file-access.js';
 import { readText } from '../files/read-json.js';
+import { isRepositoryName } from '../hub/hub-options.js';
 
 /** Absolute paths of the files next to the weights; null where the checkpoint has none. */
 export interface CheckpointFiles {
@@ -12,6 +13,8 @@ export interface CheckpointFiles {
   readonly tokenizerConfig: string | null;
   /** `chat_template.jinja`. */
   readonly chatTemplate: string | null;
+  /** `chat_template.json`, an older place of the template. */
+  readonly chatTemplateJson: string | null;
   /** Path of generation_config.json; null if there is none. */
   readonly generationConfig: string | null;
   /** Path of processor_config.json; null if there is none. */
@@ -25,6 +28,7 @@ export const COMPANION_FILES = {
   tokenizer: 'tokenizer.json',
   tokenizerConfig: 'tokenizer_config.json',
   chatTemplate: 'chat_template.jinja',
+  chatTemplateJson: 'chat_template.json',
   generationConfig: 'generation_config.json',
   processorConfig: 'processor_config.json',
   preprocessorConfig: 'preprocessor_config.json',
@@ -49,7 +53,9 @@ export async function locateDirectory(directory: string): Promise<string> {
     ? 'the folder has no config.json and no snapshot with one: it is not a checkpoint, or the download is incomplete'
     : (await isFile(absolute))
       ? 'it is a file, neither a checkpoint folder nor a .safetensors file'
-      : 'the folder does not exist';
+      : isRepositoryName(directory)
+        ? `the folder does not exist. If ${directory} is a repository on the hub, pass the folder that resolveCheckpoint('${directory}') or downloadCheckpoint('${directory}') of @markbase/loader returns`
+        : 'the folder does not exist';
   throw new FileAccessError({ path: absolute, operation: 'open the checkpoint', reason });
 }
 

@@ -8,13 +8,17 @@ import {
   parseQuantization,
   type QuantizationConfig,
 } from '../config/quantization-config.js';
+import { isFile } from '../files/file-access.js';
 import { readJson } from '../files/read-json.js';
 import { MAX_CONFIG_BYTES } from '../limits.js';
 import { foreignLayout } from '../quantization/foreign-layout.js';
 import type { ReadOptions } from '../safetensors/read-safetensors.js';
+import type { Finding } from './finding.js';
 import { type CheckpointFiles, COMPANION_FILES, locateCompanions, locateDirectory } from './locate-files.js';
 import { openShards } from './shards.js';
 import type { StorageWarning } from './stored-matrix.js';
+import { templateFindings } from './template-findings.js';
+import { type AbsentTowers, presentTowers, sidecarNames } from './towers.js';
 import { createWeightIndex, type WeightIndex } from './weight-index.js';
 
 /** An opened and checked checkpoint folder: typed settings and the location of every tensor. No tensor has been read. */
@@ -23,8 +27,10 @@ export interface Checkpoint {
   readonly directory: string;
   /** Absolute path of config.json. */
   readonly configPath: string;
-  /** Everything that config.json says, checked. */
+  /** Towers whose tensors are missing are null, whatever config.json says; see `absent`. */
   readonly config: ModelConfig;
+  /** Why the checkpoint takes no pictures or no sound; null = it does. */
+  readonly absent: AbsentTowers;
   /** null = nothing is quantised. */
   readonly quantization: QuantizationConfig | null;
   /** The tensors by name; none is read yet. */
@@ -33,6 +39,8 @@ export interface Checkpoint {
   readonly files: CheckpointFiles;
   /** Default sampling parameters and stop tokens of the checkpoint. */
   readonly generation: GenerationConfig;
+  /** What was noticed about files and towers; `validateCheckpoint` finds more. */
+  readonly findings: readonly Finding[];
   /** Bytes of all tensors. */
   readonly sizeBytes: number;
 }
@@ -62,37 +70,64 @@ export async function openCheckpoint(directory: string, options: OpenOptions = {
   const root = await locateDirectory(directory);
   const configPath = join(root, 'config.json');
   const json = await readJson(configPath, MAX_CONFIG_BYTES);
-  const config = parseModelConfig(json, configPath);
-  const quantization = parseQuantization(new ConfigReader(json, configPath));
+  const claimed = parseModelConfig(json, configPath);
+  const reader = new ConfigReader(json, configPath);
+  const quantization = parseQuantization(reader);
   signal?.throwIfAborted();
   const files = await locateCompanions(root);
   const generationJson =
     files.generationConfig === null ? null : await readJson(files.generationConfig, MAX_CONFIG_BYTES);
   const generationPath = files.generationConfig ?? join(root, COMPANION_FILES.generationConfig);
-  const generation = parseGenerationConfig(generationJson, generationPath, config.text.eosTokenIds);
+  const generation = parseGenerationConfig(generationJson, generationPath, claimed.text.eosTokenIds);
   signal?.throwIfAborted();
-  const tensors = await openShards(root, signal, options.header);
-  const { tieWordEmbeddings } = config.text;
+  const [sidecars, lost] = await locateSidecars(root, reader);
+  const { tensors, findings } = await openShards(root, { signal, header: options.header, sidecars });
+  const { tieWordEmbeddings } = claimed.text;
   const weights = createWeightIndex({
     tensors,
     quantization,
     tieWordEmbeddings,
     configPath,
-    modelType: config.modelType,
+    modelType: claimed.modelType,
     onWarning: options.onWarning,
   });
   const foreign = foreignLayout(weights.names());
   if (foreign !== null) {
-    throw foreignLayoutError(config.modelType, `${foreign.layout} (it has the tensor ${foreign.tensor})`);
+    throw foreignLayoutError(claimed.modelType, `${foreign.layout} (it has the tensor ${foreign.tensor})`);
   }
+  const towers = presentTowers(claimed, weights.names(), lost[0]);
   return {
     directory: root,
     configPath,
-    config,
+    config: towers.config,
+    absent: towers.absent,
     quantization,
     weights,
     files,
     generation,
+    findings: [
+      ...findings,
+      ...(await templateFindings(files)),
+      ...lost.map((name) => lostSidecar(configPath, name)),
+      ...towers.findings,
+    ],
     sizeBytes: tensors.reduce((sum, tensor) => sum + tensor.range.sizeBytes, 0),
   };
+}
+
+/** The further weight files that config.json names: those that exist, and those that do not. */
+async function locateSidecars(root: string, reader: ConfigReader): Promise<[string[], string[]]> {
+  const existing: string[] = [];
+  const lost: string[] = [];
+  for (const name of sidecarNames(reader)) {
+    const isPlain = /^[^/\\:\0]+\.safetensors$/.test(name);
+    if (isPlain && (await isFile(join(root, name)))) existing.push(name);
+    else lost.push(name);
+  }
+  return [existing, lost];
+}
+
+function lostSidecar(configPath: string, name: string): Finding {
+  const message = `${configPath} names the weight file ${JSON.stringify(name.slice(0, 120))}, which is not in the folder: download it`;
+  return { level: 'error', code: 'SIDECAR_MISSING', subject: name, message };
 }

@@ -86,7 +86,7 @@ async function openSource(
     return { folder: dirname(path), tensors: [...tensors.values()], metadata: Object.fromEntries(metadata) };
   }
   const folder = await locateDirectory(source);
-  const tensors = await openShards(folder, signal);
+  const { tensors } = await openShards(folder, { signal });
   const [first] = tensors;
   const metadata = first === undefined ? new Map() : (await openSafetensors(first.range.path)).metadata;
   return { folder, tensors, metadata: Object.fromEntries(metadata) };

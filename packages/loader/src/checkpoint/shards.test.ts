@@ -21,7 +21,7 @@ async function writeIndex(folder: string, weightMap: unknown): Promise<void> {
   await writeFile(join(folder, INDEX_FILE), JSON.stringify({ metadata: {}, weight_map: weightMap }));
 }
 
-const names = async (folder: string) => (await openShards(folder)).map(({ name }) => name).sort();
+const names = async (folder: string) => (await openShards(folder)).tensors.map(({ name }) => name).sort();
 
 describe('without an index', () => {
   it('takes model.safetensors alone, else a numbered set, else everything', async () => {
@@ -54,14 +54,14 @@ describe('without an index', () => {
 });
 
 describe('with an index', () => {
-  it('takes the files and tensors that it names', async () => {
+  it('takes the files that it names, and all of their tensors', async () => {
     const folder = await folderOf({
       'x.safetensors': ['a', 'b'],
       'y.safetensors': ['c'],
       'z.safetensors': ['d'],
     });
     await writeIndex(folder, { a: 'x.safetensors', c: 'y.safetensors' });
-    expect(await names(folder)).toEqual(['a', 'c']);
+    expect(await names(folder)).toEqual(['a', 'b', 'c']);
   });
 
   it.each([
@@ -126,12 +126,12 @@ describe('with an index', () => {
 it('stops when aborted', async () => {
   const folder = await folderOf({ 'model.safetensors': ['a'] });
   const reason = new RangeError('enough');
-  await expect(openShards(folder, AbortSignal.abort(reason))).rejects.toBe(reason);
+  await expect(openShards(folder, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
 });
 
 it('opens headers within the limits of the caller, with and without an index', async () => {
   const folder = await folderOf({ 'model.safetensors': ['a', 'b'] });
-  const limited = () => openShards(folder, undefined, { maxTensorCount: 1 });
+  const limited = () => openShards(folder, { header: { maxTensorCount: 1 } });
   await expect(limited()).rejects.toMatchObject({ rule: 'TooManyTensors' });
   await writeIndex(folder, { a: 'model.safetensors', b: 'model.safetensors' });
   await expect(limited()).rejects.toMatchObject({ rule: 'TooManyTensors' });

@@ -8,49 +8,68 @@ import { MAX_INDEX_BYTES, MAX_SHARD_COUNT } from '../limits.js';
 import { openSafetensors } from '../safetensors/open-safetensors.js';
 import type { ReadOptions, SafetensorsFile } from '../safetensors/read-safetensors.js';
 import type { TensorView } from '../safetensors/tensor-view.js';
+import { type Finding, someOf } from './finding.js';
 
 /** Name of the file that says which tensor is in which shard. */
 export const INDEX_FILE = 'model.safetensors.index.json';
 const SINGLE_FILE = 'model.safetensors';
 const SHARD_NAME = /^(.+)-([0-9]{5})-of-([0-9]{5})\.safetensors$/;
 
+/** The tensors of a checkpoint folder, by the names in the files, and what was noticed about its files. */
+export interface OpenedShards {
+  readonly tensors: readonly TensorView[];
+  /** Tensors that another tensor of the same name hides, with that other tensor: the index names the other's file. */
+  readonly hidden: readonly (readonly [hidden: TensorView, used: TensorView])[];
+  readonly findings: readonly Finding[];
+}
+
+/** Options of `openShards`. */
+export interface ShardOpenOptions {
+  readonly signal?: AbortSignal;
+  readonly header?: ReadOptions;
+  /** Names of existing files that are read in addition to the weights. */
+  readonly sidecars?: readonly string[];
+}
+
 /**
- * Opens all weight files of a checkpoint folder and returns their tensors, by the names in the files.
+ * Opens all weight files of a checkpoint folder.
  *
- * If there is an index, opens the files that it names; every tensor must be where the index says. Otherwise opens
- * `model.safetensors`, else a complete set of `model-0000i-of-0000n.safetensors`, else every safetensors file.
+ * If there is an index with entries, opens the files that it names; every tensor must be where the index says, and
+ * tensors of these files that it does not name are read too. Otherwise opens `model.safetensors`, else a complete set of
+ * `model-0000i-of-0000n.safetensors`, else every safetensors file. Hidden files, such as the `._*` of macOS, are never
+ * weights.
  *
  * @throws FileAccessError, CorruptFileError (ShardMissing, UnsafeShardName, IndexMismatch, DuplicateKey and the rules
  * of a single file); the signal's reason when aborted
  */
-export async function openShards(
-  directory: string,
-  signal?: AbortSignal,
-  header: ReadOptions = {},
-): Promise<TensorView[]> {
+export async function openShards(directory: string, options: ShardOpenOptions = {}): Promise<OpenedShards> {
+  const { signal, header = {}, sidecars = [] } = options;
   const indexPath = join(directory, INDEX_FILE);
-  if (await isFile(indexPath)) return openIndexed(directory, indexPath, header, signal);
-  const files: SafetensorsFile[] = [];
-  for (const name of await listShards(directory)) {
+  const index = (await isFile(indexPath)) ? await readIndex(indexPath) : null;
+  const isIndexed = index !== null && index.weightMap.size > 0;
+  const named = isIndexed ? [...new Set(index.weightMap.values())] : await listShards(directory);
+  const files = new Map<string, SafetensorsFile>();
+  for (const name of new Set([...named, ...sidecars])) {
     signal?.throwIfAborted();
-    files.push(await openSafetensors(await linkedPath(directory, name, directory), header));
+    const path = isIndexed
+      ? await checkedShardPath(directory, name, indexPath)
+      : await linkedPath(directory, name, directory);
+    files.set(name, await openSafetensors(path, header));
   }
-  return mergeShards(files);
+  if (isIndexed) return mergeIndexed(files, index, indexPath);
+  const tensors = mergeShards([...files.values()]);
+  if (index === null) return { tensors, hidden: [], findings: [] };
+  const message = `${indexPath}: the index has no entries; the weight files in the folder were read instead`;
+  const finding = { level: 'warning', code: 'EMPTY_INDEX', subject: INDEX_FILE, message } as const;
+  return { tensors, hidden: [], findings: [finding] };
 }
 
-async function openIndexed(
-  directory: string,
+function mergeIndexed(
+  files: ReadonlyMap<string, SafetensorsFile>,
+  { weightMap, totalBytes }: ShardIndex,
   indexPath: string,
-  header: ReadOptions,
-  signal?: AbortSignal,
-): Promise<TensorView[]> {
-  const weightMap = await readIndex(indexPath);
-  const files = new Map<string, SafetensorsFile>();
-  for (const name of new Set(weightMap.values())) {
-    signal?.throwIfAborted();
-    files.set(name, await openSafetensors(await checkedShardPath(directory, name, indexPath), header));
-  }
-  const tensors: TensorView[] = [];
+): OpenedShards {
+  const taken = new Map<string, TensorView>();
   for (const [tensorName, fileName] of weightMap) {
     const tensor = files.get(fileName)!.tensors.get(tensorName);
     if (tensor === undefined) {
@@ -60,12 +79,45 @@ async function openIndexed(
         reason: `it says that "${tensorName}" is in ${fileName}, but that file has no such tensor`,
       });
     }
-    tensors.push(tensor);
+    taken.set(tensorName, tensor);
   }
-  return tensors;
+  const findings: Finding[] = [];
+  const warn = (code: string, problem: string): void => {
+    findings.push({ level: 'warning', code, subject: INDEX_FILE, message: `${indexPath}: ${problem}` });
+  };
+  const unnamed: string[] = [];
+  const hidden: [TensorView, TensorView][] = [];
+  for (const { tensors } of files.values()) {
+    for (const [name, tensor] of tensors) {
+      const used = taken.get(name);
+      if (used === undefined) {
+        unnamed.push(name);
+        taken.set(name, tensor);
+      } else if (used !== tensor) hidden.push([tensor, used]);
+    }
+  }
+  if (unnamed.length > 0) {
+    warn(
+      'INCOMPLETE_INDEX',
+      `it does not name ${unnamed.length} tensors of its files, which were read: ${someOf(unnamed)}`,
+    );
+  }
+  const tensors = [...taken.values()];
+  const storedBytes = tensors.reduce((sum, { range }) => sum + range.sizeBytes, 0);
+  if (totalBytes !== null && totalBytes !== storedBytes) {
+    warn('WRONG_TOTAL_SIZE', `total_size is ${totalBytes}, but the tensors have ${storedBytes} bytes`);
+  }
+  return { tensors, hidden, findings };
 }
 
-async function readIndex(indexPath: string): Promise<Map<string, string>> {
+/** What an index says. */
+interface ShardIndex {
+  readonly weightMap: ReadonlyMap<string, string>;
+  /** `metadata.total_size`; null = absent, or not a number. */
+  readonly totalBytes: number | null;
+}
+
+async function readIndex(indexPath: string): Promise<ShardIndex> {
   const reader = new ConfigReader(await readJson(indexPath, MAX_INDEX_BYTES), indexPath);
   const table = reader.object('weight_map') ?? reader.fail('weight_map', 'an object');
   const weightMap = new Map<string, string>();
@@ -76,7 +128,18 @@ async function readIndex(indexPath: string): Promise<Map<string, string>> {
   if (new Set(weightMap.values()).size > MAX_SHARD_COUNT) {
     reader.fail('weight_map', `a table with at most ${MAX_SHARD_COUNT} files`);
   }
-  return weightMap;
+  const metadata: unknown = reader.raw('metadata');
+  const totalSize: unknown = Object(metadata).total_size;
+  return { weightMap, totalBytes: typeof totalSize === 'number' ? totalSize : null };
+}
+
+/** Names of safetensors files in a folder, sorted; `._*` and other hidden files are left out. */
+export async function safetensorsNames(directory: string): Promise<string[]> {
+  try {
+    return (await readdir(directory)).filter((name) => /^[^.].*\.safetensors$/.test(name)).sort();
+  } catch (cause) {
+    throw accessError(directory, 'list', cause);
+  }
 }
 
 /** The path of a shard that an index names; it must be a file of this checkpoint. */
@@ -122,12 +185,7 @@ async function allowedRoots(directory: string): Promise<string[]> {
 }
 
 async function listShards(directory: string): Promise<string[]> {
-  let names: string[];
-  try {
-    names = (await readdir(directory)).filter((name) => name.endsWith('.safetensors')).sort();
-  } catch (cause) {
-    throw accessError(directory, 'list', cause);
-  }
+  const names = await safetensorsNames(directory);
   if (names.includes(SINGLE_FILE)) return [SINGLE_FILE];
   const numbered = names.filter((name) => SHARD_NAME.test(name));
   if (numbered.length > 0) checkComplete(directory, numbered);

@@ -8,6 +8,7 @@ import {
 import { type FloatDType, isFloatDType } from '../quantization/float-conversion.js';
 import type { QuantizationParameters } from '../quantization/quantization-mode.js';
 import type { TensorView } from '../safetensors/tensor-view.js';
+import { similarNames } from './similar-names.js';
 import {
   allRows,
   type ExpectedMatrix,
@@ -50,6 +51,8 @@ export interface WeightIndex {
   names(): string[];
   /** All tensors by name; looking at them does not count as requesting them. */
   entries(): Iterable<readonly [name: string, tensor: TensorView]>;
+  /** Unrequested names that may be misspellings of missing ones, as `found for missing`, for messages. */
+  similar(missing: readonly string[]): string[];
   /** Names that have not been requested, except those that are known to be dead. */
   unused(): string[];
 }
@@ -123,6 +126,10 @@ class CanonicalWeightIndex implements WeightIndex {
     return this.byName.entries();
   }
 
+  similar(missing: readonly string[]): string[] {
+    return similarNames(missing, this.unused());
+  }
+
   unused(): string[] {
     const { tieWordEmbeddings } = this.fields;
     return this.names().filter((name) => !this.used.has(name) && !isDeadWeight(name, tieWordEmbeddings));
@@ -142,6 +149,8 @@ class CanonicalWeightIndex implements WeightIndex {
     const weight = this.find(`${module}.weight`) ?? this.find(module);
     if (weight === null) throw new WeightMapError({ missing: [`${module}.weight`] });
     const scales = this.find(`${module}.scales`);
+    if (scales === null && weight.dtype === 'U32')
+      throw new WeightMapError({ missing: [`${module}.scales`] });
     if (scales === null) return plainMatrix(weight, expected);
     const biases = this.find(`${module}.biases`);
     if (biases === null && isFloatDType(scales.dtype)) {

@@ -5,14 +5,23 @@ const TOWERS = ['vision_tower', 'audio_tower', 'embed_vision', 'embed_audio', 'v
 const SHARED_KEY_VALUE = /^language_model\.layers\.([0-9]+)\.self_attn\.(?:k_proj|v_proj|k_norm|v_norm)\./;
 const TOWER_PREFIX = new RegExp(`^model\\.(?=(?:${TOWERS.join('|')}|language_model)\\.)`);
 
+/** What wrappers of training put in front of names: DistributedDataParallel, torch.compile, PEFT. */
+const WRAPPERS = /^(?:(?:module|_orig_mod|base_model\.model)\.)+/;
+/** Modules of a text decoder that was saved without the model around it. */
+const BARE_TEXT =
+  /^(?:layers\.\d+|embed_tokens|embed_tokens_per_layer|norm|per_layer_model_projection|per_layer_projection_norm)(?:\.|$)/;
+
 /**
  * The one spelling of a tensor or module name that the engine uses, whatever layout the checkpoint has.
  *
  * `model.language_model.x` (Hugging Face), `language_model.model.x` (MLX) and `model.x` (text only, drafters) become
- * `language_model.x`; towers and embedders are at the root. Names at the root that belong to neither are kept.
+ * `language_model.x`, and so do the modules of a bare decoder; towers and embedders are at the root. Names at the root that
+ * belong to neither are kept. The prefixes `module.`, `_orig_mod.` and `base_model.model.`, which training leaves behind, are
+ * dropped.
  */
 export function canonicalName(name: string): string {
-  const rooted = name.replace(TOWER_PREFIX, '');
+  const rooted = name.replace(WRAPPERS, '').replaceAll('._orig_mod.', '.').replace(TOWER_PREFIX, '');
+  if (BARE_TEXT.test(rooted)) return `${TEXT_PREFIX}${rooted}`;
   if (/^language_model\.lm_head(\.|$)/.test(rooted)) return rooted.slice(TEXT_PREFIX.length);
   const text = /^(?:language_model\.model|model)\./.exec(rooted);
   if (text !== null) return `${TEXT_PREFIX}${rooted.slice(text[0].length)}`;

@@ -116,6 +116,11 @@ export function reportLines(title: string, report: Omit<CheckpointReport, 'tenso
       : 'experts: none',
     `per-layer embedding: ${shape.perLayerInputSize === 0 ? 'none' : `width ${shape.perLayerInputSize}`}`,
     `towers: ${senses || 'none'}`,
+    ...Object.entries(report.absent).flatMap(([tower, reason]) =>
+      reason === null || reason === `config.json has no ${tower}_config`
+        ? []
+        : [`no ${tower}: ${printable(reason)}`],
+    ),
     quantization
       ? `quantised: ${quantization.mode}, ${quantization.bits} bits, groups of ${quantization.groupSize}, ${quantization.overrideCount} exceptions`
       : 'quantised: no',

@@ -74,7 +74,11 @@ export function parseAudioTower(reader: ConfigReader): AudioTowerConfig {
     contextLeft: reader.integer('attention_context_left', { fallback: 13 }),
     contextRight: reader.integer('attention_context_right', { min: 0, fallback: 0 }),
     logitCap: reader.number('attention_logit_cap', { min: Number.MIN_VALUE, fallback: 50 }),
-    invalidLogitsValue: reader.number('attention_invalid_logits_value', { fallback: -1e9 }),
+    // Python writes a mask of minus infinity as such.
+    invalidLogitsValue:
+      reader.raw('attention_invalid_logits_value') === -Infinity
+        ? -Infinity
+        : reader.number('attention_invalid_logits_value', { fallback: -1e9 }),
     usesClippedLinears: reader.boolean('use_clipped_linears', true),
     gradientClipping: reader.number('gradient_clipping', { min: Number.MIN_VALUE, fallback: 1e10 }),
     outputSize: reader.integer('output_proj_dims', { fallback: 1536 }),

@@ -1,5 +1,5 @@
-/** A string, or a number with a fraction or an exponent: text that must not change, and that JavaScript would rewrite. */
-const LITERALS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+/** A string, or a number. Those that JavaScript would rewrite or refuse, such as `30.0` and `-Infinity`, must not change. */
+const LITERALS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|-?\b(?:Infinity|NaN)\b/g;
 
 /**
  * A JSON object as text, with `entries` added or replaced. Numbers keep their spelling: other readers insist on `30.0`

@@ -26,12 +26,36 @@ export function readText(path: string, maxBytes: number): Promise<string> {
 export async function readJson(path: string, maxBytes: number): Promise<unknown> {
   const text = await readText(path, maxBytes);
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (cause) {
     const isPointer = text.startsWith('version https://git-lfs');
     const reason = isPointer
       ? 'it is a Git LFS pointer, not the file itself: run `git lfs pull`'
       : `it is not valid JSON: ${cause instanceof Error ? cause.message : String(cause)}`;
     throw new CorruptFileError({ rule: isPointer ? 'NotDownloaded' : 'InvalidJson', path, reason, cause });
+  }
+}
+
+/** A string, or a number that Python's json module writes and JSON does not know. */
+const PYTHON_NUMBERS = /"(?:[^"\\]|\\.)*"|-?\b(?:Infinity|NaN)\b/g;
+
+/**
+ * Parses JSON, and `Infinity`, `-Infinity` and `NaN` as Python's json module writes them.
+ *
+ * @throws SyntaxError
+ */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    let mark = '#';
+    while (text.includes(mark)) mark += '#';
+    const standard = text.replace(PYTHON_NUMBERS, (token) =>
+      token.startsWith('"') ? token : `"${mark}${token}"`,
+    );
+    if (standard === text) throw error;
+    return JSON.parse(standard, (_, value: unknown) =>
+      typeof value === 'string' && value.startsWith(mark) ? Number(value.slice(mark.length)) : value,
+    );
   }
 }

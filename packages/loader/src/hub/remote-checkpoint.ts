@@ -1,5 +1,6 @@
 import { CorruptFileError } from '@markbase/core';
 import { INDEX_FILE } from '../checkpoint/shards.js';
+import { type AbsentTowers, presentTowers, sidecarNames } from '../checkpoint/towers.js';
 import { canonicalName } from '../checkpoint/weight-names.js';
 import { ConfigReader } from '../config/config-reader.js';
 import { type ModelConfig, parseModelConfig } from '../config/model-config.js';
@@ -24,8 +25,10 @@ export interface RemoteCheckpoint {
   readonly repository: string;
   /** The commit that was read, 40 hexadecimal digits. */
   readonly commit: string;
-  /** Everything that config.json says, checked. */
+  /** Towers without tensors are null. */
   readonly config: ModelConfig;
+  /** Why the checkpoint takes no pictures or no sound; null = it does. */
+  readonly absent: AbsentTowers;
   /** How matrices are quantised; null if none is. */
   readonly quantization: QuantizationConfig | null;
   /** Tensors by canonical name. */
@@ -49,9 +52,11 @@ export async function openRemoteCheckpoint(
   const addressOf = (path: string): string => fileAddress(settings.endpoint, repository, commit, path);
   const configUrl = addressOf('config.json');
   const json = await client.retry(() => getJson(client, configUrl, MAX_CONFIG_BYTES));
-  const config = parseModelConfig(json, configUrl);
-  const quantization = parseQuantization(new ConfigReader(json, configUrl));
+  const claimed = parseModelConfig(json, configUrl);
+  const reader = new ConfigReader(json, configUrl);
+  const quantization = parseQuantization(reader);
   const chosen = await weightFileNames(client, files, addressOf);
+  for (const name of sidecarNames(reader)) chosen.add(name);
   const weightFiles = files.filter(({ path }) => chosen.has(path));
   if (weightFiles.length === 0) {
     const reason = 'it has no safetensors file; only checkpoints in this format are read';
@@ -74,8 +79,9 @@ export async function openRemoteCheckpoint(
       });
     }
   }
+  const { config, absent } = presentTowers(claimed, tensors.keys());
   const sizeBytes = [...tensors.values()].reduce((sum, { range }) => sum + range.sizeBytes, 0);
-  return { repository, commit, config, quantization, weights: tensors, sizeBytes };
+  return { repository, commit, config, absent, quantization, weights: tensors, sizeBytes };
 }
 
 /** Files that the index names; else `model.safetensors`; else every safetensors file at the root. */
@@ -84,14 +90,15 @@ async function weightFileNames(
   files: readonly RepositoryFile[],
   addressOf: (path: string) => string,
 ): Promise<Set<string>> {
-  const names = files.map(({ path }) => path).filter((path) => /^[^/]+\.safetensors$/.test(path));
+  const names = files.map(({ path }) => path).filter((path) => /^[^./][^/]*\.safetensors$/.test(path));
   if (files.some(({ path }) => path === INDEX_FILE)) {
     const url = addressOf(INDEX_FILE);
     const index = new ConfigReader(await client.retry(() => getJson(client, url, MAX_INDEX_BYTES)), url);
     const table = index.object('weight_map') ?? index.fail('weight_map', 'an object');
     const named = new Set(table.keys().map((tensor) => table.string(tensor, '')));
     const missing = [...named].find((name) => !names.includes(name));
-    if (missing === undefined) return named;
+    if (missing === undefined && named.size > 0) return named;
+    if (missing === undefined) return new Set(names);
     const reason = `the repository has no file ${JSON.stringify(missing.slice(0, 120))}`;
     throw new CorruptFileError({ rule: 'ShardMissing', path: url, reason });
   }

@@ -1,3 +1,4 @@
+import { parseJson } from '../files/read-json.js';
 import { DownloadError } from './download-error.js';
 import type { HttpClient } from './http-client.js';
 
@@ -61,7 +62,7 @@ export async function getJson(client: HttpClient, url: string, maxBytes: number)
   }
   const bytes = Buffer.concat(parts);
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (cause) {
     throw new DownloadError({ rule: 'BadAnswer', url, reason: 'it is not JSON', cause });
   }

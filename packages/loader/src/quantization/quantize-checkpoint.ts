@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { InvalidArgumentError } from '@markbase/core';
 import { COPIED_FILES } from '../checkpoint/companion-files.js';
 import { type Checkpoint, openCheckpoint } from '../checkpoint/open-checkpoint.js';
+import { hasSeparateHead, separateHeadError } from '../checkpoint/tied-head.js';
 import { mlxName } from '../checkpoint/weight-names.js';
 import type { AffineParameters } from '../config/quantization-config.js';
 import { withFile } from '../files/file-access.js';
@@ -106,6 +107,10 @@ export async function quantizeCheckpoint(
   const rules = compileRules(rulesOf(options), options);
   const checkpoint = await openCheckpoint(source, { signal });
   await checkPlaces(checkpoint, target);
+  const isTied = checkpoint.config.text.tieWordEmbeddings;
+  if (isTied && (await hasSeparateHead(checkpoint.weights, checkpoint.config, null, signal))) {
+    throw separateHeadError(checkpoint.configPath);
+  }
   const plan = planCheckpoint(checkpoint, rules);
   const directory = resolve(target);
   const resumedBytes = await writeConversion(directory, {

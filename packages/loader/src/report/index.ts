@@ -1,3 +1,4 @@
+export type { Finding } from '../checkpoint/finding.js';
 export {
   type CheckpointDiff,
   type DiffOptions,
@@ -14,7 +15,6 @@ export {
 } from './inspect-checkpoint.js';
 export { type ModuleStorage, moduleStorages } from './module-storage.js';
 export {
-  type Finding,
   type ValidateOptions,
   type ValidationReport,
   validateCheckpoint,

@@ -1,5 +1,6 @@
 import type { DType } from '@markbase/core';
 import type { Checkpoint } from '../checkpoint/open-checkpoint.js';
+import type { AbsentTowers } from '../checkpoint/towers.js';
 import type { ModelConfig } from '../config/model-config.js';
 import type { QuantizationConfig } from '../config/quantization-config.js';
 import {
@@ -34,6 +35,8 @@ export type CheckpointReport = ReturnType<typeof inspectCheckpoint>;
 export interface InspectSource extends EstimateSource {
   /** The checked configuration. */
   readonly config: ModelConfig;
+  /** Why the checkpoint takes no pictures or no sound; null = it does. */
+  readonly absent: AbsentTowers;
   /** How matrices are quantised; null if none is. */
   readonly quantization: QuantizationConfig | null;
   /** Bytes of all tensors. */
@@ -67,7 +70,8 @@ export function inspectCheckpoint(source: InspectSource, options: EstimateOption
     sizeBytes: source.sizeBytes,
     shape,
     layers: layers.map((layer, index) => ({ index, ...layer })),
-    towers: towersOf(config),
+    towers: { vision: source.absent.vision === null, audio: source.absent.audio === null },
+    absent: source.absent,
     quantization: quantization && {
       mode: quantization.mode,
       bits: quantization.bits,
@@ -82,8 +86,8 @@ export function inspectCheckpoint(source: InspectSource, options: EstimateOption
 }
 
 /** What a folder says in addition to its weights: where it is, the files next to them, and how answers are sampled and end. */
-export function describeFolder({ directory, files, generation }: Checkpoint) {
-  return { directory, files, generation };
+export function describeFolder({ directory, files, generation, findings }: Checkpoint) {
+  return { directory, files, generation, findings };
 }
 
 function isReleased(variant: VariantName | null, { text }: ModelConfig): boolean {
@@ -94,9 +98,4 @@ function isReleased(variant: VariantName | null, { text }: ModelConfig): boolean
     released.layerCount === text.layerCount &&
     released.intermediateSize === text.intermediateSize
   );
-}
-
-function towersOf(config: ModelConfig): { vision: boolean; audio: boolean } {
-  if (config.family === 'gemma4_assistant') return { vision: false, audio: false };
-  return { vision: config.vision !== null, audio: config.audio !== null };
 }

@@ -1,21 +1,11 @@
 import { MarkBaseError, WeightMapError } from '@markbase/core';
+import type { Finding } from '../checkpoint/finding.js';
 import { type Checkpoint, openCheckpoint } from '../checkpoint/open-checkpoint.js';
 import { isSharedKeyValue } from '../checkpoint/weight-names.js';
 import { toFloat32 } from '../quantization/float-conversion.js';
 import type { TensorView } from '../safetensors/tensor-view.js';
 import { expectedModules } from './expected-modules.js';
-
-/** Something that is wrong, or looks wrong. */
-export interface Finding {
-  /** error: the checkpoint cannot be used as it is. warning: it can, but should be looked at. */
-  readonly level: 'error' | 'warning';
-  /** Code of the error class, or the kind of the warning. */
-  readonly code: string;
-  /** Tensor, module or file concerned. */
-  readonly subject: string;
-  /** What is wrong, as a sentence. */
-  readonly message: string;
-}
+import { ignoredFindings } from './ignored-findings.js';
 
 /** Everything that `validateCheckpoint` found. */
 export interface ValidationReport {
@@ -61,7 +51,12 @@ export async function validateCheckpoint(
     options.signal?.throwIfAborted();
     return reportOf([errorFinding(error, directory)], 0, 0, 0);
   }
-  const findings = [...weightFindings(checkpoint), ...fileFindings(checkpoint)];
+  const findings = [
+    ...checkpoint.findings,
+    ...weightFindings(checkpoint),
+    ...fileFindings(checkpoint),
+    ...(await ignoredFindings(checkpoint, options.signal)),
+  ];
   const tensors = Array.from(checkpoint.weights.entries());
   const readTensorCount = options.values
     ? await readValues(
@@ -87,6 +82,7 @@ function reportOf(
 /** Requests everything that the decoder needs, and reports what is left over. */
 function weightFindings({ config, weights }: Checkpoint): Finding[] {
   const findings: Finding[] = [];
+  const missing: string[] = [];
   for (const expected of expectedModules(config, weights)) {
     const subject = expected.kind === 'matrix' ? expected.module : expected.name;
     try {
@@ -101,8 +97,13 @@ function weightFindings({ config, weights }: Checkpoint): Finding[] {
         mismatched: [`${expected.name} is [${shape.join(', ')}], expected [${expected.length}]`],
       });
     } catch (error) {
+      if (error instanceof WeightMapError) missing.push(...error.missing);
       findings.push(errorFinding(error, subject));
     }
+  }
+  for (const similar of weights.similar(missing)) {
+    const message = `a tensor may have a wrong name: ${similar}`;
+    findings.push({ level: 'warning', code: 'SIMILAR_NAME', subject: similar, message });
   }
   for (const { module, kind, message } of weights.warnings()) {
     const code = kind === 'low-bits' ? 'LOW_BITS' : 'STORED_OTHERWISE';

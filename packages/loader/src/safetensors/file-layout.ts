@@ -5,14 +5,19 @@ import { shown } from './header-cursor.js';
 
 /** A tensor before it has a place in a file. */
 export interface TensorSpec {
+  /** Name in the file. */
   readonly name: string;
+  /** Element type. */
   readonly dtype: DType;
+  /** Lengths of the axes; empty for a scalar. */
   readonly shape: readonly number[];
 }
 
 /** Place of a tensor in a file to be written. */
 export interface PlannedTensor {
+  /** First byte, from the beginning of the file. */
   readonly offsetBytes: number;
+  /** Number of bytes. */
   readonly sizeBytes: number;
 }
 
@@ -20,7 +25,9 @@ export interface PlannedTensor {
 export interface FileLayout {
   /** Header length and header. */
   readonly header: Uint8Array;
+  /** Places by name. */
   readonly tensors: ReadonlyMap<string, PlannedTensor>;
+  /** Size of the file. */
   readonly totalBytes: number;
 }
 

@@ -82,9 +82,11 @@ export function parseHeader(
 export function tensorBytes(dtype: DType, shape: readonly number[]): number | null {
   let count = 1;
   for (const length of shape) {
-    count *= length;
-    if (!Number.isSafeInteger(count)) return null;
+    // A zero counts last, wherever it is: the verdict must not depend on the order of the axes.
+    count *= length || 1;
+    if (!Number.isSafeInteger(count * dtypeBits(dtype))) return null;
   }
+  if (shape.includes(0)) return 0;
   const bits = count * dtypeBits(dtype);
   return Number.isSafeInteger(bits) && bits % 8 === 0 ? bits / 8 : null;
 }
@@ -195,7 +197,7 @@ function checkSpanLength(entry: HeaderEntry, fail: HeaderFailure): void {
   const what = `tensor ${shown(name)}`;
   if (end < begin) fail('InvalidOffset', `${what} ends at byte ${end}, before it begins at ${begin}`);
   if (size === null) {
-    const count = shape.reduce((product, length) => product * length, 1);
+    const count = shape.reduce((product, length) => product * (length || 1), 1);
     if (Number.isSafeInteger(count * dtypeBits(dtype))) {
       fail('MisalignedSlice', `${what}: ${count} elements of ${dtype} do not fill whole bytes`);
     }

@@ -28,7 +28,7 @@ describe('writeShardedCheckpoint', () => {
         e: 'model-00004-of-00004.safetensors',
       },
     });
-    const read = await openShards(directory);
+    const { tensors: read } = await openShards(directory);
     expect(read.map(({ name, shape }) => [name, shape[0]])).toEqual(
       tensors.map(({ name, shape }) => [name, shape[0]]),
     );

@@ -10,6 +10,8 @@ import type { TemplateInput } from './template-input.js';
 export interface ChatTemplateFiles {
   /** Path of chat_template.jinja. */
   readonly chatTemplate: string | null;
+  /** Path of chat_template.json, which has the template as `chat_template`. */
+  readonly chatTemplateJson?: string | null;
   /** Path of tokenizer_config.json. */
   readonly tokenizerConfig: string | null;
 }
@@ -59,8 +61,8 @@ export class ChatTemplate {
 }
 
 /**
- * Loads the chat template of a checkpoint: chat_template.jinja, or else `chat_template` of tokenizer_config.json (if it
- * is a list, the template named `default`). Null if there is none: base models are not made for chats.
+ * Loads the chat template of a checkpoint: chat_template.jinja, or else `chat_template` of chat_template.json or
+ * tokenizer_config.json (if it is a list, the template named `default`, or else the first). Null if there is none: base models are not made for chats.
  *
  * Errors: FileAccessError, CorruptFileError, ChatTemplateError.
  */
@@ -70,6 +72,10 @@ export async function loadChatTemplate(files: ChatTemplateFiles): Promise<ChatTe
   if (files.chatTemplate !== null) {
     const source = await readText(files.chatTemplate);
     return new ChatTemplate(source, { path: files.chatTemplate, ...tokens });
+  }
+  if (files.chatTemplateJson) {
+    const source = templateOf((await readConfig(files.chatTemplateJson)).chat_template);
+    if (source !== null) return new ChatTemplate(source, { path: files.chatTemplateJson, ...tokens });
   }
   const source = templateOf(config.chat_template);
   if (source === null) return null;

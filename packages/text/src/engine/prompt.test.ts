@@ -21,6 +21,7 @@ const CONFIG: DecoderConfig = {
   isBidirectionalInImages: true,
   maxPositions: 64,
   hasExperts: false,
+  hasTiedHead: true,
   padTokenId: 0,
   placeholders: { image: IMAGE, audio: AUDIO, video: VIDEO, delimiters: [] },
 };

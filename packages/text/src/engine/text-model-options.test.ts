@@ -16,6 +16,7 @@ describe('checkedSettings', () => {
       prefillChunk: 512,
       maxStepTokens: 512,
       checkFinite: false,
+      suppressPlaceholders: true,
     });
     expect(checkedSettings({ ...CONFIG, maxPositions: 300 }, {}, CPU)).toMatchObject({
       contextTokens: 300,

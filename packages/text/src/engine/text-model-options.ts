@@ -26,6 +26,11 @@ export interface TextModelOptions extends UploadProgressOptions {
   readonly checkFinite?: boolean;
   /** Fusions to disable, or false to disable all; for tests and measurements. */
   readonly fusions?: false | { readonly without: readonly string[] };
+  /**
+   * Never samples placeholders of media and their delimiters; default true. False samples them as a reference does that
+   * only suppresses the ids of generation_config.json.
+   */
+  readonly suppressPlaceholders?: boolean;
   /** Tokenizer and chat template that are already being loaded; default: loaded on first use. */
   readonly language?: Promise<Language>;
 }
@@ -46,6 +51,8 @@ export interface TextModelSettings {
   readonly maxStepTokens: number;
   /** Checks for NaN and infinity after every operation. */
   readonly checkFinite: boolean;
+  /** Placeholders of media and their delimiters are never sampled. */
+  readonly suppressPlaceholders: boolean;
   /** Fusions that are disabled; false = all. */
   readonly fusions?: false | { without: readonly string[] };
 }
@@ -59,6 +66,7 @@ const OPTIONS: OptionNames<TextModelOptions> = {
   feedForward: true,
   checkFinite: true,
   fusions: true,
+  suppressPlaceholders: true,
   language: true,
   onProgress: true,
   signal: true,
@@ -84,6 +92,7 @@ export function checkedSettings(
     maxSequences = 1,
     rememberedSequences = 0,
     checkFinite = false,
+    suppressPlaceholders = true,
     fusions,
   } = options;
   if (precision !== 'high' && precision !== 'fast') {
@@ -110,6 +119,7 @@ export function checkedSettings(
     prefillChunk,
     maxStepTokens,
     checkFinite,
+    suppressPlaceholders,
   };
   return fusions === undefined ? settings : { ...settings, fusions: fusions && { without: fusions.without } };
 }

@@ -29,6 +29,8 @@ export interface DecoderConfig {
   readonly maxPositions: number;
   /** True if the layers need a feed-forward block with experts. */
   readonly hasExperts: boolean;
+  /** The output head is the embedding matrix. */
+  readonly hasTiedHead: boolean;
   /** Replaces placeholder ids in the per-layer lookup. */
   readonly padTokenId: number;
   /** Ids that soft tokens replace. */
@@ -50,7 +52,7 @@ export interface PlaceholderIds {
 /**
  * Reads the properties that the graph depends on from a checkpoint's configuration, and checks them.
  *
- * @throws UnsupportedModelError for a checkpoint without a complete decoder with a tied head
+ * @throws UnsupportedModelError for a drafter
  * @throws InvalidConfigError if the sizes or cache sources of layers contradict each other
  */
 export function decoderConfig(checkpoint: Pick<Checkpoint, 'config' | 'directory'>): DecoderConfig {
@@ -62,12 +64,6 @@ export function decoderConfig(checkpoint: Pick<Checkpoint, 'config' | 'directory
     });
   }
   const { text, tokens } = config;
-  if (!text.tieWordEmbeddings) {
-    throw new UnsupportedModelError({
-      modelType: config.modelType,
-      reason: 'the output head must be tied to the embedding (tie_word_embeddings)',
-    });
-  }
   checkLayers(text.layers, text.headCount, `${checkpoint.directory}/config.json`);
   return {
     modelType: config.modelType,
@@ -86,6 +82,7 @@ export function decoderConfig(checkpoint: Pick<Checkpoint, 'config' | 'directory
     isBidirectionalInImages: text.bidirectionalVision,
     maxPositions: text.maxPositions,
     hasExperts: text.experts !== null,
+    hasTiedHead: text.tieWordEmbeddings,
     padTokenId: text.padTokenId,
     placeholders: {
       image: tokens.image,

@@ -62,9 +62,9 @@ export function perLayerEmbeddings(
   });
 }
 
-/** [N, V]: logits = c · tanh(norm(h) Eᵀ / c). */
+/** [N, V]: logits = c · tanh(norm(h) Uᵀ / c). */
 function head(ops: Ops, decoder: Decoder, h: Value<'N', 'D'>): Value<'N', 'V'> {
-  const logits = ops.linear(ops.rmsNorm(h, decoder.finalNorm, { eps: decoder.normEps }), decoder.embedding);
+  const logits = ops.linear(ops.rmsNorm(h, decoder.finalNorm, { eps: decoder.normEps }), decoder.head);
   return decoder.logitCap === null ? logits : ops.softcap(logits, decoder.logitCap);
 }
 

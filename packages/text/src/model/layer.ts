@@ -50,8 +50,10 @@ export interface PerLayerWeights {
 /** Weights of a complete decoder. */
 export interface Decoder {
   readonly normEps: number;
-  /** E, which is also the output head. */
+  /** E */
   readonly embedding: Matrix<'V', 'D'>;
+  /** U, the output head: E itself unless the checkpoint has its own. */
+  readonly head: Matrix<'V', 'D'>;
   /** sqrt(D), rounded to the type of the weights. */
   readonly embeddingScale: number;
   readonly perLayer: PerLayerTable | null;

@@ -2,7 +2,9 @@ import { UnsupportedModelError, WeightMapError } from '@markbase/core';
 import {
   type Checkpoint,
   fromFloat32,
+  hasSeparateHead,
   type LayerConfig,
+  separateHeadError,
   type TensorView,
   toFloat32,
   weightBytes,
@@ -30,6 +32,8 @@ import type {
 import type { RopeFrequencies } from './rope-frequencies.js';
 
 const ROOT = 'language_model';
+/** Rows of a head that should be the embedding which are compared with it; `validateCheckpoint` compares all. */
+const HEAD_SAMPLE_ROWS = 64;
 
 type Weights = WeightMapper<TensorView>;
 
@@ -55,11 +59,19 @@ export interface LoadedDecoder {
  * @throws WeightMapError that lists all tensors that are missing, unused or have the wrong shape; keys and values of
  *   layers that share a cache are optional (docs/gemma4.md section 2.7)
  * @throws UnsupportedModelError if the model has experts and no `feedForward` was given
+ * @throws InvalidConfigError if a head that differs from the embedding would be ignored
  * @throws OutOfMemoryError before anything is loaded, if the device copies weights and has too little memory
  */
 export async function loadDecoder(sources: DecoderSources): Promise<LoadedDecoder> {
   const { checkpoint, device, config, rope } = sources;
-  device.requireMemory(weightBytes(checkpoint.weights, [ROOT]), 'weights of the decoder');
+  const modules = config.hasTiedHead ? [ROOT] : [ROOT, 'lm_head'];
+  device.requireMemory(weightBytes(checkpoint.weights, modules), 'weights of the decoder');
+  if (
+    config.hasTiedHead &&
+    (await hasSeparateHead(checkpoint.weights, checkpoint.config, HEAD_SAMPLE_ROWS))
+  ) {
+    throw separateHeadError(checkpoint.configPath);
+  }
   const weights: Weights = new WeightMapper(checkpoint.weights, device);
   const eps = config.normEps;
   const { hiddenWidth, vocabularySize } = config;
@@ -74,6 +86,7 @@ export async function loadDecoder(sources: DecoderSources): Promise<LoadedDecode
     const decoder: Decoder = {
       normEps: eps,
       embedding,
+      head: config.hasTiedHead ? embedding : weights.mapped('lm_head', vocabularySize, hiddenWidth),
       embeddingScale: roundTo(Math.sqrt(hiddenWidth), floatTypeOf(embedding)),
       perLayer: loadPerLayerTable(config, weights),
       layers,

@@ -31,13 +31,16 @@ export async function verifyGenerate(context: VerifyContext): Promise<VerifySect
 
   const logits = new Float32Array(tokens.length * vocabularySize);
   for (const [index, choice] of choices.entries()) logits.set(choice.logits!, index * vocabularySize);
+  const { suppressTokenIds } = chunked.checkpoint.generation;
   let tokensEqual = true;
   for (const [index, choice] of choices.entries()) {
     const row = expected.subarray(index * vocabularySize, (index + 1) * vocabularySize);
     const { maxAbs } = compare(choice.logits!, row);
     // Two logits may both be off: a margin below twice the error does not determine their order.
     if (!(margins[index]! > 2 * maxAbs)) break;
-    if (choice.token !== tokens[index] || argmax(choice.logits!) !== tokens[index]) tokensEqual = false;
+    const allowed = Float32Array.from(choice.logits!);
+    for (const id of suppressTokenIds) allowed[id] = -Infinity;
+    if (choice.token !== tokens[index] || argmax(allowed) !== tokens[index]) tokensEqual = false;
   }
   const tolerance = precision === 'high' ? HIGH_TOLERANCE : null;
   return [judgedSection('generate', compare(logits, expected), tolerance, tokensEqual)];

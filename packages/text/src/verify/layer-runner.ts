@@ -71,7 +71,7 @@ export async function runHead(model: TextModel, feed: LayerFeed): Promise<Float3
     { label: 'head alone', maxRows: count, maxOutputs: count, precision: model.settings.precision },
     (ops) => {
       const h = ops.gatherRows(ops.input(INPUT, 'T', { axis: 'D', size: config.hiddenWidth }));
-      const logits = ops.linear(h, decoder.embedding);
+      const logits = ops.linear(h, decoder.head);
       ops.output(OUTPUT, decoder.logitCap === null ? logits : ops.softcap(logits, decoder.logitCap));
     },
   );

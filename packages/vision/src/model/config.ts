@@ -18,7 +18,10 @@ export type UnifiedConfig = Extract<VisionConfig, { kind: 'unified' }>;
  *
  * @throws UnsupportedModelError when the model takes no images: text-only conversions, drafters
  */
-export function visionConfig({ config }: Pick<Checkpoint, 'config'>): VisionConfig {
+export function visionConfig({
+  config,
+  absent,
+}: Pick<Checkpoint, 'config'> & Partial<Pick<Checkpoint, 'absent'>>): VisionConfig {
   const { modelType } = config;
   const outputWidth = config.text.hiddenSize;
   if (config.family === 'gemma4' && config.vision) {
@@ -29,6 +32,6 @@ export function visionConfig({ config }: Pick<Checkpoint, 'config'>): VisionConf
   }
   throw new UnsupportedModelError({
     modelType,
-    reason: 'config.json has no vision_config: this checkpoint takes no images',
+    reason: `this checkpoint takes no images: ${absent?.vision ?? 'config.json has no vision_config'}`,
   });
 }
