@@ -34,7 +34,7 @@ try {
   checkOrder(published);
   mkdirSync(project);
   writeFileSync(path.join(project, 'package.json'), '{"private":true}');
-  const wanted = ['@markbase/playground', '@markbase/text', '@markbase/demo-model'];
+  const wanted = ['@markbase/playground', '@markbase/gemma', '@markbase/demo-model'];
   must('npm', ['install', '--no-audit', '--no-fund', ...wanted], { cwd: project, env: environment });
   const model = 'node_modules/@markbase/demo-model/model';
   console.log(must('npx', ['markbase', 'doctor'], { cwd: project, env: environment }));

@@ -1,6 +1,5 @@
 // `pnpm rehearse [--keep] [--matrix] [--packed]`: packs every package, installs the tarballs into an empty folder outside the repository, and runs
-// the examples of the READMEs and the command there, as somebody would who only knows the READMEs. Of a package's
-// examples it runs the first, and all that use the packaged demo models: others may need the network or be fragments.
+// every example of the READMEs and of the site there, and the command, as somebody would who only knows these.
 // Then it uses the packages in other ways: from CommonJS, by TypeScript with other settings, bundled, in a browser; with --matrix in
 // other versions of Node, Bun and Deno too, and it prints a table of all that. --packed takes the addon that is already packed, such as
 // that of a release.
@@ -9,6 +8,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -19,7 +19,7 @@ import path from 'node:path';
 import ts from 'typescript';
 import { TOOLS, writeConsumers } from './lib/consumers.mjs';
 import { capture, repositoryRoot, run } from './lib/process.mjs';
-import { examplesOf } from './lib/readme-example.mjs';
+import { commandsOf, examplesOf } from './lib/readme-example.mjs';
 import { writeReport } from './lib/report.mjs';
 import { packPackage, publishedPackages } from './lib/workspace.mjs';
 
@@ -27,9 +27,10 @@ const counts = { passed: 0, failed: 0, skipped: 0 };
 const packages = publishedPackages();
 const root = mkdtempSync(path.join(os.tmpdir(), 'markbase-rehearsal-'));
 const project = path.join(root, 'project');
+const SITE = path.join(repositoryRoot, 'docs/site');
 const DEMO_MODEL = 'node_modules/@markbase/demo-model/model';
 /** Packages that examples use in addition to ours, and their types. */
-const COMPANIONS = { ai: '6.0.326', '@types/json-schema': '7.0.15', esbuild: '0.27.7' };
+const COMPANIONS = { ai: '6.0.326', zod: '4.6.7', '@types/json-schema': '7.0.15', esbuild: '0.27.7' };
 const MEDIA = {
   'photo.jpg': 'scenes/01.jpg',
   'one.png': 'scenes/03.png',
@@ -93,17 +94,18 @@ function writeExamples() {
     .filter((published) => !published.isPlatform && published.manifest.exports?.['.'] !== undefined)
     .map((published) => {
       const readme = path.join(published.folder, 'README.md');
-      const [first, ...others] = existsSync(readme) ? examplesOf(readFileSync(readme, 'utf8')) : [];
+      const examples = existsSync(readme) ? examplesOf(readFileSync(readme, 'utf8')) : [];
       return {
         title: published.name,
-        examples: [
-          first ?? 'throw new Error("no ```ts block in a README.md");',
-          ...others.filter((example) => example.includes("from '@markbase/demo-model'")),
-        ],
+        examples: examples.length > 0 ? examples : ['throw new Error("no ```ts block in a README.md");'],
       };
     });
   const examples = examplesOf(readFileSync(path.join(repositoryRoot, 'README.md'), 'utf8'));
   readmes.push({ title: 'the README of the repository', examples });
+  for (const page of sitePages()) {
+    const text = readFileSync(path.join(SITE, page), 'utf8');
+    readmes.push({ title: `the site's ${page}`, examples: examplesOf(text) });
+  }
   return readmes.flatMap(({ title, examples }, readme) =>
     examples.map((example, index) => {
       const source = withDemoModel(example);
@@ -120,12 +122,27 @@ function writeExamples() {
 }
 
 /**
- * Examples name checkpoints that a user would have downloaded, as `models/<name>`: here each of them is replaced by the demo model.
+ * Examples name checkpoints that a user would have downloaded, as `models/<name>` or by their name on the hub: here each of them is
+ * replaced by the demo model.
  *
  * @param {string} example
  */
 function withDemoModel(example) {
-  return example.replace(/(['"])\/?models\/[\w.-]+\1/g, `'${DEMO_MODEL}'`);
+  return example.replace(/(['"])(?:\/?models|google)\/[\w.-]+\1/g, `'${DEMO_MODEL}'`);
+}
+
+/** Commands that the site shows and that end by themselves. */
+function siteCommands() {
+  return sitePages().flatMap((page) =>
+    commandsOf(readFileSync(path.join(SITE, page), 'utf8'), /^npx markbase (?:generate|transcribe) /),
+  );
+}
+
+/** The pages that are written by hand, without one whose examples need a hub: the loader's tests run those over a local one. */
+function sitePages() {
+  return readdirSync(SITE, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md') && file !== path.join('packages', 'loader.md'))
+    .sort();
 }
 
 /** Examples name a user's pictures and sounds: here they are held-out files of the demo model. */
@@ -226,6 +243,7 @@ try {
     check('markbase doctor', 'npx', ['--no-install', 'markbase', 'doctor']);
     const request = ['--model', DEMO_MODEL, '--prompt', 'Tell me a story about a fox.'];
     check('markbase generate', 'npx', ['--no-install', 'markbase', 'generate', ...request]);
+    for (const command of siteCommands()) check(command, 'bash', ['-c', command]);
     checkConsumers(examples);
     checkWithoutAddon();
   }

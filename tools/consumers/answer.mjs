@@ -3,6 +3,7 @@
 import { createMarkbase } from '@markbase/ai-provider';
 import { AudioModel } from '@markbase/audio';
 import { modelPath } from '@markbase/demo-model';
+import { load } from '@markbase/gemma';
 import { openCheckpoint } from '@markbase/loader';
 import { openDevice } from '@markbase/metal-runtime';
 import { mixtureOfExperts } from '@markbase/moe';
@@ -18,6 +19,9 @@ async function main() {
   const device = await openDevice({ kind: 'cpu' });
   const model = await loadTextModel(modelPath, device, { precision: 'high', feedForward: mixtureOfExperts });
   const { text } = await generate(model, { messages, ...limits });
+  const short = await load(modelPath, { device, precision: 'high' });
+  const isShortAlike = (await short.generate(messages, limits)).text === text;
+  short.dispose();
   const server = createServer({ models: [{ id: 'demo', model }] });
   const address = await server.listen({ port: 0 });
   const request = { model: 'demo', messages, max_tokens: limits.maxTokens, temperature: 0 };
@@ -33,7 +37,13 @@ async function main() {
   model.dispose();
   device.dispose();
   console.log(
-    JSON.stringify({ family: checkpoint.config.family, text, isServedAlike: served === text, names }),
+    JSON.stringify({
+      family: checkpoint.config.family,
+      text,
+      isServedAlike: served === text,
+      isShortAlike,
+      names,
+    }),
   );
 }
 

@@ -15,8 +15,19 @@ const ALLOWED = {
   moe: BELOW_MODELS,
   server: ['core', 'metal-runtime', 'text'],
   'ai-provider': ['core', 'metal-runtime', 'text'],
+  gemma: [...BELOW_MODELS, 'text', 'vision', 'audio', 'moe'],
   'demo-model': [],
-  playground: [...BELOW_MODELS, 'text', 'vision', 'audio', 'moe', 'server', 'ai-provider', 'demo-model'],
+  playground: [
+    ...BELOW_MODELS,
+    'text',
+    'vision',
+    'audio',
+    'moe',
+    'gemma',
+    'server',
+    'ai-provider',
+    'demo-model',
+  ],
 };
 /** Tests may also use the packaged checkpoint, which has no dependencies. */
 const TESTS_MAY_ADD = ['demo-model'];

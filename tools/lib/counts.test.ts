@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { countCtest } from './ctest-counts.mjs';
-import { examplesOf } from './readme-example.mjs';
+import { commandsOf, examplesOf } from './readme-example.mjs';
 import { addCounts, describeCounts } from './report.mjs';
 import { countVitest } from './vitest-counts.mjs';
 
@@ -52,4 +52,6 @@ it('describes a sum in one plain line', () => {
 it('finds the TypeScript examples of a README', () => {
   const markdown = 'Text\n```sh\nnpm i\n```\n```ts\nconst a = 1;\n```\n\n```ts\nb();\n```\n';
   expect(examplesOf(markdown)).toEqual(['const a = 1;\n', 'b();\n']);
+  expect(commandsOf(markdown, /^npm/)).toEqual(['npm i']);
+  expect(commandsOf(markdown, /^npx/)).toEqual([]);
 });

@@ -1,12 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { loadServedMedia, MediaEncoders } from '@markbase/gemma';
 import { openDevice } from '@markbase/metal-runtime';
 import { createServer } from '@markbase/server';
 import { loadTextModel } from '@markbase/text';
 import { describe, expect, it } from 'vitest';
 import { silentWav } from '../../../fixtures/silent-wav.js';
-import { loadCheckpointMedia } from '../src/serve/checkpoint-media.js';
 import { DEMO_MODEL, hasDemoModel } from './run-markbase.js';
 
 const MIB = 2 ** 20;
@@ -51,7 +51,8 @@ describe.skipIf(!hasDemoModel)('the memory of a request with sound', () => {
   ])('is at most three times its body plus the limits: a sound that %s', async (_, seconds, status) => {
     using device = await openDevice({ kind: 'cpu', threads: 2 });
     using model = await loadTextModel(DEMO_MODEL, device);
-    using media = await loadCheckpointMedia(model.checkpoint, device, { precision: 'fast' });
+    using encoders = new MediaEncoders(model.checkpoint, device, { precision: 'fast' });
+    const media = await loadServedMedia(encoders);
     const server = createServer({ model: { id: 'demo', model, media: media.encoder } });
     const ask = async (data: string) => {
       const content = [{ type: 'input_audio', input_audio: { data, format: 'wav' } }];

@@ -9,10 +9,12 @@ import * as loader from '../src/index.js';
 import { startHub } from './hub-server.js';
 
 const PACKAGE = join(dirname(fileURLToPath(import.meta.url)), '..');
-const readme = await readFile(join(PACKAGE, 'README.md'), 'utf8');
+const SITE = join(PACKAGE, '../../docs/site/packages/loader.md');
+/** What users read about this package: its page at npm, and the one of the site. */
+const readme = `${await readFile(join(PACKAGE, 'README.md'), 'utf8')}\n${await readFile(SITE, 'utf8')}`;
 const examples = (await readdir(join(PACKAGE, 'examples'))).filter((name) => name.endsWith('.ts'));
 
-describe('the README', () => {
+describe('the README and the page of the site', () => {
   it('shows the examples unchanged', async () => {
     const blocks = [...readme.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, block]) => block);
     const files = await Promise.all(

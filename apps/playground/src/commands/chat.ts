@@ -41,20 +41,20 @@ async function chat(flags: ChatFlags): Promise<void> {
   await withDevice(flags, async (device) => {
     // Until the model is loaded, Ctrl-C ends the program.
     const model = await withInterrupt(async (signal) => {
-      const { loadTextModel } = await import('@markbase/text');
-      const { mixtureOfExperts: feedForward } = await import('@markbase/moe');
       const folder = await checkpointFolder(flags.model ?? (await demoModel()), signal);
       note(`loading ${folder}`);
       const { precision, context: contextTokens } = flags;
-      const model = await loadTextModel(folder, device, { precision, contextTokens, feedForward, signal });
-      writeFindings(model.checkpoint);
+      const { load } = await import('@markbase/gemma');
+      const model = await load(folder, { device, precision, contextTokens, onProgress: false, signal });
+      writeFindings(model.text.checkpoint);
       return model;
     });
     try {
-      const state = new ChatState(model, {
+      const { text, media } = model;
+      const state = new ChatState(text, {
         system: flags.system ?? '',
         settings: settingsOf(flags),
-        readMedia: (kind, path, signal) => encodeMedia(flagsOf(kind, path, flags.precision), model, signal),
+        readMedia: (kind, path, signal) => encodeMedia(flagsOf(kind, path), text, media, signal),
       });
       note('/help lists the commands, Ctrl-D ends the chat');
       await terminalChat(state);
@@ -83,9 +83,8 @@ function settingsOf(flags: ChatFlags): ChatSettings {
 }
 
 /** A single medium as `generate`'s command-line flags. */
-function flagsOf(kind: 'image' | 'audio' | 'video', path: string, precision: 'high' | 'fast'): MediaFlags {
+function flagsOf(kind: 'image' | 'audio' | 'video', path: string): MediaFlags {
   return {
-    precision,
     image: kind === 'image' ? [path] : [],
     audio: kind === 'audio' ? [path] : [],
     ...(kind === 'video' && { video: path }),

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError } from '@markbase/core';
+import type { GemmaModel } from '@markbase/gemma';
 import type {
   ChatMessage,
   GenerateEvent,
@@ -11,8 +12,8 @@ import type {
 } from '@markbase/text';
 import { Command } from 'commander';
 import { AnswerPrinter } from '../answer-printer.js';
-import { arrangeParts } from '../arrange-parts.js';
 import { checkpointFolder } from '../checkpoint-folder.js';
+import { encodeMedia } from '../encode-media.js';
 import { withInterrupt } from '../interrupt.js';
 import { addDeviceFlags, type DeviceFlags, integer, real, repeated } from '../options.js';
 import { printJson } from '../output.js';
@@ -87,19 +88,21 @@ export function generateCommand(): Command {
 }
 
 async function run(flags: GenerateFlags, request: GenerateOptions): Promise<void> {
-  const { generate, loadTextModel, stream } = await import('@markbase/text');
-  const { mixtureOfExperts: feedForward } = await import('@markbase/moe');
+  const { generate, stream } = await import('@markbase/text');
+  const { load } = await import('@markbase/gemma');
   await withDevice(flags, async (device) => {
     const folder = await checkpointFolder(flags.model, request.signal);
     note(`loading ${folder}`);
     const { precision, context: contextTokens } = flags;
     const uploads = startUploadProgress();
-    const model = await loadTextModel(folder, device, {
+    const model = await load(folder, {
+      device,
       precision,
       contextTokens,
-      feedForward,
       signal: request.signal,
-      ...(!flags.json && { onProgress: uploads.update }),
+      onProgress: flags.json
+        ? false
+        : ({ doneBytes, totalBytes }) => uploads.update({ arrivedBytes: doneBytes, totalBytes }),
     });
     writeFindings(model.checkpoint);
     const progress = startProgress('reading the prompt', (tokens) => `${tokens} tokens`);
@@ -112,10 +115,10 @@ async function run(flags: GenerateFlags, request: GenerateOptions): Promise<void
       },
     };
     try {
-      await checkTemplate(model, flags);
+      await checkTemplate(model.text, flags);
       const answered = await withMedia(flags, model, options);
-      if (flags.json) printJson(answerJson(await generate(model, answered)));
-      else await printAnswer(stream(model, answered));
+      if (flags.json) printJson(answerJson(await generate(model.text, answered)));
+      else await printAnswer(stream(model.text, answered));
     } finally {
       uploads.finish();
       progress.finish();
@@ -205,15 +208,15 @@ async function readTools(path: string): Promise<ToolDefinition[]> {
 /** Adds the encoded media to the user's message. */
 async function withMedia(
   flags: GenerateFlags,
-  model: TextModel,
+  { text, media }: GemmaModel,
   options: GenerateOptions,
 ): Promise<GenerateOptions> {
-  const { encodeMedia } = await import('../encode-media.js');
-  const parts = await encodeMedia(flags, model, options.signal);
+  const parts = await encodeMedia(flags, text, media, options.signal);
   if (parts.length === 0) return options;
+  const { arrangeParts } = await import('@markbase/gemma');
   const messages = options.messages!.map((message): ChatMessage => {
     if (message.role !== 'user') return message;
-    return { ...message, content: arrangeParts(parts, flags.prompt, model.checkpoint) };
+    return { ...message, content: arrangeParts(parts, flags.prompt, text.checkpoint) };
   });
   return { ...options, messages };
 }

@@ -8,7 +8,6 @@ import { withInterrupt } from '../interrupt.js';
 import { addDeviceFlags, type DeviceFlags, integer, nonEmpty, real, repeated } from '../options.js';
 import { clearLine, note, startUploadProgress, writeFindings } from '../progress.js';
 import { accessLog } from '../serve/access-log.js';
-import { loadCheckpointMedia } from '../serve/checkpoint-media.js';
 import { listenError, OWN_ADDRESSES } from '../serve/listen-error.js';
 import { rememberedSequences } from '../serve/remembered-sequences.js';
 import { withDevice } from '../with-device.js';
@@ -81,10 +80,9 @@ async function serve(flags: ServeFlags): Promise<void> {
     const { createServer } = await import('@markbase/server');
     const { transcriberFor } = await import('../serve/transcriber.js');
     const model = await withInterrupt((signal) => loadServedModel(flags, device, signal));
-    const { precision } = flags;
-    using media = await withInterrupt((signal) =>
-      loadCheckpointMedia(model.checkpoint, device, { precision, signal }),
-    );
+    const { loadServedMedia, MediaEncoders } = await import('@markbase/gemma');
+    using encoders = new MediaEncoders(model.checkpoint, device, flags);
+    const media = await withInterrupt((signal) => loadServedMedia(encoders, signal));
     const logger = accessLog(flags.log);
     const server = createServer({
       model: {

@@ -1,17 +1,16 @@
+import type { TranscribedSegment, TranscribeSegmentsOptions } from '@markbase/gemma';
 import { Command } from 'commander';
 import { checkpointFolder } from '../checkpoint-folder.js';
 import { withInterrupt } from '../interrupt.js';
 import { addDeviceFlags, type DeviceFlags, integer, real } from '../options.js';
 import { printJson, printLines } from '../output.js';
 import { note, startProgress, writeFindings } from '../progress.js';
-import type { TranscribedSegment, TranscribeOptions } from '../transcribe.js';
-import { TRANSCRIPTION_INSTRUCTION, TRANSCRIPTION_MAX_TOKENS } from '../transcription-instruction.js';
 import { withDevice } from '../with-device.js';
 
 interface TranscribeFlags extends DeviceFlags {
   readonly model: string;
-  readonly prompt: string;
-  readonly maxTokens: number;
+  readonly prompt?: string;
+  readonly maxTokens?: number;
   readonly maxSeconds: number;
   readonly truncated: boolean;
   readonly json: boolean;
@@ -28,12 +27,14 @@ export function transcribeCommand(): Command {
     )
     .argument('<file>', 'the recording')
     .requiredOption('--model <dir>', 'checkpoint folder, or org/name on the Hugging Face hub')
-    .option('--prompt <text>', 'instruction for the model, for each segment', TRANSCRIPTION_INSTRUCTION)
+    .option(
+      '--prompt <text>',
+      'instruction for the model, for each segment (default: to transcribe the segment)',
+    )
     .option(
       '--max-tokens <n>',
-      'maximum number of tokens in the text of a segment',
+      'maximum number of tokens in the text of a segment (default: 512)',
       integer(1),
-      TRANSCRIPTION_MAX_TOKENS,
     )
     .option('--max-seconds <n>', 'maximum length of a segment in seconds', real(1, MAX_SECONDS), MAX_SECONDS)
     .option('--truncated', 'accept a truncated file as far as it goes', false)
@@ -43,10 +44,12 @@ export function transcribeCommand(): Command {
 }
 
 async function run(file: string, flags: TranscribeFlags, signal: AbortSignal): Promise<void> {
-  const { loadTextModel } = await import('@markbase/text');
   const { AudioModel } = await import('@markbase/audio');
   const { mixtureOfExperts: feedForward } = await import('@markbase/moe');
-  const { transcribe } = await import('../transcribe.js');
+  const { loadTextModel } = await import('@markbase/text');
+  const { TRANSCRIPTION_INSTRUCTION, TRANSCRIPTION_MAX_TOKENS, transcribeSegments } = await import(
+    '@markbase/gemma'
+  );
   const { precision } = flags;
   await withDevice(flags, async (device) => {
     const folder = await checkpointFolder(flags.model, signal);
@@ -56,9 +59,9 @@ async function run(file: string, flags: TranscribeFlags, signal: AbortSignal): P
     using text = await loadTextModel(folder, device, { precision, feedForward, signal });
     writeFindings(text.checkpoint);
     const progress = startProgress('listening');
-    const options: TranscribeOptions = {
-      instruction: flags.prompt,
-      maxTokens: flags.maxTokens,
+    const options: TranscribeSegmentsOptions = {
+      instruction: flags.prompt ?? TRANSCRIPTION_INSTRUCTION,
+      maxTokens: flags.maxTokens ?? TRANSCRIPTION_MAX_TOKENS,
       maxSeconds: flags.maxSeconds,
       truncated: flags.truncated ? 'accept' : 'refuse',
       onProgress: ({ bytes, totalBytes }) => progress.update(bytes, totalBytes ?? bytes),
@@ -67,7 +70,7 @@ async function run(file: string, flags: TranscribeFlags, signal: AbortSignal): P
     const start = performance.now();
     const segments: TranscribedSegment[] = [];
     try {
-      for await (const segment of transcribe(text, audio, file, options)) {
+      for await (const segment of transcribeSegments(text, audio, file, options)) {
         segments.push(segment);
         progress.finish();
         if (!flags.json) printLines([segmentLine(segment)]);

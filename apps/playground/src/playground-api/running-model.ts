@@ -1,10 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { type Device, openDevice } from '@markbase/metal-runtime';
-import { mixtureOfExperts } from '@markbase/moe';
+import { load, loadServedMedia } from '@markbase/gemma';
+import type { Device } from '@markbase/metal-runtime';
 import { createServer, type Server } from '@markbase/server';
-import { generate, loadTextModel, type MediaEncoder, type TextModel } from '@markbase/text';
-import { loadCheckpointMedia } from '../serve/checkpoint-media.js';
+import { generate, type MediaEncoder, type TextModel } from '@markbase/text';
 import { transcriberFor } from '../serve/transcriber.js';
 import type { HostOptions } from './host-options.js';
 import { mediaSupport } from './media-support.js';
@@ -44,21 +43,18 @@ export async function startModel(
   };
   try {
     onProgress({ stage: 'load', doneBytes: 0, totalBytes: 0, file: null });
-    const device = await openDevice({
-      kind: request.device as Device['info']['kind'] | 'auto',
+    const loaded = await load(request.model, {
+      device: request.device as Device['info']['kind'] | 'auto',
       threads: options.threads,
-    });
-    resources.push(device);
-    const model = await loadTextModel(request.model, device, {
       precision,
       maxSequences,
       ...(contextTokens !== null && { contextTokens }),
-      feedForward: mixtureOfExperts,
+      onProgress: false,
       signal,
     });
-    resources.push(model);
-    const media = await loadCheckpointMedia(model.checkpoint, device, { precision, signal });
-    resources.push({ dispose: () => media[Symbol.dispose]() });
+    resources.push(loaded);
+    const { text: model } = loaded;
+    const media = await loadServedMedia(loaded.media, signal);
     onProgress({ stage: 'warm-up', doneBytes: 0, totalBytes: 0, file: null });
     await generate(model, { prompt: 'Hi', maxTokens: 2, signal });
     const id = options.name ?? (await readableName(model.checkpoint.directory));

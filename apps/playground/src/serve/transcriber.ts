@@ -1,8 +1,7 @@
 import type { AudioModel } from '@markbase/audio';
+import { TRANSCRIPTION_MAX_TOKENS, transcribeSegments, transcriptionInstruction } from '@markbase/gemma';
 import type { Transcriber } from '@markbase/server';
 import type { TextModel } from '@markbase/text';
-import { transcribe } from '../transcribe.js';
-import { TRANSCRIPTION_MAX_TOKENS, transcriptionInstruction } from '../transcription-instruction.js';
 
 /** Longest recording: a few kilobytes can hold days of silence, which would take a slot for as long. */
 const MAX_RECORDING_SECONDS = 8 * 3600;
@@ -10,7 +9,7 @@ const MAX_RECORDING_SECONDS = 8 * 3600;
 /** Transcribes recordings for the server's API, as `markbase transcribe` does. */
 export function transcriberFor(model: TextModel, audio: AudioModel): Transcriber {
   return (bytes, { language, prompt, temperature = 0, signal }) =>
-    transcribe(model, audio, bytes, {
+    transcribeSegments(model, audio, bytes, {
       instruction: transcriptionInstruction({
         ...(language !== undefined && { language }),
         ...(prompt !== undefined && { prompt }),

@@ -6,18 +6,15 @@ export const TRANSCRIPTION_MAX_TOKENS = 512;
 const languageNames = new Intl.DisplayNames('en', { type: 'language' });
 
 /**
- * The instruction for one segment.
+ * The instruction for one segment, in the words that models were trained with.
  *
- * @param language ISO 639 code, such as `en`
- * @param prompt what the model should know about the recording
+ * @param about ISO 639 code of the language, such as `en`; what the model should know about the recording
  */
-export function transcriptionInstruction({
-  language,
-  prompt,
-}: {
+export function transcriptionInstruction(about: {
   readonly language?: string;
   readonly prompt?: string;
 }): string {
+  const { language, prompt } = about;
   const name = language === undefined ? undefined : languageNames.of(language);
   const instruction =
     name === undefined
