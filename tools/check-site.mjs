@@ -103,7 +103,6 @@ async function darken(page) {
   const light = await colours();
   await page.locator('.VPNavBarAppearance button').click();
   await page.locator('html.dark').waitFor({ state: 'attached' });
-  await page.waitForTimeout(0);
   const dark = await colours();
   return light.flatMap((colour, index) =>
     colour === null || colour === dark[index]

@@ -104,7 +104,7 @@ async function run(flags: GenerateFlags, request: GenerateOptions): Promise<void
         ? false
         : ({ doneBytes, totalBytes }) => uploads.update({ arrivedBytes: doneBytes, totalBytes }),
     });
-    writeFindings(model.checkpoint);
+    writeFindings(model.text.checkpoint);
     const progress = startProgress('reading the prompt', (tokens) => `${tokens} tokens`);
     const options: GenerateOptions = {
       ...request,

@@ -65,7 +65,7 @@ async function cachedFolder(
 function offlineError(model: string, reason: string, cause: DownloadError): DownloadError {
   const advice = [
     'Connect this machine to the network',
-    `or run "npx markbase-loader download ${model}" on one that is connected and pass the folder`,
+    `or run "npx @markbase/loader download ${model}" on one that is connected and pass the folder`,
     'or start with the model of @markbase/demo-model, which needs no download',
   ].join(', ');
   return new DownloadError({ rule: 'NotCached', url: model, reason: `${reason}. ${advice}`, cause });
