@@ -71,10 +71,9 @@ export class GemmaModel implements Disposable, AsyncDisposable {
   generate(input: Input, options?: AnswerOptions): Promise<GenerateResult>;
   async generate(
     input: Input,
-    options: AnswerOptions | ValueOptions<unknown> = {},
+    { schema, ...others }: AnswerOptions & Partial<ValueOptions<unknown>> = {},
   ): Promise<GenerateResult | ValueResult<unknown>> {
-    if (!('schema' in options)) return generate(this.text, await this.#request(input, options));
-    const { schema, ...others } = options;
+    if (schema === undefined) return generate(this.text, await this.#request(input, others));
     const responseFormat = { schema: jsonSchemaOf(schema, 'schema') };
     const answer = await generate(this.text, await this.#request(input, { ...others, responseFormat }));
     const checked = await checkedValue(schema, JSON.parse(answer.text));
@@ -213,7 +212,7 @@ export class GemmaModel implements Disposable, AsyncDisposable {
     return requests;
   }
 
-  /** The options of @markbase/text, with encoded media. What earlier prompts have in common with this one is reused. */
+  /** The options of @markbase/text, with encoded media. What earlier prompts have in common with this one is reused, bit for bit. */
   async #request(input: Input, { system, ...options }: AnswerOptions): Promise<GenerateOptions> {
     this.#check('generate');
     const given = messagesOf(input);
@@ -221,7 +220,7 @@ export class GemmaModel implements Disposable, AsyncDisposable {
       system === undefined ? given : [{ role: 'system', content: system }, ...given];
     const { signal } = options;
     const context = { text: this.text, media: this.media, ...(signal && { signal }) };
-    return { reusePrefix: true, ...options, messages: await encodeMessages(messages, context) };
+    return { reusePrefix: 'exact', ...options, messages: await encodeMessages(messages, context) };
   }
 
   #check(operation: string): void {

@@ -24,7 +24,9 @@ describe('questions', () => {
     const { text } = await model.generate('What is 17 + 25?', { temperature: 0 });
     expect(text).toContain('42');
     const conversation = [{ role: 'user' as const, content: ['What is 17 + 25?'] }];
-    expect((await model.generate(conversation, { temperature: 0 })).text).toBe(text);
+    const again = await model.generate(conversation, { temperature: 0 });
+    expect(again.text).toBe(text);
+    expect(again.usage.cachedTokens).toBeGreaterThan(0);
   });
 
   it('streams the same answer that it returns', async () => {
