@@ -30,6 +30,16 @@ export function repeated(text: string, previous: readonly string[]): string[] {
   return [...previous, text];
 }
 
+/** Parses a repeatable option `name=folder`. */
+export function namedFolder(
+  text: string,
+  previous: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const [, name, folder] = /^([\w.-]+)=(.+)$/.exec(text) ?? [];
+  if (name === undefined || folder === undefined) throw new InvalidArgumentError('Expected name=folder.');
+  return { ...previous, [name]: folder };
+}
+
 /** The options of commands that run a model. */
 export interface DeviceFlags {
   readonly device: 'auto' | 'cpu' | 'metal' | 'cuda' | 'metal-sim';

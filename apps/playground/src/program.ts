@@ -7,6 +7,7 @@ import { configCommand } from './commands/config.js';
 import { doctorCommand } from './commands/doctor.js';
 import { generateCommand } from './commands/generate.js';
 import { inspectCommand } from './commands/inspect.js';
+import { mergeCommand } from './commands/merge.js';
 import { playgroundCommand } from './commands/playground.js';
 import { quantizeCommand } from './commands/quantize.js';
 import { schemaCommand } from './commands/schema.js';
@@ -33,6 +34,7 @@ export function createProgram(): Command {
     inspectCommand(),
     synthCommand(),
     quantizeCommand(),
+    mergeCommand(),
     schemaCommand(),
     doctorCommand(),
     configCommand(),

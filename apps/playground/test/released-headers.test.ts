@@ -43,6 +43,18 @@ test('the header of google/gemma-4-E2B-it is rebuilt byte for byte', () => {
   });
 });
 
+test.each([
+  // ggml-org/llama.cpp#21328, mudler/LocalAI#9240 and ggml-org/llama.cpp#21760 show what its loader counts.
+  ['e4b', 720],
+  ['26b-a4b', 658],
+  ['31b', 833],
+] as const)(
+  'the decoder of %s has the %i tensors of its GGUF files, except for a table of frequencies',
+  (variant, count) => {
+    expect(counts(variant).language_model).toBe(count - 1);
+  },
+);
+
 test('text, vision and audio load a checkpoint with this header', async () => {
   const folder = temporaryFolder();
   await writeSparseCheckpoint(folder, plan('e2b'));

@@ -1,4 +1,7 @@
 export { type ByteRange, type DType, hasErrorCode, MarkBaseError } from '@markbase/core';
+export { checkedModules } from './adapters/check-adapter.js';
+export { type MergeOptions, type MergeReport, mergeAdapter } from './adapters/merge-adapter.js';
+export { type Adapter, type AdapterModule, openAdapter } from './adapters/open-adapter.js';
 export type { CheckpointFiles } from './checkpoint/locate-files.js';
 export { type Checkpoint, type OpenOptions, openCheckpoint } from './checkpoint/open-checkpoint.js';
 export { type ShardOptions, type ShardReport, shardCheckpoint } from './checkpoint/shard-checkpoint.js';

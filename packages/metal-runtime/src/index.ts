@@ -41,6 +41,7 @@ export {
   type WeightSource,
 } from './weight-mapper.js';
 export type {
+  AdapterMatrices,
   ConvKernel,
   DepthwiseKernel,
   ExpertMatrix,

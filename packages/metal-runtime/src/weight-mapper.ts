@@ -78,6 +78,7 @@ export class WeightMapper<Tensor extends SourceTensor = SourceTensor> {
   readonly #buffers: DeviceBuffer[] = [];
   readonly #missing: string[] = [];
   readonly #mismatched: string[] = [];
+  readonly #matrices = new Map<string, Matrix<Axis, Axis>>();
 
   constructor(source: WeightSource<Tensor>, device: Device, quantize: QuantizeOnLoad<Tensor> | null = null) {
     this.#source = source;
@@ -96,7 +97,9 @@ export class WeightMapper<Tensor extends SourceTensor = SourceTensor> {
     columns: number,
     experts?: number,
   ): Matrix<Out, In> {
-    return this.#mapMatrix(this.#stored(module, rows, columns, experts), rows, columns);
+    const matrix = this.#mapMatrix<Out, In>(this.#stored(module, rows, columns, experts), rows, columns);
+    this.#matrices.set(module, matrix);
+    return matrix;
   }
 
   /** Matrix [Out, In] of a linear module: quantised and uploaded if the mapper quantises it, else mapped. */
@@ -115,6 +118,11 @@ export class WeightMapper<Tensor extends SourceTensor = SourceTensor> {
       scales: this.upload(made.scales, module),
       biases: this.upload(made.biases, module),
     };
+  }
+
+  /** What `mapped` has returned so far, by module. */
+  get matrices(): ReadonlyMap<string, Matrix<Axis, Axis>> {
+    return this.#matrices;
   }
 
   /** Rows of an embedding table: the tensor with this full name, mapped; all axes but the last form its rows. */

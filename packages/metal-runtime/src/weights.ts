@@ -60,6 +60,18 @@ export interface ExpertMatrix<Out extends Axis, In extends Axis> extends Axes<[O
   readonly stored: Matrix<Axis, In>;
 }
 
+/** Matrices [Out, In] of several adapters, float32 [count, Out, In]. */
+export interface AdapterMatrices<Out extends Axis, In extends Axis> extends Axes<[Out, In]> {
+  /** Number of adapters. */
+  readonly count: number;
+  /** Out */
+  readonly rows: number;
+  /** In */
+  readonly columns: number;
+  /** The numbers. */
+  readonly data: DeviceBuffer;
+}
+
 /** A 3 × 3 convolution as float32 [time, frequency, In channels, Out channels]. */
 export interface ConvKernel {
   /** Channels of the input. */

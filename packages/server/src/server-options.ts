@@ -10,6 +10,8 @@ export interface ServedModel {
   readonly id: string;
   /** The text model that answers. */
   readonly model: TextModel;
+  /** Name of the adapter that answers, of those that the model was loaded with; default: none. */
+  readonly adapter?: string;
   /** Encoders of images, video and sound. Media without an encoder are refused. */
   readonly media?: MediaEncoder;
   /** Answers `/v1/audio/transcriptions`; without it, that is refused. */
@@ -212,7 +214,7 @@ function isHost(text: string): boolean {
 
 function servedModels({ model, models = [], media }: ServerOptions): ServedModel[] {
   const single = model === undefined ? [] : [isServed(model) ? model : withName(model, media)];
-  const all = [...single, ...models];
+  const all = [...single, ...models].flatMap((served) => [served, ...adapted(served)]);
   const ids = new Set(all.map(({ id }) => id));
   if (all.length === 0 || ids.size < all.length || ids.has('')) {
     throw new InvalidArgumentError({
@@ -222,6 +224,13 @@ function servedModels({ model, models = [], media }: ServerOptions): ServedModel
     });
   }
   return all;
+}
+
+/** A model once more for each of its adapters, as `base:adapter`. Its transcriber would ignore them. */
+function adapted({ transcribe: _, ...served }: ServedModel): ServedModel[] {
+  if (served.adapter !== undefined) return [];
+  const names = served.model.decoder.adapters?.names ?? [];
+  return names.map((adapter) => ({ ...served, id: `${served.id}:${adapter}`, adapter }));
 }
 
 function isServed(model: TextModel | ServedModel): model is ServedModel {

@@ -11,13 +11,14 @@ import {
   UploadWatch,
 } from '@markbase/metal-runtime';
 import { checkInteger } from './check.js';
+import { adaptedRows } from './engine/adapter-rows.js';
 import { type Choice, choiceOf } from './engine/choice.js';
 import { DecodeQueue, type DecodeRow, type StepOptions } from './engine/decode-queue.js';
 import { decodeStep, type StepSpan } from './engine/decode-step.js';
 import { type ModelActivity, StepCounts } from './engine/model-activity.js';
 import { type PrefillOptions, PrefillQueue } from './engine/prefill-queue.js';
 import {
-  checkJob,
+  beginJob,
   nextParts,
   type PrefillJob,
   type PrefillPart,
@@ -138,8 +139,8 @@ export class TextModel {
       for (const resource of resources.splice(0).reverse()) resource.dispose();
     };
     try {
-      const { feedForward, language = null } = options;
-      const loaded = await loadDecoder({ checkpoint, device, config, caches, rope, feedForward });
+      const { feedForward, adapters, language = null } = options;
+      const loaded = await loadDecoder({ checkpoint, device, config, caches, rope, feedForward, adapters });
       resources.push(loaded);
       uploads.start();
       options.signal?.throwIfAborted();
@@ -205,7 +206,7 @@ export class TextModel {
    */
   layOut(prompt: Prompt, begin = 0): PromptRows {
     this.#check('layOut');
-    const rows = promptRows(this.config, prompt, this.settings, begin);
+    const rows = adaptedRows(promptRows(this.config, prompt, this.settings, begin), prompt, this.decoder);
     if (rows.end >= this.settings.contextTokens) {
       throw new ContextLengthError({ promptTokens: rows.end, maxTokens: this.settings.contextTokens });
     }
@@ -234,8 +235,7 @@ export class TextModel {
 
   /** Takes one empty sequence. */
   async createSequence(signal?: AbortSignal): Promise<Sequence> {
-    const [sequence] = await this.acquire([null], signal);
-    return sequence!;
+    return (await this.acquire([null], signal))[0]!;
   }
 
   /** Releases sequences; later prompts may reuse their contents. */
@@ -253,7 +253,7 @@ export class TextModel {
     const { prefillChunk } = this.settings;
     const { chunkTokens = prefillChunk } = options;
     checkInteger('chunkTokens', chunkTokens, 1, prefillChunk);
-    for (const job of jobs) checkJob(job);
+    for (const job of jobs) beginJob(job);
     return jobs.length === 0 ? [] : this.#prefillQueue.prefill(jobs, options);
   }
 
@@ -295,7 +295,7 @@ export class TextModel {
     options: StepOptions = {},
   ): Promise<Readonly<Record<string, Float32Array>>> {
     const parts = nextParts([{ sequence, rows }], rows.end - sequence.length);
-    const { tokens, softIndex, ...step } = prefillStep(parts, this.config.hiddenWidth);
+    const { tokens, softIndex, ...step } = prefillStep(parts, this.config.hiddenWidth, this.decoder);
     const program = this.#programs.observed(tokens.length, softIndex !== undefined);
     const outputRows = Int32Array.from(tokens, (_, index) => index);
     const everyRow = { ...step, tokens, softIndex, outputRows, sampling: undefined };
@@ -327,7 +327,7 @@ export class TextModel {
   }
 
   async #prefillStep(parts: readonly PrefillPart[], options: StepOptions): Promise<Choice[]> {
-    const step = prefillStep(parts, this.config.hiddenWidth);
+    const step = prefillStep(parts, this.config.hiddenWidth, this.decoder);
     const program = this.#programs.prefill(step.tokens.length, step.softIndex !== undefined);
     const spans = parts.map(({ job, begin, end }) => ({ ...job, begin, end }));
     const result = await this.#run(program, step, spans, options);
@@ -336,7 +336,7 @@ export class TextModel {
   }
 
   #decodeStep(rows: readonly DecodeRow[], options: StepOptions): Promise<Choice[]> {
-    const { step, spans } = decodeStep(rows, this.settings.precision === 'high');
+    const { step, spans } = decodeStep(rows, this.settings.precision === 'high', this.decoder);
     const program = this.#programs.decode(rows.length);
     return this.#run(program, step, spans, options).then((result) => {
       this.#counts.addDecode(rows.length);

@@ -23,6 +23,7 @@ import { withDevice } from '../with-device.js';
 interface GenerateFlags extends DeviceFlags, SamplingOptions {
   readonly model: string;
   readonly prompt: string;
+  readonly adapter?: string;
   readonly system?: string;
   readonly raw: boolean;
   readonly tools?: string;
@@ -38,6 +39,9 @@ interface GenerateFlags extends DeviceFlags, SamplingOptions {
   readonly json: boolean;
 }
 
+/** Name of the only adapter. */
+const ADAPTER = 'adapter';
+
 /** `markbase generate`: answers one prompt. */
 export function generateCommand(): Command {
   const command = new Command('generate')
@@ -47,6 +51,7 @@ export function generateCommand(): Command {
     )
     .requiredOption('--model <dir>', 'checkpoint folder, or org/name on the Hugging Face hub')
     .requiredOption('--prompt <text>', "the user's message")
+    .option('--adapter <dir>', 'folder of a LoRA adapter that computes the answer')
     .option('--system <text>', 'system prompt')
     .option('--raw', 'continue the prompt as plain text, without the chat template', false)
     .option('--tools <file>', 'JSON file with a list of tools that the model may call')
@@ -99,6 +104,7 @@ async function run(flags: GenerateFlags, request: GenerateOptions): Promise<void
       device,
       precision,
       contextTokens,
+      ...(flags.adapter !== undefined && { adapters: { [ADAPTER]: flags.adapter } }),
       signal: request.signal,
       onProgress: flags.json
         ? false
@@ -153,6 +159,7 @@ async function requestOf(flags: GenerateFlags): Promise<GenerateOptions> {
   const tools = flags.tools === undefined ? null : await readTools(flags.tools);
   return {
     ...conversationOf(flags, tools),
+    ...(flags.adapter !== undefined && { adapter: ADAPTER }),
     maxTokens: flags.maxTokens,
     temperature: flags.temperature,
     topK: flags.topK,

@@ -5,7 +5,15 @@ import { Command } from 'commander';
 import { checkpointFolder } from '../checkpoint-folder.js';
 import { EXIT_INTERRUPTED } from '../errors.js';
 import { withInterrupt } from '../interrupt.js';
-import { addDeviceFlags, type DeviceFlags, integer, nonEmpty, real, repeated } from '../options.js';
+import {
+  addDeviceFlags,
+  type DeviceFlags,
+  integer,
+  namedFolder,
+  nonEmpty,
+  real,
+  repeated,
+} from '../options.js';
 import { clearLine, note, startUploadProgress, writeFindings } from '../progress.js';
 import { accessLog } from '../serve/access-log.js';
 import { listenError, OWN_ADDRESSES } from '../serve/listen-error.js';
@@ -15,6 +23,7 @@ import { withDevice } from '../with-device.js';
 interface ServeFlags extends DeviceFlags {
   readonly model: string;
   readonly name?: string;
+  readonly adapter: Readonly<Record<string, string>>;
   readonly port: number;
   readonly host: string;
   readonly context?: number;
@@ -42,6 +51,12 @@ export function serveCommand(): Command {
     )
     .requiredOption('--model <dir>', 'checkpoint folder, or org/name on the Hugging Face hub')
     .option('--name <id>', 'name of the model in requests (default: the name of its folder)', nonEmpty)
+    .option(
+      '--adapter <name=dir>',
+      'LoRA adapter that requests choose as MODEL:NAME; repeatable',
+      namedFolder,
+      {},
+    )
     .option('--port <n>', 'port to listen on; 0 = any free port', integer(0, 65_535), 8080)
     .option('--host <address>', 'address to listen on', nonEmpty, '127.0.0.1')
     .option('--context <n>', 'maximum number of tokens in prompt and answer together', integer(2))
@@ -147,6 +162,7 @@ async function loadServedModel(flags: ServeFlags, device: Device, signal: AbortS
       1024,
     ),
     feedForward,
+    adapters: flags.adapter,
     language: Promise.resolve(language),
     signal,
     // The log also goes to standard error.

@@ -17,7 +17,7 @@ export interface AnswerPlan {
 
 /** The engine options of one answer: media have become soft tokens, and each answer gets its own seed. */
 export function engineOptions(
-  { options, count, prompts }: AnswerPlan,
+  { served, options, count, prompts }: AnswerPlan,
   messages: readonly ChatMessage[] | undefined,
   index: number,
   signal: AbortSignal,
@@ -27,6 +27,7 @@ export function engineOptions(
     ...options,
     ...(messages && { messages }),
     ...(prompts && { prompt: prompts[index]! }),
+    ...(served.adapter !== undefined && { adapter: served.adapter }),
     ...(seed !== undefined && count > 1 && { seed: (seed + index) % 2 ** 53 }),
     reusePrefix: 'exact',
     signal,

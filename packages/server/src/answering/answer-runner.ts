@@ -1,4 +1,4 @@
-import type { Finish, GenerateEvent, OpenAnswer } from '@markbase/text';
+import type { Finish, GenerateEvent, OpenAnswer, TextModel } from '@markbase/text';
 import { AdmissionQueue } from '../limits/admission-queue.js';
 import type { ByteClaim } from '../limits/byte-budget.js';
 import type { Logger } from '../logger.js';
@@ -44,7 +44,8 @@ export interface AnswerPlace {
 /** Runs answers within the limits of the server and counts them in its metrics. */
 export class AnswerRunner {
   readonly #settings: ServerSettings;
-  readonly #queues: ReadonlyMap<ServedModel, AdmissionQueue>;
+  /** A model and its adapters share a queue, as they share sequences. */
+  readonly #queues: ReadonlyMap<TextModel, AdmissionQueue>;
   /** Answers that are running or waiting. */
   readonly #controls = new Set<AnswerControl>();
 
@@ -54,7 +55,7 @@ export class AnswerRunner {
     this.#queues = new Map(
       models.map((served) => {
         const concurrent = limits.concurrent ?? served.model.settings.maxSequences;
-        return [served, new AdmissionQueue({ concurrent, queue: limits.queue })];
+        return [served.model, new AdmissionQueue({ concurrent, queue: limits.queue })];
       }),
     );
   }
@@ -75,7 +76,8 @@ export class AnswerRunner {
 
   /** Current state of each model. */
   gauges(): Record<string, ModelGauges> {
-    const entries = [...this.#queues].map(([{ id, model }, { running, waiting }]) => {
+    const entries = [...this.#queues].map(([model, { running, waiting }]) => {
+      const { id } = this.#settings.models.find((served) => served.model === model)!;
       const { maxSequences, rememberedSequences } = model.settings;
       const gauges = {
         running,
@@ -185,7 +187,7 @@ export class AnswerRunner {
     { served, count }: Pick<AnswerPlan, 'served' | 'count'>,
     { client, control }: AnswerPlace,
   ): Promise<() => void> {
-    const leave = await this.#queues.get(served)!.enter(client, count, control.signal);
+    const leave = await this.#queues.get(served.model)!.enter(client, count, control.signal);
     return () => {
       this.#controls.delete(control);
       leave();

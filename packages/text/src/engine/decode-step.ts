@@ -1,4 +1,6 @@
 import type { TokenStep } from '@markbase/metal-runtime';
+import type { Decoder } from '../model/layer.js';
+import { adaptedKey, adapterInput } from './adapter-rows.js';
 import type { DecodeRow } from './decode-queue.js';
 import type { PromptRows } from './prompt.js';
 import type { Sequence } from './sequence.js';
@@ -17,15 +19,17 @@ export interface StepSpan {
  * The step that adds one token to each of several sequences.
  *
  * @param matchesPrefill decoding uses the same kernels as prefill
+ * @param decoder its programs take the adapter of each row if it has any
  */
 export function decodeStep(
   rows: readonly DecodeRow[],
   matchesPrefill: boolean,
+  decoder: Pick<Decoder, 'adapters'> = { adapters: null },
 ): { step: TokenStep; spans: StepSpan[] } {
   const positions = Int32Array.from(rows, ({ sequence }) => sequence.length);
   const spans = rows.map(({ sequence, token }, index) => {
     const begin = positions[index]!;
-    const row = { keys: [token], visibleEnd: Int32Array.of(begin), begin };
+    const row = { keys: [adaptedKey(token, sequence.adapter)], visibleEnd: Int32Array.of(begin), begin };
     return { sequence, rows: row, begin, end: begin + 1, matchesPrefill };
   });
   const step = {
@@ -34,6 +38,10 @@ export function decodeStep(
     slots: Int32Array.from(rows, ({ sequence }) => sequence.slot),
     outputRows: Int32Array.from(rows, (_, index) => index),
     sampling: rows.map(({ sampling }) => sampling ?? {}),
+    inputs: adapterInput(
+      decoder,
+      rows.map(({ sequence }) => sequence.adapter),
+    ),
   };
   return { step, spans };
 }

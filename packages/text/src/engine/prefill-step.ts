@@ -1,6 +1,8 @@
 import { InvalidArgumentError } from '@markbase/core';
 import type { SamplingParams, StepInput, TokenStep } from '@markbase/metal-runtime';
 import { SOFT_TOKENS_INPUT } from '../model/decoder.js';
+import type { Decoder } from '../model/layer.js';
+import { adapterInput } from './adapter-rows.js';
 import type { PromptRows } from './prompt.js';
 import type { Sequence } from './sequence.js';
 
@@ -48,9 +50,16 @@ function partEnd(rows: PromptRows, begin: number, room: number, isFirst: boolean
   return rows.visibleEnd[begin - rows.begin]! + 1;
 }
 
-/** @throws InvalidArgumentError if the rows of a job do not continue its sequence */
-export function checkJob({ rows, sequence }: PrefillJob): void {
-  if (rows.begin <= sequence.length && sequence.length < rows.end) return;
+/**
+ * Checks a job; from then on, its sequence belongs to the prompt's adapter.
+ *
+ * @throws InvalidArgumentError if the rows of a job do not continue its sequence
+ */
+export function beginJob({ rows, sequence }: PrefillJob): void {
+  if (rows.begin <= sequence.length && sequence.length < rows.end) {
+    sequence.adapter = rows.adapter;
+    return;
+  }
   throw new InvalidArgumentError({
     argument: 'rows',
     expected: `a prompt that begins at or before position ${sequence.length} of its sequence and ends after it`,
@@ -59,7 +68,11 @@ export function checkJob({ rows, sequence }: PrefillJob): void {
 }
 
 /** The step that computes `parts`. Each part that ends its prompt has one output row. */
-export function prefillStep(parts: readonly PrefillPart[], width: number): TokenStep {
+export function prefillStep(
+  parts: readonly PrefillPart[],
+  width: number,
+  decoder: Pick<Decoder, 'adapters'> = { adapters: null },
+): TokenStep {
   const slices = parts.map(({ job, begin, end }) => {
     const { rows, sequence } = job;
     const slice = (array: Int32Array) => array.subarray(begin - rows.begin, end - rows.begin);
@@ -71,8 +84,13 @@ export function prefillStep(parts: readonly PrefillPart[], width: number): Token
       positions: Int32Array.from({ length: count }, (_, index) => begin + index),
       slots: new Int32Array(count).fill(sequence.slot),
       soft: rows.soft.slice(begin - rows.begin, end - rows.begin),
+      adapters: new Array<number | undefined>(count).fill(rows.adapter),
     };
   });
+  const soft = softTokens(
+    slices.flatMap((slice) => slice.soft),
+    width,
+  );
   const ended: PrefillPart[] = [];
   const outputRows: number[] = [];
   let row = 0;
@@ -90,10 +108,14 @@ export function prefillStep(parts: readonly PrefillPart[], width: number): Token
     visibleEnd: concat(slices.map((slice) => slice.visibleEnd)),
     outputRows: Int32Array.from(outputRows),
     sampling: ended.map((part) => part.job.sampling ?? {}),
-    ...softTokens(
-      slices.flatMap((slice) => slice.soft),
-      width,
-    ),
+    softIndex: soft.softIndex,
+    inputs: {
+      ...soft.inputs,
+      ...adapterInput(
+        decoder,
+        slices.flatMap(({ adapters }) => adapters),
+      ),
+    },
   };
 }
 

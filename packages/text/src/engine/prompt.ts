@@ -8,6 +8,8 @@ export interface Prompt {
   readonly ids: ArrayLike<number>;
   /** Spans of placeholders in any order. They must cover all placeholders in `ids`. */
   readonly media?: readonly MediaSpan[];
+  /** Name of the adapter that computes it; default: none. */
+  readonly adapter?: string;
 }
 
 /** Soft tokens that replace the embeddings of `ids[begin] … ids[begin + rows - 1]`. */
@@ -28,6 +30,8 @@ export type PositionKey = number | string;
 export interface PromptRows {
   /** 'exact': reuses only those rows of the caches that are bit for bit what computing them again would yield. */
   readonly reuse?: 'exact';
+  /** Number of the adapter; 0 or absent = none. */
+  readonly adapter?: number;
   /** Position of the first row in its sequence. */
   readonly begin: number;
   /** Position after the last row. */

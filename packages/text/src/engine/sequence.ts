@@ -15,6 +15,8 @@ export interface SequenceLimits {
 export class Sequence {
   /** Number of the slot. */
   readonly slot: number;
+  /** Number of the adapter that computes the next token; see `PromptRows.adapter`. */
+  adapter: number | undefined;
   readonly #limits: SequenceLimits;
   readonly #keys: PositionKey[] = [];
   readonly #visibleEnds: number[] = [];

@@ -22,6 +22,8 @@ export interface TextModelOptions extends UploadProgressOptions {
   readonly prefillChunk?: number;
   /** Feed-forward block for models with experts; see @markbase/moe. */
   readonly feedForward?: FeedForwardFactory<Checkpoint>;
+  /** Folders of LoRA adapters of PEFT or MLX, by the names under which prompts choose them; default: none. */
+  readonly adapters?: Readonly<Record<string, string>>;
   /** Checks for NaN and infinity after every operation; a step then fails with NonFiniteError. Slow. */
   readonly checkFinite?: boolean;
   /** Fusions to disable, or false to disable all; for tests and measurements. */
@@ -64,6 +66,7 @@ const OPTIONS: OptionNames<TextModelOptions> = {
   rememberedSequences: true,
   prefillChunk: true,
   feedForward: true,
+  adapters: true,
   checkFinite: true,
   fusions: true,
   suppressPlaceholders: true,

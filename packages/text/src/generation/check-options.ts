@@ -4,6 +4,7 @@ import type { GenerateOptions } from './generate-options.js';
 const OPTIONS: OptionNames<GenerateOptions> = {
   messages: true,
   prompt: true,
+  adapter: true,
   tools: true,
   responseFormat: true,
   toolChoice: true,

@@ -12,6 +12,8 @@ export interface GenerateOptions extends TokenOptions {
   readonly messages?: readonly ChatMessage[];
   /** Plain text to continue, in which nothing is a control token; or token ids, with soft tokens for placeholders. */
   readonly prompt?: string | readonly number[] | Prompt;
+  /** Name of the adapter that computes the answer, of those that the model was loaded with; default: none. */
+  readonly adapter?: string;
   /** Tools that the model may call. */
   readonly tools?: readonly ToolDefinition[] | null;
   /**

@@ -34,7 +34,8 @@ export async function prepareAnswer(
   const { language, prompt, isReasoningOpen } = await (encoded ?? encodePrompt(model, options));
   const stopTokenIds = [...(options.stopTokenIds ?? []), ...(language?.endOfTurnIds ?? [])];
   const settings = tokenSettings(model, { ...options, stopTokenIds });
-  const rows = model.layOut(prompt);
+  const { adapter } = options;
+  const rows = model.layOut(adapter === undefined ? prompt : { ...prompt, adapter });
   const format =
     options.constraint ?? (await constraintOf(model, language, options, { isReasoningOpen, settings, rows }));
   const constraint = withThinkingBudget(format, model, language, options, isReasoningOpen);

@@ -1,4 +1,5 @@
 import type { Ops, Value } from '@markbase/metal-runtime';
+import { withAdapters } from './adapters.js';
 import { decoderLayer, decoderLayerOfOutputs } from './decoder-layer.js';
 import type { Decoder } from './layer.js';
 import { rowInputs } from './row-inputs.js';
@@ -23,6 +24,8 @@ export interface DecoderRecording {
 
 /** Records token ids [T] → logits [N, V]: embedding, layers, head. */
 export function recordDecoder(ops: Ops, decoder: Decoder, recording: DecoderRecording): Value<'N', 'V'> {
+  if (decoder.adapters)
+    return recordDecoder(withAdapters(ops, decoder.adapters), { ...decoder, adapters: null }, recording);
   const h = ops.scope('embedding', () => embedTokens(ops, decoder, recording.maxSoftTokens));
   recording.observe?.(0, h);
   const out =

@@ -1,4 +1,5 @@
 import type { FeedForward, KvCache, Matrix, Vector } from '@markbase/metal-runtime';
+import type { DecoderAdapters } from './adapters.js';
 
 /** Weights and caches of one decoder layer. */
 export interface Layer {
@@ -63,6 +64,8 @@ export interface Decoder {
   /** Inverse frequencies [K/2] for each kind of layer. */
   readonly ropeFrequencies: readonly Vector<'K'>[];
   readonly finalNorm: Vector<'D'>;
+  /** null = none, and programs without a trace of them. */
+  readonly adapters: DecoderAdapters | null;
   /** null = no soft cap. */
   readonly logitCap: number | null;
 }

@@ -18,6 +18,7 @@ import {
   type Matrix,
   WeightMapper,
 } from '@markbase/metal-runtime';
+import { loadAdapters } from './adapters.js';
 import type { Caches } from './caches.js';
 import type { DecoderConfig } from './config.js';
 import { denseFeedForward } from './dense-feed-forward.js';
@@ -45,6 +46,8 @@ export interface DecoderSources {
   readonly caches: Caches;
   readonly rope: RopeFrequencies;
   readonly feedForward?: FeedForwardFactory<Checkpoint>;
+  /** Folders of adapters by name. */
+  readonly adapters?: Readonly<Record<string, string>>;
 }
 
 /** A decoder with its mapped weights. */
@@ -83,7 +86,7 @@ export async function loadDecoder(sources: DecoderSources): Promise<LoadedDecode
   try {
     const embedding = weights.mapped<'V', 'D'>(`${ROOT}.embed_tokens`, vocabularySize, hiddenWidth);
     const layers = await loadLayers(sources, weights, blocks);
-    const decoder: Decoder = {
+    const decoder: Omit<Decoder, 'adapters'> = {
       normEps: eps,
       embedding,
       head: config.hasTiedHead ? embedding : weights.mapped('lm_head', vocabularySize, hiddenWidth),
@@ -96,8 +99,10 @@ export async function loadDecoder(sources: DecoderSources): Promise<LoadedDecode
       logitCap: config.logitCap,
     };
     weights.finish();
+    const upload = (values: Float32Array, label: string) => weights.uploadFloats(values, label);
+    const adapters = await loadAdapters(sources.adapters ?? {}, checkpoint, weights.matrices, upload);
     checkUnused(checkpoint, config);
-    return { decoder, dispose };
+    return { decoder: { ...decoder, adapters }, dispose };
   } catch (error) {
     dispose();
     throw error;
