@@ -1,6 +1,6 @@
 import type { MediaEncoders, MessagePart } from '@markbase/gemma';
 import type { ContentPart, TextModel } from '@markbase/text';
-import { note } from './progress.js';
+import { note, warn } from './progress.js';
 
 /** The flags that name media, in the order in which the media precede the prompt. */
 export interface MediaFlags {
@@ -10,6 +10,11 @@ export interface MediaFlags {
   /** Maximum number of frames of the video. */
   readonly videoFrames?: number;
   readonly imageTokens?: number;
+  /** Text that shares the context with the media; default: empty. */
+  readonly prompt?: string;
+  readonly system?: string;
+  /** Maximum number of tokens in the answer. */
+  readonly maxTokens?: number;
 }
 
 /**
@@ -18,11 +23,12 @@ export interface MediaFlags {
  * @throws the errors of the encoders; UnsupportedModelError if the checkpoint has none
  */
 export async function encodeMedia(
-  { image, audio, video, videoFrames, imageTokens }: MediaFlags,
+  flags: MediaFlags,
   text: TextModel,
   media: MediaEncoders,
   signal: AbortSignal | undefined,
 ): Promise<ContentPart[]> {
+  const { image, audio, video, videoFrames, imageTokens } = flags;
   const files = [...image, ...(video === undefined ? [] : [video]), ...audio];
   if (files.length === 0) return [];
   const { encodeParts } = await import('@markbase/gemma');
@@ -32,5 +38,25 @@ export async function encodeMedia(
     ...audio.map((path) => ({ audio: path })),
   ];
   note(`encoding ${files.join(', ')}`);
-  return encodeParts(parts, { text, media, ...(signal && { signal }) });
+  const reservedTokens = await textTokens(flags, text);
+  const onWarning = (message: string) => warn(withAdvice(message));
+  return encodeParts(parts, { text, media, reservedTokens, onWarning, ...(signal && { signal }) });
+}
+
+/** Tokens of the chat template around a prompt; at most. */
+const TEMPLATE_TOKENS = 48;
+/** Tokens that are left for an answer of unlimited length; at most a quarter of the context. */
+const ANSWER_TOKENS = 512;
+
+/** Tokens that the prompt, its template and the answer need. */
+async function textTokens({ prompt = '', system = '', maxTokens }: MediaFlags, model: TextModel): Promise<number> {
+  const { tokenizer } = await model.language();
+  const answer = maxTokens ?? Math.min(ANSWER_TOKENS, Math.floor(model.settings.contextTokens / 4));
+  return tokenizer.encode(`${system}${prompt}`).length + TEMPLATE_TOKENS + answer;
+}
+
+/** Adds the options that change how many frames fit. */
+function withAdvice(message: string): string {
+  const isAboutFrames = message.includes('frames fit the context');
+  return isAboutFrames ? `${message}; --context makes room for more, --video-frames takes fewer` : message;
 }

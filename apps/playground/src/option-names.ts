@@ -1,5 +1,10 @@
 import { resolve } from 'node:path';
-import { type ContextLengthError, hasErrorCode, InvalidArgumentError } from '@markbase/core';
+import {
+  type ContextLengthError,
+  type CorruptFileError,
+  hasErrorCode,
+  InvalidArgumentError,
+} from '@markbase/core';
 import type { Command, Option } from 'commander';
 
 /** Options whose names differ from those of the packages' arguments. */
@@ -33,6 +38,11 @@ export function withOptionHint(message: string, error: unknown, command: Command
   if (hasErrorCode(error, 'OUT_OF_MEMORY')) {
     const lower = options.flatMap(({ long }) => (long && MEMORY_OPTIONS.has(long) ? [long] : []));
     return lower.length > 0 ? `${message}; lower ${lower.join(' or ')}` : message;
+  }
+  const isTruncated =
+    hasErrorCode(error, 'CORRUPT_FILE') && (error as CorruptFileError).rule === 'TruncatedAudio';
+  if (isTruncated && options.some(({ long }) => long === '--truncated')) {
+    return `${message}; --truncated accepts what there is`;
   }
   if (options.some(({ long }) => long && message.includes(long))) return message;
   const cause = options.find((option) => valuesOf(option, command).some((value) => message.includes(value)));

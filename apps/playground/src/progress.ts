@@ -64,6 +64,12 @@ export function clearLine(): void {
   if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
 }
 
+/** Prints a warning, also where nobody is at a terminal. */
+export function warn(text: string): void {
+  clearLine();
+  process.stderr.write(`warning: ${text}\n`);
+}
+
 /** Prints a status line, on a terminal only. */
 export function note(text: string): void {
   clearLine();

@@ -1,5 +1,5 @@
 import { fixture } from '../../../fixtures/locate.js';
-import type { PcmEncoding } from '../src/decode/wav/pcm-encoding.js';
+import type { PcmEncoding } from '../src/decode/chunks/pcm-encoding.js';
 import { noise, sine, sweep } from './sounds.js';
 
 /** The source of `fixtures/audio/mono.*`: a sweep of half a second at 22,050 Hz, 16 bits. */

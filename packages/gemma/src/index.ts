@@ -16,6 +16,7 @@ export {
   MediaEncoders,
   type MediaEncodersOptions,
   type ServedMedia,
+  type ServedMediaOptions,
 } from './media/media-encoders.js';
 export type { MediaSource } from './media/media-source.js';
 export type { AudioPart, ImagePart, Input, Message, MessagePart, VideoPart } from './media/message.js';

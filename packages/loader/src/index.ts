@@ -52,6 +52,7 @@ export {
   moduleGroup,
   type SizedTensor,
 } from './estimate/tensor-bytes.js';
+export * from './ffmpeg/index.js';
 export * from './hub/index.js';
 export * from './limits.js';
 export * from './media/index.js';

@@ -30,6 +30,8 @@ export interface EncodeOptions {
   readonly budget?: number;
   /** Limits of decoding that differ from `IMAGE_LIMITS`. */
   readonly limits?: Partial<ImageLimits>;
+  /** Called with a sentence about damage that did not matter, such as a missing end marker. */
+  readonly onWarning?: (message: string) => void;
   /** Aborts the encoding, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
@@ -227,8 +229,14 @@ export class VisionModel {
   async #encodeOne(request: ImageInput | BudgetedImage, options: EncodeOptions): Promise<SoftTokens> {
     const image = isBudgeted(request) ? request.image : request;
     const budget = this.#budgetOf(request, options);
-    const { signal, limits } = options;
-    const prepare = { budget, layout: this.layout, ...(limits && { limits }), ...(signal && { signal }) };
+    const { signal, limits, onWarning } = options;
+    const prepare = {
+      budget,
+      layout: this.layout,
+      ...(limits && { limits }),
+      ...(onWarning && { onWarning }),
+      ...(signal && { signal }),
+    };
     const { patches, contentKey } = await this.#preparing.run(() => prepareImage(image, prepare));
     return this.#softTokens('image', contentKey, pictureOf(patches, this.config.kind), signal);
   }

@@ -14,7 +14,7 @@ import {
   real,
   repeated,
 } from '../options.js';
-import { clearLine, note, startUploadProgress, writeFindings } from '../progress.js';
+import { clearLine, note, startUploadProgress, warn, writeFindings } from '../progress.js';
 import { accessLog } from '../serve/access-log.js';
 import { listenError, OWN_ADDRESSES } from '../serve/listen-error.js';
 import { rememberedSequences } from '../serve/remembered-sequences.js';
@@ -34,6 +34,7 @@ interface ServeFlags extends DeviceFlags {
   readonly allowOrigin: readonly string[];
   readonly allowHost: readonly string[];
   readonly allowImageHost: readonly string[];
+  readonly ffmpeg: boolean;
   readonly log: boolean;
 }
 
@@ -77,6 +78,7 @@ export function serveCommand(): Command {
       [],
     )
     .option('--allow-image-host <host>', 'host that images may be fetched from; repeatable', repeated, [])
+    .option('--no-ffmpeg', 'do not give sounds and videos of clients to the installed ffmpeg')
     .option('--log', 'write one line of JSON per request to standard error', false)
     .action((flags: ServeFlags) => serve(flags));
   return addDeviceFlags(command, 'fast');
@@ -97,14 +99,14 @@ async function serve(flags: ServeFlags): Promise<void> {
     const model = await withInterrupt((signal) => loadServedModel(flags, device, signal));
     const { loadServedMedia, MediaEncoders } = await import('@markbase/gemma');
     using encoders = new MediaEncoders(model.checkpoint, device, flags);
-    const media = await withInterrupt((signal) => loadServedMedia(encoders, signal));
+    const media = await withInterrupt((signal) => loadServedMedia(encoders, signal, { usesFfmpeg: flags.ffmpeg, onWarning: warn }));
     const logger = accessLog(flags.log);
     const server = createServer({
       model: {
         id: flags.name ?? path.basename(path.resolve(model.checkpoint.directory)),
         model,
         media: media.encoder,
-        ...(media.audio && { transcribe: transcriberFor(model, media.audio) }),
+        ...(media.audio && { transcribe: transcriberFor(model, media.audio, flags.ffmpeg) }),
       },
       allowedOrigins: flags.allowOrigin,
       allowedHosts: [...flags.allowHost, flags.host],

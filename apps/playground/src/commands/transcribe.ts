@@ -22,7 +22,7 @@ const MAX_SECONDS = 30;
 export function transcribeCommand(): Command {
   const command = new Command('transcribe')
     .description(
-      'Transcribe a recording (WAV, FLAC, MP3, Ogg). It is split at quiet places; each segment is printed with its times ' +
+      'Transcribe a recording (WAV, AIFF, FLAC, MP3, Ogg, WebM; with ffmpeg M4A, MP4 and others). It is split at quiet places; each segment is printed with its times ' +
         'as soon as it is transcribed.',
     )
     .argument('<file>', 'the recording')

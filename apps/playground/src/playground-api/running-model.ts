@@ -4,6 +4,7 @@ import { load, loadServedMedia } from '@markbase/gemma';
 import type { Device } from '@markbase/metal-runtime';
 import { createServer, type Server } from '@markbase/server';
 import { generate, type MediaEncoder, type TextModel } from '@markbase/text';
+import { warn } from '../progress.js';
 import { transcriberFor } from '../serve/transcriber.js';
 import type { HostOptions } from './host-options.js';
 import { mediaSupport } from './media-support.js';
@@ -54,7 +55,7 @@ export async function startModel(
     });
     resources.push(loaded);
     const { text: model } = loaded;
-    const media = await loadServedMedia(loaded.media, signal);
+    const media = await loadServedMedia(loaded.media, signal, { onWarning: warn });
     onProgress({ stage: 'warm-up', doneBytes: 0, totalBytes: 0, file: null });
     await generate(model, { prompt: 'Hi', maxTokens: 2, signal });
     const id = options.name ?? (await readableName(model.checkpoint.directory));
@@ -63,7 +64,7 @@ export async function startModel(
         id,
         model,
         media: media.encoder,
-        ...(media.audio && { transcribe: transcriberFor(model, media.audio) }),
+        ...(media.audio && { transcribe: transcriberFor(model, media.audio, true) }),
       },
       apiKey: options.apiKey,
       allowedHosts: options.allowedHosts,

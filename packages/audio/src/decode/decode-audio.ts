@@ -10,13 +10,16 @@ import {
   sourceTail,
 } from './audio-source.js';
 import { checkPiece } from './check-piece.js';
-import { checkLength } from './decode-errors.js';
+import type { PcmFormat } from './chunks/pcm-decoder.js';
+import { checkLength, ForeignSoundError, foreign } from './decode-errors.js';
 import { DETECT_BYTES, detectFormat } from './detect-format.js';
+import { decodeWithFfmpeg } from './external/ffmpeg-sound.js';
+import { KeptBytes } from './external/kept-bytes.js';
+import { seekableFile } from './external/seekable-file.js';
 import { ID3_HEADER_BYTES, id3Length } from './mpeg/mpeg-frames.js';
 import { openDecoder } from './open-decoder.js';
 import { pcmPieces } from './pcm-pieces.js';
 import type { DecodeContext, SamplePiece, SoundDecoder } from './sound-decoder.js';
-import type { PcmFormat } from './wav/pcm-decoder.js';
 
 /** Progress of reading a file. */
 export interface DecodeProgress {
@@ -37,6 +40,11 @@ export interface DecodeOptions {
    * length, and otherwise as soon as this much is decoded.
    */
   readonly maxTotalSeconds?: number;
+  /**
+   * Name or path of the program that decodes what is not decoded here, such as AAC; default `'ffmpeg'`, on the PATH. False: such files
+   * are refused.
+   */
+  readonly ffmpeg?: string | false;
   /** Called after each part of a file that was read; not for samples in memory. */
   readonly onProgress?: (progress: DecodeProgress) => void;
   /** Aborts the work with its reason. */
@@ -47,8 +55,8 @@ export interface DecodeOptions {
 const BREATH_MS = 10;
 
 /**
- * Decodes WAV, FLAC, MP3, Ogg Vorbis, Ogg Opus, Ogg FLAC and raw samples, piece by piece: memory use does not grow with the
- * length.
+ * Decodes WAV, AIFF, CAF, FLAC, MP3, Ogg and WebM with Vorbis or Opus, Ogg FLAC and raw samples here, and M4A, MP4 and others with the
+ * installed ffmpeg; piece by piece: memory use does not grow with the length.
  *
  * @throws UnsupportedMediaError for anything that is not a sound file, or has another format or codec; CorruptFileError, with `rule`, for
  * a damaged or truncated file, samples that are NaN, infinite or far outside [-1, 1], and files without samples;
@@ -101,13 +109,38 @@ function breathing(): () => Promise<void> {
   };
 }
 
+/** Decodes here what can be decoded here; ffmpeg decodes the rest, if it is installed. */
 async function* filePieces(
   source: AudioBytes,
   options: DecodeOptions,
   context: DecodeContext,
 ): AsyncGenerator<SamplePiece> {
   const counted = countBytes(source, options.onProgress);
-  const bytes = options.pcm === undefined ? withoutId3(counted) : counted;
+  const bytes = new KeptBytes(options.pcm === undefined ? withoutId3(counted) : counted);
+  try {
+    try {
+      for await (const piece of ownPieces(bytes, options, context)) {
+        bytes.forget();
+        yield piece;
+      }
+      return;
+    } catch (error) {
+      if (!(error instanceof ForeignSoundError) || !bytes.isKept || options.ffmpeg === false) throw error;
+      await using file = await seekableFile(source, bytes);
+      const { ffmpeg = 'ffmpeg', signal } = options;
+      const sound = { path: file.path, ffmpeg, need: error.need, ...(signal && { signal }) };
+      yield* decodeWithFfmpeg(sound, context);
+    }
+  } finally {
+    await bytes.close();
+  }
+}
+
+async function* ownPieces(
+  bytes: AsyncIterable<Uint8Array>,
+  options: DecodeOptions,
+  context: DecodeContext,
+): AsyncGenerator<SamplePiece> {
   let decoder: SoundDecoder | null = null;
   let head = new Uint8Array(0);
   try {
@@ -139,6 +172,7 @@ function openFor(head: Uint8Array, options: DecodeOptions, context: DecodeContex
   }
   const found = detectFormat(head);
   if ('format' in found) return openDecoder(found.format, context);
+  if ('foreign' in found) foreign(context, found.foreign);
   throw new UnsupportedMediaError({ media: 'audio', source: context.source, reason: found.reason });
 }
 

@@ -8,6 +8,9 @@ export const MAX_CHANNELS = 64;
 /** The option that limits the length of a sound. */
 export const TOTAL_SECONDS = 'maxTotalSeconds';
 
+/** What is decoded without a further program, for messages. */
+export const READABLE = 'WAV, AIFF, FLAC, MP3, Ogg or WebM with Opus or Vorbis, or uncompressed CAF';
+
 /** Throws the error for a file that violates its format. */
 export function corrupt(context: DecodeContext, rule: string, reason: string, offsetBytes?: number): never {
   throw new CorruptFileError({ rule, path: context.source, reason, offsetBytes });
@@ -16,13 +19,28 @@ export function corrupt(context: DecodeContext, rule: string, reason: string, of
 /** Throws if the file is truncated, unless the caller accepts that. */
 export function checkTruncated(context: DecodeContext, reason: string, offsetBytes?: number): void {
   if (context.acceptTruncated) return;
-  const advice = 'get the whole file, or accept what it contains (option `truncated`)';
-  corrupt(context, 'TruncatedAudio', `${reason}; ${advice}`, offsetBytes);
+  corrupt(context, 'TruncatedAudio', `${reason}: the file is incomplete; get the whole one`, offsetBytes);
 }
 
 /** Throws the error for a format or codec that is recognised but not supported. */
 export function unsupported(context: DecodeContext, reason: string): never {
   throw new UnsupportedMediaError({ media: 'audio', source: context.source, reason });
+}
+
+/** A sound that is not decoded here, but that ffmpeg may decode; what a caller sees if it must not. */
+export class ForeignSoundError extends UnsupportedMediaError {
+  /** What the file is, such as "MP4" or "WAV with codec 2". */
+  readonly need: string;
+
+  constructor(source: string, need: string) {
+    super({ media: 'audio', source, reason: `${need} is not decoded without ffmpeg; use ${READABLE}` });
+    this.need = need;
+  }
+}
+
+/** Throws the error for a format or codec that ffmpeg may decode. */
+export function foreign(context: DecodeContext, need: string): never {
+  throw new ForeignSoundError(context.source, need);
 }
 
 /** Refuses a sound that is longer than the caller allows: by the length that its header states, or as decoded so far. */

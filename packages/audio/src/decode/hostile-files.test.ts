@@ -17,7 +17,7 @@ function bytesOf(name: string): Buffer {
 /** Samples of a file, or its error, which must be one of our classes. */
 async function attempt(bytes: Uint8Array, options: DecodeOptions = {}): Promise<number | MarkBaseError> {
   try {
-    return (await decodeAll(bytes, options)).channels[0]!.length;
+    return (await decodeAll(bytes, { ffmpeg: false, ...options })).channels[0]!.length;
   } catch (error) {
     if (MarkBaseError.isInstance(error)) return error;
     throw error;
@@ -81,14 +81,9 @@ describe('damaged files', () => {
 describe('files that are not sound files', () => {
   it.each([
     ['text', Buffer.from('hello, this is a text file '.repeat(50)), /is not a known sound format.*`pcm`/],
-    ['JSON', Buffer.from('{"a": 1}'), /this is text; expected WAV, FLAC, MP3/],
+    ['JSON', Buffer.from('{"a": 1}'), /this is text; expected WAV, AIFF, FLAC, MP3/],
     ['a page of HTML', Buffer.from('<!doctype html><html>'), /this is text/],
-    ['MP4', Buffer.from('\0\0\0\x20ftypM4A ', 'latin1'), /this is MP4 or M4A/],
-    ['WebM', Buffer.from([0x1a, 0x45, 0xdf, 0xa3, 1, 2]), /WebM or Matroska/],
-    ['AAC', Buffer.from([0xff, 0xf1, 0x50, 0x80, 0, 0x1f, 0xfc]), /this is AAC/],
-    ['AIFF', Buffer.from('FORM\0\0\0\0AIFFCOMM', 'latin1'), /AIFF/],
     ['PNG', Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), /an image/],
-    ['AVI', Buffer.from('RIFF\0\0\0\0AVI LIST', 'latin1'), /RIFF other than WAV/],
     ['zeros', Buffer.alloc(5000), /is not a known sound format/],
     [
       'Ogg video',

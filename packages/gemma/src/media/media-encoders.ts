@@ -1,5 +1,5 @@
 import type { AudioModel } from '@markbase/audio';
-import { hasErrorCode } from '@markbase/core';
+import { type FileAccessError, hasErrorCode, UnsupportedMediaError } from '@markbase/core';
 import type { Checkpoint } from '@markbase/loader';
 import type { Device } from '@markbase/metal-runtime';
 import type { MediaEncoder } from '@markbase/text';
@@ -49,6 +49,14 @@ export class MediaEncoders implements Disposable {
   }
 }
 
+/** How a server reads media. */
+export interface ServedMediaOptions {
+  /** False: nothing that clients send is given to ffmpeg; default true. */
+  readonly usesFfmpeg?: boolean;
+  /** Called with a sentence about damage of a file that did not matter. */
+  readonly onWarning?: (message: string) => void;
+}
+
 /** All encoders of a checkpoint, for a server. */
 export interface ServedMedia {
   /** Encodes the bytes that clients send. */
@@ -58,24 +66,48 @@ export interface ServedMedia {
 }
 
 /**
- * Loads all encoders that the checkpoint has weights for, so that no request waits for them. Clients send video as
- * frames: decoding a container would need an external program, which must not be given untrusted input from the network.
+ * Loads all encoders that the checkpoint has weights for, so that no request waits for them. Videos, and sounds that are not decoded here,
+ * go to the installed ffmpeg, restricted to containers that cannot name other files, and for sounds to decoders of sound.
  *
  * @throws as `VisionModel.load` and `AudioModel.load`; the signal's reason when aborted
  */
-export async function loadServedMedia(media: MediaEncoders, signal?: AbortSignal): Promise<ServedMedia> {
+export async function loadServedMedia(
+  media: MediaEncoders,
+  signal?: AbortSignal,
+  { usesFfmpeg = true, onWarning }: ServedMediaOptions = {},
+): Promise<ServedMedia> {
   const vision = await unlessUnsupported(media.vision());
   signal?.throwIfAborted();
   const audio = await unlessUnsupported(media.audio());
   signal?.throwIfAborted();
+  const ffmpeg = usesFfmpeg ? {} : { ffmpeg: false as const };
   const encoder: MediaEncoder = {
-    ...(vision && { encodeImage: (bytes, encoding) => vision.encode(bytes, encoding) }),
+    ...(vision && {
+      encodeImage: (bytes, encoding) => vision.encode(bytes, { ...encoding, ...(onWarning && { onWarning }) }),
+    }),
+    ...(vision && usesFfmpeg && { encodeVideo: videoEncoder(vision) }),
     ...(audio && {
       encodeAudio: async (bytes, { format: _, ...encoding }) =>
-        (await audio.encode(bytes, encoding)).map(({ softTokens }) => softTokens),
+        (await audio.encode(bytes, { ...encoding, ...ffmpeg })).map(({ softTokens }) => softTokens),
     }),
   };
   return { encoder, audio };
+}
+
+/** Share of the context that the frames of a video may take; the rest is for text and sound. */
+const VIDEO_SHARE = 0.75;
+
+function videoEncoder(vision: VisionModel): NonNullable<MediaEncoder['encodeVideo']> {
+  return async (bytes, { maxTokens, ...encoding }) => {
+    const room = maxTokens === undefined ? {} : { maxTokens: Math.floor(maxTokens * VIDEO_SHARE) };
+    try {
+      return await vision.encodeVideo(bytes, { ...encoding, ...room });
+    } catch (error) {
+      if (!hasErrorCode(error, 'FILE_ACCESS')) throw error;
+      const reason = `ffmpeg: ${(error as FileAccessError).reason}`;
+      throw new UnsupportedMediaError({ media: 'video', source: 'video bytes', reason, cause: error });
+    }
+  };
 }
 
 /** null if the model does not have this part. */

@@ -11,7 +11,7 @@ export interface ImagePart {
 
 /** A sound in a message. */
 export interface AudioPart {
-  /** Path, URL or bytes of the file: WAV, FLAC, MP3, Ogg. Sounds longer than 30 s are cut at quiet places. */
+  /** Path, URL or bytes of the file: WAV, AIFF, FLAC, MP3, Ogg, WebM; with ffmpeg M4A and others. Sounds longer than 30 s are cut at quiet places. */
   readonly audio: MediaSource;
 }
 
@@ -19,7 +19,7 @@ export interface AudioPart {
 export interface VideoPart {
   /** Path, URL or bytes of the file, or the path of a folder of pictures. Most formats need an installed ffmpeg. */
   readonly video: MediaSource;
-  /** Maximum number of frames, taken evenly over the whole video; default 32. */
+  /** Maximum number of frames, evenly spaced in time; default 32. Not more are taken than fit the context. */
   readonly maxFrames?: number;
 }
 

@@ -21,8 +21,9 @@ export function mediaAddress(text: string, param: string): Uint8Array | URL {
   );
 }
 
-/** Decodes base64 text. @throws RequestError (400) for anything else */
-export function base64Bytes(text: string, param: string): Uint8Array {
+/** Decodes base64 text, which may be broken into lines. @throws RequestError (400) for anything else */
+export function base64Bytes(lines: string, param: string): Uint8Array {
+  const text = lines.replaceAll(/[\t\n\r ]+/g, '');
   if (text === '' || text.length % 4 === 1 || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) {
     throw badParameter(param, `Invalid value for '${param}': expected base64`, 'invalid_base64');
   }

@@ -1,4 +1,5 @@
-import { ContextLengthError } from '@markbase/core';
+import { ContextLengthError, hasErrorCode } from '@markbase/core';
+import type { SoftTokens } from '@markbase/metal-runtime';
 import type { ChatMessage, ContentPart, MediaEncoder, MediaPart } from '@markbase/text';
 import { linkedAbort } from '../http/linked-abort.js';
 import { mediumError } from './medium-error.js';
@@ -75,7 +76,9 @@ async function encodePart(
     if (type === 'video') {
       const frames = await encoder.encodeVideo!(bytes, common);
       for (const { softTokens } of frames) room.tokens -= softTokens.rows;
-      return [{ type, frames }];
+      const sound = encoder.encodeAudio ? await soundOfVideo(bytes, encoder, room.tokens, signal) : [];
+      for (const { rows } of sound) room.tokens -= rows;
+      return [{ type, frames }, ...sound.map((softTokens) => ({ type: 'audio' as const, softTokens }))];
     }
     const sound = { signal, maxTokens, ...(format !== undefined && { format }) };
     const pieces = await encoder.encodeAudio!(bytes, sound);
@@ -83,5 +86,23 @@ async function encodePart(
     return pieces.map((softTokens) => ({ type, softTokens }));
   } catch (error) {
     throw mediumError(error, { what: type, param });
+  }
+}
+
+/** The sound of a video; none if it has none, or if it does not fit. */
+async function soundOfVideo(
+  bytes: Uint8Array,
+  encoder: MediaEncoder,
+  maxTokens: number,
+  signal: AbortSignal,
+): Promise<readonly SoftTokens[]> {
+  try {
+    return await encoder.encodeAudio!(bytes, { signal, maxTokens: Math.max(1, Math.floor(maxTokens / 2)) });
+  } catch (error) {
+    const isWithout = ['UNSUPPORTED_MEDIA', 'CONTEXT_LENGTH', 'CORRUPT_FILE'].some((code) =>
+      hasErrorCode(error, code),
+    );
+    if (isWithout) return [];
+    throw error;
   }
 }

@@ -9,23 +9,26 @@ import type { RgbImage } from './rgb-image.js';
 export interface DecodeOptions {
   /** Limits that differ from `IMAGE_LIMITS`. */
   readonly limits?: Partial<ImageLimits>;
+  /** Called with a sentence about damage that did not matter, such as a missing end marker. */
+  readonly onWarning?: (message: string) => void;
   /** Aborts between two steps, with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
 /**
  * A picture as 8-bit RGB: upright as its EXIF orientation says, transparent parts over white, the first frame of an
- * animation. CMYK, grey, palettes, 16 bits and embedded colour profiles become sRGB.
+ * animation. CMYK, grey, palettes, 16 bits and embedded colour profiles become sRGB; CMYK without a profile by the plain formula.
  *
- * @param input the path or the bytes of a PNG, JPEG, WebP, GIF or AVIF file, or pixels
- * @throws CorruptFileError for bytes that are not such a picture, or are truncated; LimitExceededError before anything is
- *   decoded; FileAccessError; InvalidArgumentError for pixels that do not match their size
+ * @param input the path or the bytes of a PNG, JPEG, WebP, GIF, AVIF, TIFF, BMP or SVG file, or pixels
+ * @throws CorruptFileError for bytes that are not a picture, or are truncated; UnsupportedMediaError for pictures of other formats, such as
+ *   HEIC; LimitExceededError before anything is decoded; FileAccessError; InvalidArgumentError for pixels that do not match their size
  */
 export async function decodeImage(input: ImageInput, options: DecodeOptions = {}): Promise<RgbImage> {
   const limits = imageLimits(options.limits);
   options.signal?.throwIfAborted();
   if (isRaw(input)) return rgbFromRaw(input, limits);
-  const opened = await openImage(input, limits);
+  const { onWarning } = options;
+  const opened = await openImage(input, { limits, ...(onWarning && { onWarning }) });
   options.signal?.throwIfAborted();
   const image = await opened.decode();
   options.signal?.throwIfAborted();
@@ -40,7 +43,9 @@ export async function decodeImage(input: ImageInput, options: DecodeOptions = {}
 export async function imageSize(input: ImageInput, options: DecodeOptions = {}): Promise<PixelSize> {
   const limits = imageLimits(options.limits);
   options.signal?.throwIfAborted();
-  const { width, height } = isRaw(input) ? rgbFromRaw(input, limits) : (await openImage(input, limits)).size;
+  const { width, height } = isRaw(input)
+    ? rgbFromRaw(input, limits)
+    : (await openImage(input, { limits })).size;
   options.signal?.throwIfAborted();
   return { width, height };
 }

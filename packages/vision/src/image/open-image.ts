@@ -1,103 +1,59 @@
-import { CorruptFileError } from '@markbase/core';
-import type { PixelSize } from '@markbase/loader';
-import type { Metadata } from 'sharp';
-import { imageFormat } from './image-format.js';
-import { checkImageSize, checkLimit, type ImageLimits } from './image-limits.js';
+import { CorruptFileError, UnsupportedMediaError } from '@markbase/core';
+import { parseBmpHeader } from './bmp/bmp-header.js';
+import { decodeBmp } from './bmp/decode-bmp.js';
+import { foreignFormat, type ImageFormat, imageFormat } from './image-format.js';
+import { checkImageSize, checkLimit } from './image-limits.js';
 import { type EncodedImage, readEncodedImage } from './image-source.js';
-import { loadSharp } from './load-sharp.js';
-import type { RgbImage } from './rgb-image.js';
+import { openWithSharp } from './open-with-sharp.js';
+import type { OpenedImage, OpenImageOptions } from './opened-image.js';
 
-/** The longest time limit that the decoder library takes. */
-const LONGEST_TIMEOUT_SECONDS = 3600;
-
-/** An encoded picture whose header has been read and is within the limits. */
-export interface OpenedImage {
-  /** Its name in errors. */
-  readonly subject: string;
-  /** Size of the upright picture; of one frame of an animation. */
-  readonly size: PixelSize;
-  readonly frameCount: number;
-  /** How long each frame is shown in milliseconds; empty for a still picture. */
-  readonly delaysMs: readonly number[];
-  /**
-   * Decodes `count` frames from `first` on; they come as one picture, one frame below the other.
-   *
-   * @throws CorruptFileError when the decoder gives up
-   */
-  decode(first?: number, count?: number): Promise<RgbImage>;
-}
+/** Largest SVG file: it is text, and a decoder keeps all of it as a tree. */
+const MAX_SVG_BYTES = 4 * 1024 * 1024;
 
 /**
  * Reads the header of a picture; no pixel is decoded.
  *
- * @throws FileAccessError, CorruptFileError for bytes that are not a picture, LimitExceededError
+ * @throws FileAccessError, CorruptFileError for bytes that are not a picture, UnsupportedMediaError for pictures of other formats,
+ * LimitExceededError
  */
-export async function openImage(input: string | Uint8Array, limits: ImageLimits): Promise<OpenedImage> {
+export async function openImage(input: string | Uint8Array, options: OpenImageOptions): Promise<OpenedImage> {
+  const { limits } = options;
   const source = await readEncodedImage(input, limits);
-  const { subject, bytes } = source;
-  if (imageFormat(bytes) === null) {
-    throw new CorruptFileError({
-      rule: 'UnknownImageFormat',
-      path: subject,
-      reason: 'it is not a PNG, JPEG, WebP, GIF or AVIF file',
+  const format = formatOf(source);
+  if (format === 'svg')
+    checkLimit(source.subject, 'maxFileBytes', source.bytes.length, {
+      ...limits,
+      maxFileBytes: Math.min(limits.maxFileBytes, MAX_SVG_BYTES),
     });
-  }
-  const metadata = await readHeader(source);
-  const size = { width: metadata.autoOrient.width, height: metadata.autoOrient.height };
-  checkImageSize(subject, size, limits);
+  const opened = format === 'bmp' ? openBmp(source) : await openWithSharp(source, format, options);
+  checkImageSize(source.subject, opened.size, limits);
+  return opened;
+}
+
+function openBmp({ subject, bytes }: EncodedImage): OpenedImage {
+  const header = parseBmpHeader(bytes, subject);
   return {
     subject,
-    size,
-    frameCount: metadata.pages ?? 1,
-    delaysMs: metadata.delay ?? [],
-    decode: (first = 0, count = 1) => decodeFrames(source, first, count, limits),
+    size: { width: header.width, height: header.height },
+    frameCount: 1,
+    delaysMs: [],
+    decode: async () => decodeBmp(bytes, header, subject),
   };
 }
 
-async function readHeader(source: EncodedImage): Promise<Metadata> {
-  const sharp = await loadSharp();
-  try {
-    // Check the limit here: the decoder would call the picture corrupt.
-    return await sharp(source.bytes, { limitInputPixels: false }).metadata();
-  } catch (error) {
-    throw undecodable(source, error);
+function formatOf({ subject, bytes }: EncodedImage): ImageFormat | 'heic' {
+  const format = imageFormat(bytes);
+  if (format !== null) return format;
+  const name = foreignFormat(bytes);
+  if (name === 'HEIC') return 'heic';
+  const expected = 'expected PNG, JPEG, WebP, GIF, AVIF, TIFF, BMP or SVG';
+  if (name !== null) {
+    const reason = `this is ${name}; ${expected}`;
+    throw new UnsupportedMediaError({ media: 'image', source: subject, reason });
   }
-}
-
-async function decodeFrames(
-  source: EncodedImage,
-  first: number,
-  count: number,
-  limits: ImageLimits,
-): Promise<RgbImage> {
-  const sharp = await loadSharp();
-  // A still picture of some formats has no pages at all, so the options are left out for the first frame.
-  const pages = first === 0 && count === 1 ? {} : { page: first, pages: count };
-  // 'error' refuses truncated files, and lets pass what decoders merely warn about.
-  const decoder = sharp(source.bytes, { failOn: 'error', limitInputPixels: limits.maxPixels, ...pages })
-    .timeout({ seconds: Math.min(Math.ceil(limits.maxDecodeSeconds), LONGEST_TIMEOUT_SECONDS) })
-    .autoOrient()
-    .flatten({ background: '#ffffff' })
-    .toColourspace('srgb')
-    .raw({ depth: 'uchar' });
-  const begin = performance.now();
-  try {
-    const { data, info } = await decoder.toBuffer({ resolveWithObject: true });
-    return { width: info.width, height: info.height, data };
-  } catch (error) {
-    const isTimeout = error instanceof Error && error.message.startsWith('timeout');
-    if (isTimeout) checkLimit(source.subject, 'maxDecodeSeconds', (performance.now() - begin) / 1000, limits);
-    throw undecodable(source, error);
-  }
-}
-
-/** The decoder reports several lines; the first one is enough. */
-function undecodable({ subject }: EncodedImage, error: unknown): CorruptFileError {
-  const reason = (error instanceof Error ? error.message : String(error)).split('\n')[0];
-  return new CorruptFileError({
-    rule: 'UndecodableImage',
+  throw new CorruptFileError({
+    rule: 'UnknownImageFormat',
     path: subject,
-    reason: `the picture cannot be decoded: ${reason}`,
-    cause: error,
+    reason: `it is not a picture of a known format; ${expected}`,
   });
 }

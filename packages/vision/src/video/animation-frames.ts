@@ -19,12 +19,13 @@ export async function openAnimation(
   options: { limits?: Partial<ImageLimits>; signal?: AbortSignal } = {},
 ): Promise<OpenedVideo> {
   const limits = imageLimits(options.limits);
-  const opened = await openImage(input, limits);
+  const opened = await openImage(input, { limits });
   const { width, height } = opened.size;
-  const times = startTimes(opened.frameCount, opened.delaysMs);
+  const { times, durationSeconds } = startTimes(opened.frameCount, opened.delaysMs);
   const runFrames = Math.max(1, Math.floor(Math.min(RUN_PIXELS, limits.maxPixels) / (width * height)));
   return {
-    frameCount: opened.frameCount,
+    startSeconds: times,
+    durationSeconds,
     async *frames(indices) {
       for (let next = 0; next < indices.length; ) {
         options.signal?.throwIfAborted();
@@ -34,7 +35,7 @@ export async function openAnimation(
         const frameBytes = width * height * 3;
         for (const index of run) {
           const data = strip.data.subarray((index - first) * frameBytes, (index - first + 1) * frameBytes);
-          yield { index, timestampSeconds: times[index]! / 1000, image: { width, height, data } };
+          yield { index, timestampSeconds: times[index]!, image: { width, height, data } };
         }
         next += run.length;
       }
@@ -42,12 +43,13 @@ export async function openAnimation(
   };
 }
 
-/** [frameCount] in milliseconds. */
-function startTimes(frameCount: number, delaysMs: readonly number[]): number[] {
-  let time = 0;
-  return Array.from({ length: frameCount }, (_, index) => {
-    const start = time;
-    time += delaysMs[index] || DEFAULT_DELAY_MS;
-    return start;
+/** Start of each frame, and the end of the last one, in seconds. */
+function startTimes(frameCount: number, delaysMs: readonly number[]) {
+  let milliseconds = 0;
+  const times = Array.from({ length: frameCount }, (_, index) => {
+    const start = milliseconds;
+    milliseconds += delaysMs[index] || DEFAULT_DELAY_MS;
+    return start / 1000;
   });
+  return { times, durationSeconds: milliseconds / 1000 };
 }

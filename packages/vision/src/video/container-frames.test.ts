@@ -53,11 +53,62 @@ describe.skipIf(!hasFfmpeg)('videoFrames with ffmpeg', () => {
     await expect(brightness(path)).rejects.toMatchObject({ rule: 'UndecodableVideo' });
   });
 
-  it('refuses a truncated file and text', async () => {
-    const path = join(folder, 'half.mp4');
-    const whole = await readFile(film('whole.mp4', '-c:v', 'mpeg4'));
-    await writeFile(path, whole.subarray(0, whole.length / 2));
-    await expect(brightness(path)).rejects.toMatchObject({ rule: 'UndecodableVideo', path });
+  it('takes frames evenly by time, not by number', async () => {
+    // Twenty frames in the first second, twenty in the next three.
+    const uneven = "setpts='if(lt(N,20),N*0.05,1+(N-20)*0.15)/TB'";
+    const path = film('uneven.mkv', '-vf', uneven, '-fps_mode', 'passthrough', '-c:v', 'mpeg4', '-q:v', '2');
+    const frames = await brightness(path);
+    expect(frames.map(({ index }) => index)).toEqual([0, 10, 20, 23, 26, 30, 33, 36]);
+    for (const [number, { timestampSeconds }] of frames.entries()) {
+      expect(Math.abs(timestampSeconds - number / 2)).toBeLessThanOrEqual(0.15);
+    }
+  });
+
+  it('shows pixels that are not square in their shape', async () => {
+    const wide = film('wide.mp4', '-c:v', 'mpeg4', '-aspect', '8:3');
+    expect((await brightness(wide, 1))[0]!.size).toEqual([128, 48]);
+    const narrow = film('narrow.mkv', '-c:v', 'mpeg4', '-aspect', '2:3');
+    expect((await brightness(narrow, 1))[0]!.size).toEqual([32, 48]);
+  });
+
+  it('says in its own words that a file has no moving pictures', async () => {
+    const path = join(folder, 'sound.mp4');
+    const made = spawnSync('ffmpeg', [
+      '-v',
+      'error',
+      '-f',
+      'lavfi',
+      '-i',
+      'sine=duration=1',
+      '-c:a',
+      'aac',
+      path,
+    ]);
+    expect(made.status).toBe(0);
+    await expect(brightness(path)).rejects.toMatchObject({
+      code: 'UNSUPPORTED_MEDIA',
+      message: `${path}: unsupported video: it has no moving pictures`,
+    });
+  });
+
+  it.each([
+    ['mp4', ['-c:v', 'mpeg4']],
+    ['mp4', ['-c:v', 'mpeg4', '-movflags', '+faststart']],
+    ['webm', ['-c:v', 'libvpx']],
+    ['mkv', ['-c:v', 'mpeg4']],
+    ['ts', ['-c:v', 'mpeg2video', '-r', '25']],
+  ])('refuses a truncated file: .%s %j', async (extension, options) => {
+    const path = join(folder, `half.${extension}`);
+    const whole = await readFile(film(`whole-${options.length}.${extension}`, ...options));
+    await writeFile(path, whole.subarray(0, Math.floor(whole.length * 0.6) + 1));
+    await expect(brightness(path)).rejects.toMatchObject({
+      rule: 'UndecodableVideo',
+      path,
+      reason: expect.stringMatching(/^the file is incomplete.*get the whole one$/),
+    });
+  });
+
+  it('refuses text', async () => {
     await expect(brightness(Buffer.from('just text'))).rejects.toMatchObject({ rule: 'UndecodableVideo' });
   });
 });

@@ -5,7 +5,17 @@ import { DEFAULT_FRAMES_PER_SECOND } from '@markbase/loader';
 import { type DecodeOptions, decodeImage } from '../image/index.js';
 import type { OpenedVideo } from './video-frame.js';
 
-const IMAGE_EXTENSIONS = new Set(['.png', '.jpg', '.jpeg', '.webp', '.gif', '.avif']);
+const IMAGE_EXTENSIONS = new Set([
+  '.png',
+  '.jpg',
+  '.jpeg',
+  '.webp',
+  '.gif',
+  '.avif',
+  '.tif',
+  '.tiff',
+  '.bmp',
+]);
 
 /**
  * The pictures of a folder as the frames of a video, in natural order: `frame2.png` comes before `frame10.png`.
@@ -21,7 +31,8 @@ export async function openFolder(
 ): Promise<OpenedVideo> {
   const names = await pictureNames(path);
   return {
-    frameCount: names.length,
+    startSeconds: names.map((_, index) => index / framesPerSecond),
+    durationSeconds: names.length / framesPerSecond,
     async *frames(indices) {
       for (const index of indices) {
         const image = await decodeImage(join(path, names[index]!), options);

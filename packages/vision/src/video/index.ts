@@ -3,6 +3,7 @@ export {
   type FrameOptions,
   type PreparedFrame,
   readVideo,
+  type SampledFrames,
   type VideoInput,
   type VideoOptions,
   videoFrames,

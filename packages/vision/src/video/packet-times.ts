@@ -1,5 +1,11 @@
 import { CorruptFileError } from '@markbase/core';
 
+/** The times of a video's frames. */
+export interface PacketTimes {
+  readonly startSeconds: readonly number[];
+  readonly durationSeconds: number;
+}
+
 /**
  * When each frame of a video is shown, from what ffmpeg's `framecrc` format says about its packets without decoding them:
  *
@@ -10,23 +16,32 @@ import { CorruptFileError } from '@markbase/core';
  *
  * The columns are stream, decoding time, presentation time, duration, size and checksum, in units of the time base.
  *
- * @returns seconds from the first frame on, rising: one entry per frame
+ * @returns starts in seconds from the first frame on, rising, one per frame; and when the last frame ends
  * @throws CorruptFileError when there is no frame
  */
-export async function packetTimes(chunks: AsyncIterable<Uint8Array>, subject: string): Promise<number[]> {
+export async function packetTimes(chunks: AsyncIterable<Uint8Array>, subject: string): Promise<PacketTimes> {
   let secondsPerUnit = Number.NaN;
   const times: number[] = [];
+  let [lastTime, lastDuration] = [Number.NEGATIVE_INFINITY, 0];
   for await (const line of lines(chunks)) {
     const timeBase = /^#tb \d+: (\d+)\/(\d+)/.exec(line);
     if (timeBase) secondsPerUnit = Number(timeBase[1]) / Number(timeBase[2]);
-    else if (/^\d/.test(line)) times.push(Number(line.split(',')[2]));
+    else if (/^\d/.test(line)) {
+      const [, , time, duration] = line.split(',').map(Number);
+      times.push(time!);
+      if (time! >= lastTime) [lastTime, lastDuration] = [time!, duration!];
+    }
   }
   if (times.length === 0 || !times.every(Number.isFinite) || !(secondsPerUnit > 0)) {
     throw new CorruptFileError({ rule: 'UndecodableVideo', path: subject, reason: 'it has no video frames' });
   }
   // Packets come in the order of decoding.
   const sorted = Float64Array.from(times).sort();
-  return Array.from(sorted, (time) => (time - sorted[0]!) * secondsPerUnit);
+  const startSeconds = Array.from(sorted, (time) => (time - sorted[0]!) * secondsPerUnit);
+  const last = startSeconds.at(-1)!;
+  // Some containers do not say how long a frame is shown: as long as the others on average.
+  const usual = startSeconds.length > 1 ? last / (startSeconds.length - 1) : 1;
+  return { startSeconds, durationSeconds: last + (lastDuration > 0 ? lastDuration * secondsPerUnit : usual) };
 }
 
 async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {

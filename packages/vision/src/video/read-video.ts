@@ -2,7 +2,7 @@ import { mkdtemp, open, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ContextLengthError, CorruptFileError, FileAccessError, InvalidArgumentError } from '@markbase/core';
-import { DEFAULT_VIDEO_FRAME_TOKENS, MAX_VIDEO_FRAMES, videoFrameIndices } from '@markbase/loader';
+import { DEFAULT_VIDEO_FRAME_TOKENS, MAX_VIDEO_FRAMES } from '@markbase/loader';
 import { FORMAT_BYTES, imageFormat } from '../image/image-format.js';
 import { accessError, requirePath } from '../image/image-source.js';
 import {
@@ -13,21 +13,34 @@ import {
 } from '../image/prepare-image.js';
 import { openAnimation } from './animation-frames.js';
 import { type ContainerOptions, openContainer } from './container-frames.js';
+import { evenFrames } from './even-frames.js';
 import { openFolder } from './folder-frames.js';
 import type { DecodedFrame, OpenedVideo } from './video-frame.js';
 
 /** A video: the path of a folder of pictures or of a file, or the bytes of a file. */
 export type VideoInput = string | Uint8Array;
 
+/** How many frames were taken. */
+export interface SampledFrames {
+  /** Frames of the whole video. */
+  readonly frameCount: number;
+  /** Frames that are taken. */
+  readonly takenCount: number;
+  /** True if `maxTokens` is the reason why there are not more. */
+  readonly isCutToFit: boolean;
+}
+
 /** Which frames are taken, and how they are decoded. */
 export interface FrameOptions extends ContainerOptions {
-  /** Maximum number of frames, taken evenly over the whole video; default 32. */
+  /** Maximum number of frames, evenly spaced in time over the whole video; default 32. */
   readonly maxFrames?: number;
   /**
    * Frame i is at i / framesPerSecond. Without it, at the time that the file gives; frames of a folder, which has no
    * times, then follow each other 24 times a second.
    */
   readonly framesPerSecond?: number;
+  /** Called once with the number of frames that the video has, and of those that are taken. */
+  readonly onSampled?: (sampled: SampledFrames) => void;
 }
 
 /** How a video is prepared. */
@@ -55,7 +68,8 @@ export interface PreparedFrame extends Omit<DecodedFrame, 'image'> {
  *
  * @param input a folder of pictures, an animated GIF or WebP, or any container that the installed ffmpeg decodes
  * @returns frames in order, at least one
- * @throws as `prepareImage`; FileAccessError naming ffmpeg when it is needed and missing; CorruptFileError when it fails;
+ * @throws as `prepareImage`; FileAccessError naming ffmpeg when it is needed and missing; CorruptFileError when it fails, or the file is
+ * truncated; UnsupportedMediaError for a file without moving pictures;
  * ContextLengthError when not even one frame fits into `maxTokens`
  */
 export async function readVideo(input: VideoInput, options: VideoOptions): Promise<PreparedFrame[]> {
@@ -63,7 +77,12 @@ export async function readVideo(input: VideoInput, options: VideoOptions): Promi
   checkBudget(prepare);
   const frames: PreparedFrame[] = [];
   // One decoded frame at a time: 32 of them in full size can be a gigabyte.
-  for await (const frame of videoFrames(input, { ...options, maxFrames: fittingFrames(prepare) })) {
+  const fitting = fittingFrames(prepare);
+  const onSampled = (sampled: SampledFrames) => {
+    const isCutToFit = fitting < Math.min(options.maxFrames ?? MAX_VIDEO_FRAMES, sampled.frameCount);
+    options.onSampled?.({ ...sampled, isCutToFit });
+  };
+  for await (const frame of videoFrames(input, { ...options, maxFrames: fitting, onSampled })) {
     frames.push({ ...frame, image: await prepareDecoded(frame.image, prepare) });
   }
   return frames;
@@ -96,14 +115,14 @@ export async function* videoFrames(
   checkFrameRate(framesPerSecond);
   signal?.throwIfAborted();
   await using source = await openVideo(input, options);
-  const { frameCount } = source.video;
+  const { startSeconds, durationSeconds } = timesOf(source.video, framesPerSecond);
+  const indices = evenFrames(startSeconds, durationSeconds, maxFrames);
+  options.onSampled?.({ frameCount: startSeconds.length, takenCount: indices.length, isCutToFit: false });
   let taken = 0;
-  for await (const frame of source.video.frames(videoFrameIndices(frameCount, maxFrames))) {
+  for await (const frame of source.video.frames(indices)) {
     signal?.throwIfAborted();
     taken++;
-    yield framesPerSecond === undefined
-      ? frame
-      : { ...frame, timestampSeconds: frame.index / framesPerSecond };
+    yield { ...frame, timestampSeconds: startSeconds[frame.index]! };
   }
   if (taken === 0) {
     throw new CorruptFileError({
@@ -112,6 +131,16 @@ export async function* videoFrames(
       reason: 'no frame was decoded',
     });
   }
+}
+
+/** The times of the file, or those of a constant rate. */
+function timesOf(
+  { startSeconds, durationSeconds }: OpenedVideo,
+  framesPerSecond: number | undefined,
+): Pick<OpenedVideo, 'startSeconds' | 'durationSeconds'> {
+  if (framesPerSecond === undefined) return { startSeconds, durationSeconds };
+  const steady = startSeconds.map((_, index) => index / framesPerSecond);
+  return { startSeconds: steady, durationSeconds: startSeconds.length / framesPerSecond };
 }
 
 /** A video, and how to clean up after it. */

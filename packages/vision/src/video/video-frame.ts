@@ -12,8 +12,10 @@ export interface DecodedFrame {
 
 /** A video whose frames have been counted, but not decoded. */
 export interface OpenedVideo {
-  /** T: frames of the whole video. */
-  readonly frameCount: number;
+  /** When each frame [T] is shown, in seconds from the start of the video, rising. */
+  readonly startSeconds: readonly number[];
+  /** When the last frame ends. */
+  readonly durationSeconds: number;
   /** Frames in order; those of `indices`, which rise. */
   frames(indices: readonly number[]): AsyncIterable<DecodedFrame>;
 }

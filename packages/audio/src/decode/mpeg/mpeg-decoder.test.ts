@@ -7,10 +7,13 @@ vi.mock('mpg123-decoder', () => {
 });
 
 describe('MpegDecoder', () => {
-  it('names the optional package if it is not installed', async () => {
-    await expect(decodeAll(soundFile('mono.mp3'))).rejects.toMatchObject({
+  it('names the package if neither it nor ffmpeg is installed', async () => {
+    const absent = decodeAll(soundFile('mono.mp3'), { ffmpeg: '/nowhere/ffmpeg' });
+    await expect(absent).rejects.toMatchObject({
       code: 'UNSUPPORTED_MEDIA',
-      reason: 'MP3 needs the optional package mpg123-decoder: npm install mpg123-decoder',
+      reason: expect.stringMatching(
+        /^MP3 without the package mpg123-decoder is decoded by ffmpeg, which is not installed/,
+      ),
     });
     expect((await decodeAll(soundFile('mono.ogg'))).channels).toHaveLength(1);
   });

@@ -1,6 +1,5 @@
-import { UnsupportedMediaError } from '@markbase/core';
 import type { MPEGDecoder as Mpg123 } from 'mpg123-decoder';
-import { checkLength, checkTruncated, corrupt } from '../decode-errors.js';
+import { checkLength, checkTruncated, corrupt, foreign } from '../decode-errors.js';
 import type { DecodeContext, SamplePiece, SoundDecoder } from '../sound-decoder.js';
 import { MpegFrames, type MpegHeader, parseMpegHeader } from './mpeg-frames.js';
 
@@ -28,11 +27,10 @@ export class MpegDecoder implements SoundDecoder {
     this.#context = context;
   }
 
-  /** @throws UnsupportedMediaError when the package mpg123-decoder is not installed */
+  /** @throws ForeignSoundError when the package mpg123-decoder is not installed */
   static async open(context: DecodeContext): Promise<MpegDecoder> {
-    const { MPEGDecoder } = await import('mpg123-decoder').catch((cause: unknown) => {
-      const reason = 'MP3 needs the optional package mpg123-decoder: npm install mpg123-decoder';
-      throw new UnsupportedMediaError({ media: 'audio', source: context.source, reason, cause });
+    const { MPEGDecoder } = await import('mpg123-decoder').catch(() => {
+      return foreign(context, 'MP3 without the package mpg123-decoder');
     });
     const decoder = new MPEGDecoder();
     await decoder.ready;

@@ -1,4 +1,4 @@
-import { checkLength, checkTruncated, corrupt, unsupported } from '../decode-errors.js';
+import { checkLength, checkTruncated, corrupt, foreign, unsupported } from '../decode-errors.js';
 import type { DecodeContext, SamplePiece, SoundDecoder } from '../sound-decoder.js';
 import type { OggCodec } from './ogg-codec.js';
 import { lastGranule, type OggPage, OggPages } from './ogg-pages.js';
@@ -154,8 +154,7 @@ export class OggDecoder implements SoundDecoder {
   }
 
   #refuse(): never {
-    const found =
-      this.#foreign.length > 0 ? `streams that begin with "${this.#foreign.join('", "')}"` : 'no stream';
-    return unsupported(this.#context, `Ogg with ${found}; expected Vorbis, Opus or FLAC`);
+    if (this.#foreign.length === 0) unsupported(this.#context, 'Ogg without a stream');
+    return foreign(this.#context, `Ogg with streams that begin with "${this.#foreign.join('", "')}"`);
   }
 }

@@ -35,6 +35,8 @@ export class OggFlacCodec implements OggCodec {
   readHeader(): void {}
 
   decode(packet: Uint8Array): readonly Float32Array[] {
+    // Some writers end the stream with an empty packet.
+    if (packet.length === 0) return [];
     try {
       return decodeFlacFrame(packet, this.#info, this.#context, 0).channels;
     } catch (error) {

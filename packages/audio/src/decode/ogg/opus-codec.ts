@@ -46,6 +46,8 @@ export class OpusCodec implements OggCodec {
   readHeader(): void {}
 
   decode(packet: Uint8Array): readonly Float32Array[] {
+    // As a mark of the end, or for a packet that was lost.
+    if (packet.length === 0) return [];
     const { channelCount, streamCount, gain } = this.#head;
     if (packet.length > MAX_CHANNEL_BYTES * channelCount || (streamCount === 1 && !isOpusPacket(packet))) {
       corrupt(this.#context, 'InvalidOpus', `a packet of ${packet.length} bytes is not valid`);

@@ -1,7 +1,7 @@
-import { checkStream, corrupt, unsupported } from '../decode-errors.js';
+import type { PcmFormat } from '../chunks/pcm-decoder.js';
+import type { PcmEncoding } from '../chunks/pcm-encoding.js';
+import { checkStream, corrupt, foreign } from '../decode-errors.js';
 import type { DecodeContext } from '../sound-decoder.js';
-import type { PcmFormat } from './pcm-decoder.js';
-import type { PcmEncoding } from './pcm-encoding.js';
 
 const EXTENSIBLE = 0xfffe;
 /** Bytes 2 to 15 of the GUIDs of ordinary format tags. */
@@ -38,7 +38,7 @@ export function parseWavFormat(chunk: Uint8Array, context: DecodeContext): PcmFo
   const tag = formatTag(view, chunk, context);
   const byWidth = FORMATS[tag];
   if (byWidth === undefined) {
-    unsupported(context, `WAV with codec ${tag} (${FOREIGN_CODECS[tag] ?? 'unknown'}); save it as PCM`);
+    foreign(context, `WAV with codec ${tag} (${FOREIGN_CODECS[tag] ?? 'unknown'})`);
   }
   checkStream(context, sampleRate, channelCount);
   const sampleBytes = blockBytes / channelCount;
@@ -59,6 +59,6 @@ function formatTag(view: DataView, chunk: Uint8Array, context: DecodeContext): n
   if (tag !== EXTENSIBLE) return tag;
   if (chunk.length < 40) corrupt(context, 'InvalidWavFormat', 'its extensible fmt chunk is too short');
   const tail = Buffer.from(chunk.subarray(26, 40)).toString('hex');
-  if (tail !== GUID_TAIL) unsupported(context, 'WAV with a vendor-specific codec; save it as PCM');
+  if (tail !== GUID_TAIL) foreign(context, 'WAV with a vendor-specific codec');
   return view.getUint16(24, true);
 }

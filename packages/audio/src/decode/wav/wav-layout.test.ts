@@ -5,7 +5,7 @@ import { noise } from '../../../test/sounds.js';
 
 const CHANNELS = [noise(500, 1, 0.9), noise(500, 2, 0.9)];
 
-describe('WavDecoder', () => {
+describe('WAV', () => {
   it.each([
     ['s16le', 1, 16],
     ['s24le', 1, 24],
@@ -41,7 +41,9 @@ describe('WavDecoder', () => {
     const made = await decodeAll(wavFile(chunk('fmt ', format), data));
     expect(made.channels).toEqual([rounded(MONO.channels[0]!, 16)]);
     const foreign = Buffer.concat([format.subarray(0, 24), Buffer.alloc(16, 9)]);
-    await expect(decodeAll(wavFile(chunk('fmt ', foreign), data))).rejects.toThrow(/vendor-specific codec/);
+    await expect(decodeAll(wavFile(chunk('fmt ', foreign), data), { ffmpeg: false })).rejects.toThrow(
+      /vendor-specific codec/,
+    );
   });
 
   it('skips other chunks, including odd sizes, and everything after the samples', async () => {
@@ -52,10 +54,44 @@ describe('WavDecoder', () => {
     expect(made.channels).toEqual([rounded(CHANNELS[0]!, 16)]);
   });
 
-  it.each([0xffff_ffff, 0x7fff_f000])('reads to the end if a pipe left the length at %d', async (size) => {
+  it.each([0xffff_ffff, 0xffff_ffd3, 0x8000_0000, 0x8000_0024, 0x7fff_f000, 0x7fff_ffff])(
+    'reads to the end if a pipe left the length at %d',
+    async (size) => {
+      const file = wavFile(wavFormat(1, 1, 8000, 16), chunk('data', pcmBytes([CHANNELS[0]!], 's16le')));
+      file.writeUInt32LE(size, file.indexOf('data') + 4);
+      expect((await decodeAll(file)).channels[0]).toEqual(rounded(CHANNELS[0]!, 16));
+    },
+  );
+
+  it.each([
+    ['the size of the header', 44],
+    ['the size of the file', 36],
+    ['an odd byte', 1],
+  ])('reads what is there if the length is too large by %s', async (_, excess) => {
     const file = wavFile(wavFormat(1, 1, 8000, 16), chunk('data', pcmBytes([CHANNELS[0]!], 's16le')));
-    file.writeUInt32LE(size, file.indexOf('data') + 4);
+    file.writeUInt32LE(1000 + excess, file.indexOf('data') + 4);
+    for (const source of [file, inPieces(file, 31)]) {
+      expect((await decodeAll(source)).channels[0]).toEqual(rounded(CHANNELS[0]!, 16));
+    }
+  });
+
+  it('reads what is there if the length contradicts that of the file, or was never filled in', async () => {
+    const file = wavFile(wavFormat(1, 1, 8000, 16), chunk('data', pcmBytes([CHANNELS[0]!], 's16le')));
+    const at = file.indexOf('data') + 4;
+    file.writeUInt32LE(5000, at);
     expect((await decodeAll(file)).channels[0]).toEqual(rounded(CHANNELS[0]!, 16));
+    file.writeUInt32LE(0, at);
+    file.writeUInt32LE(36, 4);
+    expect((await decodeAll(file)).channels[0]).toEqual(rounded(CHANNELS[0]!, 16));
+  });
+
+  it('is truncated if it ends well before the end that it states twice', async () => {
+    const file = wavFile(wavFormat(1, 1, 8000, 16), chunk('data', pcmBytes([CHANNELS[0]!], 's16le')));
+    await expect(decodeAll(file.subarray(0, 600))).rejects.toMatchObject({
+      rule: 'TruncatedAudio',
+      reason: 'the WAV file ends 444 bytes before its samples do: the file is incomplete; get the whole one',
+    });
+    expect((await decodeAll(file.subarray(0, 600), { truncated: 'accept' })).channels[0]).toHaveLength(278);
   });
 
   it('reads lengths of more than 4 GiB', async () => {
@@ -78,11 +114,15 @@ describe('WavDecoder', () => {
     ['float of 16 bits', wavFormat(3, 1, 8000, 16), /16 bits per sample/],
     ['a short format', chunk('fmt ', Buffer.alloc(4)), /4 bytes, expected 16/],
   ])('refuses %s', async (_, format, message) => {
-    await expect(decodeAll(wavFile(format, chunk('data', Buffer.alloc(100))))).rejects.toThrow(message);
+    await expect(
+      decodeAll(wavFile(format, chunk('data', Buffer.alloc(100))), { ffmpeg: false }),
+    ).rejects.toThrow(message);
   });
 
   it('refuses samples without a format, and files without samples', async () => {
-    await expect(decodeAll(wavFile(chunk('data', Buffer.alloc(4))))).rejects.toThrow(/before their format/);
+    await expect(decodeAll(wavFile(chunk('data', Buffer.alloc(4))), { ffmpeg: false })).rejects.toThrow(
+      /before their format/,
+    );
     await expect(decodeAll(wavFile(wavFormat(1, 1, 8000, 16)))).rejects.toThrow(/ends before its samples/);
     const empty = wavFile(wavFormat(1, 1, 8000, 16), chunk('data', Buffer.alloc(0)));
     await expect(decodeAll(empty)).rejects.toMatchObject({ code: 'CORRUPT_FILE', rule: 'NoSamples' });
