@@ -10,6 +10,8 @@ as_root=()
 # cmake, make and g++ build the addon; with libc++ and the old glibc of a Debian archive, clang builds the one that is published.
 tools=(binutils ca-certificates cmake g++ git make clang-19 libc++-19-dev libc++abi-19-dev lld-19)
 if [ "${1:-}" != --build ]; then
+  # What decodes videos and compressed sounds.
+  tools+=(ffmpeg)
   # The simulators with their sanitizers, the style of C++, and a browser for the page and the loader.
   tools+=(libclang-rt-19-dev llvm-19 clang-format-19 chromium)
   # On x86-64, the ARM64 code is cross-compiled and runs in an emulator.

@@ -1,5 +1,5 @@
 // Claim: pictures, sounds and videos of every common kind are read, with the numbers that an independent decoder gives; the rest is named.
-// usage: node bench/media-corpus.mjs [--folder DIR] [--json]
+// usage: node bench/media-corpus.mjs [--folder DIR] [--json] [--help]
 //   --folder  where the files are kept; default: a temporary folder, which is removed
 // Needs built packages, and ffmpeg, sox, ImageMagick, avifenc and heif-enc: apt-get install ffmpeg sox libsox-fmt-all imagemagick
 // libavif-bin libheif-examples
@@ -13,8 +13,16 @@ import { checkSound, makeSounds } from './lib/media-corpus/sounds.mjs';
 import { checkVideo, makeVideos } from './lib/media-corpus/videos.mjs';
 
 const { values: flags } = parseArgs({
-  options: { folder: { type: 'string' }, json: { type: 'boolean', default: false } },
+  options: {
+    folder: { type: 'string' },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
 });
+if (flags.help) {
+  console.log('usage: node bench/media-corpus.mjs [--folder DIR] [--json]');
+  process.exit(0);
+}
 const absent = ['ffmpeg', 'sox', 'convert', 'avifenc', 'heif-enc'].filter((tool) => !hasTool(tool));
 if (absent.length > 0) {
   console.error(

@@ -23,6 +23,8 @@ const STARTS = [
   { script: 'bench/chat-templates.mjs', args: [], refused: /^usage: / },
   // Would install two agents: only its imports are checked here.
   { script: 'bench/coding-agents.mjs', args: ['--help'] },
+  // Would write two hundred files with programs that CI does not have.
+  { script: 'bench/media-corpus.mjs', args: ['--help'] },
   { script: 'bench/schema-limits.mjs', args: ['--json'] },
   { script: 'bench/schema-suite.mjs', args: [], refused: /^usage: / },
   // Checks statuses, texts and bytes.

@@ -1,8 +1,8 @@
 // Measures the demo model on held-out pictures and clips with our own engine, starting from the files:
 //
-//   node measure-media.mjs MODEL_DIR HELD_OUT_DIR [high|fast]
+//   node measure-media.mjs MODEL_DIR HELD_OUT_DIR [high|fast] [SET …]
 //
-// HELD_OUT_DIR is packages/demo-model/held-out. Answers are greedy. Prints one line per set, then the wrong answers.
+// HELD_OUT_DIR is packages/demo-model/held-out. With names of sets, only these are measured: folders of speech that speech_check.py makes. Answers are greedy. Prints one line per set, then the wrong answers.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AudioModel } from '../../packages/audio/dist/index.js';
@@ -16,9 +16,9 @@ const TRANSCRIBE = 'Transcribe the audio.';
 const THING =
   /(red|orange|yellow|green|blue|purple|pink|brown|black|white|gray) (circle|square|triangle|star|heart|cross|ring|diamond|ball|cube|cone|cylinder) ((?:at|on|in) the (?:top left|top right|bottom left|bottom right|top|bottom|left|right|center))/g;
 
-const [directory, heldOut, precision = 'fast'] = process.argv.slice(2);
+const [directory, heldOut, precision = 'fast', ...speechSets] = process.argv.slice(2);
 if (directory === undefined || heldOut === undefined) {
-  console.error('usage: node measure-media.mjs MODEL_DIR HELD_OUT_DIR [high|fast]');
+  console.error('usage: node measure-media.mjs MODEL_DIR HELD_OUT_DIR [high|fast] [SET …]');
   process.exit(2);
 }
 
@@ -161,14 +161,20 @@ const device = await openDevice({ kind: 'cpu' });
 const model = await loadTextModel(directory, device, { precision, maxSequences: AT_ONCE });
 const vision = await VisionModel.load(model.checkpoint, device, { precision });
 const audio = await AudioModel.load(model.checkpoint, device, { precision });
-await measurePictures('scenes', await entriesOf('scenes', 'scenes.json'));
-await measurePictures('photographs', await entriesOf('photographs', 'photographs.json'));
-await measureSpeech('speech', await entriesOf('speech', 'clips.json'));
-const others = await entriesOf('speech-other', 'clips.json');
-for (const source of ['flite', 'pocketsphinx']) {
-  await measureSpeech(
-    `speech-other, ${source}`,
-    others.filter((entry) => entry.source.startsWith(source)),
-  );
-}
+if (speechSets.length > 0) {
+  for (const set of speechSets) await measureSpeech(set, await entriesOf(set, 'clips.json'));
+} else await measureHeldOut();
 for (const resource of [audio, vision, model, device]) resource.dispose();
+
+async function measureHeldOut() {
+  await measurePictures('scenes', await entriesOf('scenes', 'scenes.json'));
+  await measurePictures('photographs', await entriesOf('photographs', 'photographs.json'));
+  await measureSpeech('speech', await entriesOf('speech', 'clips.json'));
+  const others = await entriesOf('speech-other', 'clips.json');
+  for (const source of ['flite', 'pocketsphinx']) {
+    await measureSpeech(
+      `speech-other, ${source}`,
+      others.filter((entry) => entry.source.startsWith(source)),
+    );
+  }
+}

@@ -116,6 +116,20 @@ describe.skipIf(!hasDemoModel)('with the demo model', () => {
     expect(video.usage.promptTokens - plain).toBeGreaterThan(2 * 66);
   });
 
+  test('takes as many frames as fit the context, and says so', async () => {
+    const folder = join(temporaryFolder(), 'frames');
+    await mkdir(folder);
+    for (let frame = 0; frame < 40; frame++) await writeFile(join(folder, `${frame}.gif`), DOT);
+    const asked = chat('What is this?', '--video', folder, '--max-tokens', '8', '--json');
+    const cut = await markbase([...asked, '--context', '512']);
+    expect(cut.stderr).toMatch(
+      /^warning: .*frames: 5 of 40 frames fit the context of 512 tokens; --context makes room for more/m,
+    );
+    expect((JSON.parse(cut.stdout) as Answer).usage.promptTokens).toBeLessThanOrEqual(504);
+    const few = await markbase([...asked, '--context', '512', '--video-frames', '2']);
+    expect(few).toMatchObject({ status: 0, stderr: '' });
+  });
+
   test('reports errors in a picture', async () => {
     const folder = temporaryFolder();
     const text = join(folder, 'text.png');

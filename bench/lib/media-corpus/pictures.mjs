@@ -6,6 +6,8 @@ import { runTool } from './run-tool.mjs';
 
 const GRADIENT = ['-size', '97x61', 'gradient:red-blue', '-depth', '8'];
 const PLASMA = ['-seed', '7', '-size', '120x90', 'plasma:fractal', '-depth', '8'];
+/** Decoders interpolate colours of half the resolution differently. */
+const MOST_MEAN = 2.5;
 const HALF = [...PLASMA, '-alpha', 'set', '-channel', 'A', '-evaluate', 'set', '60%', '+channel'];
 const ORIENTATIONS = [
   'TopLeft',
@@ -122,6 +124,13 @@ export async function checkPicture(folder, name) {
     return { name, by: 'the name in the error', isRight: expected.test(message), figure: 'refused' };
   }
   const warnings = [];
+  if (name === 'drawing.svg') {
+    const { width, height, data } = await decodeImage(path);
+    const at = (x, y) => [...data.subarray(3 * (y * width + x), 3 * (y * width + x) + 3)].join(' ');
+    const isRight =
+      `${width}x${height}` === '60x40' && at(20, 20) === '200 30 30' && at(50, 5) === '255 255 255';
+    return { name, by: 'what was drawn', isRight, figure: `${at(20, 20)} inside` };
+  }
   const image = await decodeImage(path, { onWarning: (text) => warnings.push(text) });
   const { by, size, pixels } = reference(folder, name);
   const isWarned = name !== 'no-end.jpg' || warnings.length === 1;
@@ -133,7 +142,7 @@ export async function checkPicture(folder, name) {
   return {
     name,
     by,
-    isRight: isWarned && mean <= 1.5,
+    isRight: isWarned && mean <= MOST_MEAN,
     figure: `mean difference ${mean.toFixed(2)} of 255`,
     mean,
   };

@@ -32,9 +32,11 @@ const UNEVEN = [
   'uneven.mkv',
   [
     '-vf',
-    "setpts='if(lt(N,20),N*0.05,1+(N-20)*0.15)/TB'",
+    "settb=1/1000,setpts='if(lt(N,20),N*0.05,1+(N-20)*0.15)/TB'",
     '-fps_mode',
     'passthrough',
+    '-enc_time_base',
+    '1:1000',
     '-c:v',
     'mpeg4',
     '-q:v',

@@ -104,6 +104,16 @@ describe('media', () => {
     expect(after! - before!).toBeGreaterThanOrEqual(4 * 6);
   });
 
+  it('may be base64 that is broken into lines', async () => {
+    const lines = base64('x'.repeat(100)).replaceAll(/.{20}/g, '$&\r\n');
+    const url = `data:image/png;base64,${lines}\n`;
+    const sound = { type: 'input_audio', input_audio: { data: lines, format: 'wav' } };
+    expect((await chat({ type: 'image_url', image_url: { url } }, sound)).status).toBe(200);
+    expect(encoded.map(({ text }) => text)).toEqual(['x'.repeat(100), 'x'.repeat(100)]);
+    const { body } = await chat({ type: 'image_url', image_url: { url: 'data:image/png;base64,\n' } });
+    expect(body.error).toMatchObject({ code: 'invalid_base64' });
+  });
+
   it('are fetched from allowed hosts only', async () => {
     expect((await chat({ type: 'image_url', image_url: { url: imageUrl } })).status).toBe(200);
     expect(encoded).toEqual([{ kind: 'image', text: 'fetched' }]);

@@ -55,8 +55,20 @@ describe.skipIf(!hasFfmpeg)('videoFrames with ffmpeg', () => {
 
   it('takes frames evenly by time, not by number', async () => {
     // Twenty frames in the first second, twenty in the next three.
-    const uneven = "setpts='if(lt(N,20),N*0.05,1+(N-20)*0.15)/TB'";
-    const path = film('uneven.mkv', '-vf', uneven, '-fps_mode', 'passthrough', '-c:v', 'mpeg4', '-q:v', '2');
+    const uneven = "settb=1/1000,setpts='if(lt(N,20),N*0.05,1+(N-20)*0.15)/TB'";
+    const path = film(
+      'uneven.mkv',
+      '-vf',
+      uneven,
+      '-fps_mode',
+      'passthrough',
+      '-enc_time_base',
+      '1:1000',
+      '-c:v',
+      'mpeg4',
+      '-q:v',
+      '2',
+    );
     const frames = await brightness(path);
     expect(frames.map(({ index }) => index)).toEqual([0, 10, 20, 23, 26, 30, 33, 36]);
     for (const [number, { timestampSeconds }] of frames.entries()) {

@@ -21,17 +21,20 @@ export interface PacketTimes {
  */
 export async function packetTimes(chunks: AsyncIterable<Uint8Array>, subject: string): Promise<PacketTimes> {
   let secondsPerUnit = Number.NaN;
-  const times: number[] = [];
-  let [lastTime, lastDuration] = [Number.NEGATIVE_INFINITY, 0];
+  const [decodingTimes, presentationTimes]: [number[], number[]] = [[], []];
+  let lastDuration = 0;
   for await (const line of lines(chunks)) {
     const timeBase = /^#tb \d+: (\d+)\/(\d+)/.exec(line);
     if (timeBase) secondsPerUnit = Number(timeBase[1]) / Number(timeBase[2]);
     else if (/^\d/.test(line)) {
-      const [, , time, duration] = line.split(',').map(Number);
-      times.push(time!);
-      if (time! >= lastTime) [lastTime, lastDuration] = [time!, duration!];
+      const [, decoding, presentation, duration] = line.split(',').map(Number);
+      decodingTimes.push(decoding!);
+      presentationTimes.push(presentation!);
+      lastDuration = duration!;
     }
   }
+  // An MPEG program stream states presentation times for some packets only; the others are evenly spaced in the order of decoding.
+  const times = presentationTimes.some((time) => time <= NO_TIME) ? decodingTimes : presentationTimes;
   if (times.length === 0 || !times.every(Number.isFinite) || !(secondsPerUnit > 0)) {
     throw new CorruptFileError({ rule: 'UndecodableVideo', path: subject, reason: 'it has no video frames' });
   }
@@ -43,6 +46,9 @@ export async function packetTimes(chunks: AsyncIterable<Uint8Array>, subject: st
   const usual = startSeconds.length > 1 ? last / (startSeconds.length - 1) : 1;
   return { startSeconds, durationSeconds: last + (lastDuration > 0 ? lastDuration * secondsPerUnit : usual) };
 }
+
+/** What ffmpeg prints for a time that is not known: -2^63. */
+const NO_TIME = -(2 ** 63);
 
 async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();

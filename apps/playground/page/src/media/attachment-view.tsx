@@ -65,5 +65,7 @@ function Preview({ attachment }: { readonly attachment: Attachment }) {
 function describe(attachment: Attachment): string {
   if (attachment.kind === 'audio') return formatDuration((1000 * attachment.sampleCount) / SAMPLE_RATE_HZ);
   const size = `${attachment.width} × ${attachment.height}`;
-  return attachment.kind === 'image' ? size : `${size}, ${formatCount(attachment.frames.length, 'frame')}`;
+  if (attachment.kind === 'image') return size;
+  const fit = attachment.isCutToFit ? ' that fit the context' : '';
+  return `${size}, ${formatCount(attachment.frames.length, 'frame')}${fit}`;
 }

@@ -33,6 +33,8 @@ export interface VideoAttachment {
   readonly height: number;
   readonly seconds: number;
   readonly frames: readonly VideoFrame[];
+  /** True if the context of the model is the reason why there are not more. */
+  readonly isCutToFit?: boolean;
 }
 
 /** One frame of a video. */

@@ -18,7 +18,17 @@ const MOST_BYTES = 256 * 2 ** 20;
 /** Attaches pictures, sounds and videos to the next message. */
 export async function attachFiles(files: Iterable<File>): Promise<void> {
   attachmentError.value = null;
-  for (const file of files) await addAttachment(() => readFile(file));
+  for (const file of files) {
+    await addAttachment(() => readFile(file));
+    if (file.type.startsWith('video/')) await attachSoundOf(file);
+  }
+}
+
+/** Attaches the sound of a video, too, if it has one and the model hears. */
+async function attachSoundOf(video: File): Promise<void> {
+  if (attachmentError.value !== null || !loadedModel.value?.media.audio) return;
+  const sound = await readAudio(video, `Sound of ${video.name}`).catch(() => null);
+  if (sound !== null) attachments.value = [...attachments.value, sound];
 }
 
 /** Attaches what `read` returns, or reports why it failed. */
@@ -60,7 +70,7 @@ function readFile(file: File): Promise<Attachment> {
   if (model && !model.media.image) throw new TypeError(unable(model.id, 'pictures'));
   return kind === 'image'
     ? readImage(file, model?.media.image?.defaultBudget ?? DEFAULT_IMAGE_TOKENS)
-    : readVideo(file);
+    : readVideo(file, model?.contextTokens ?? null);
 }
 
 function unable(model: string, what: string): string {
