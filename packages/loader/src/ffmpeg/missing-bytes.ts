@@ -44,7 +44,8 @@ async function missingOfBoxes(size: number, headAt: HeadAt): Promise<number> {
     // 0: up to the end of the file; 1: a size of 64 bits follows.
     if (stated === 0) return 0;
     const length = stated === 1 && head.length >= 16 ? Number(head.readBigUInt64BE(8)) : stated;
-    if (length < 8) return 0;
+    // A file that ends in its first box is nothing but a name.
+    if (length < 8 || (count === 0 && length > size)) return 0;
     at += length;
   }
   return Math.max(0, at - size);

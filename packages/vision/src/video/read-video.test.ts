@@ -210,7 +210,7 @@ describe.skipIf(process.platform === 'win32')('a container, with another program
     const picture = (index) => Buffer.concat([Buffer.from('P6\\n3 2\\n255\\n'), Buffer.alloc(18, index * 10)]);
     const all = Buffer.concat(wanted.map(picture));
     for (let at = 0; at < all.length; at += 7) write(all.subarray(at, at + 7));`;
-  const video = Buffer.from('\0\0\0\x18ftypmp42 not a film');
+  const video = Buffer.from('\0\0\0\x18ftypmp42 not really');
 
   it('returns frames in the order of their times', async () => {
     const ffmpeg = await program('good', PACKETS + PICTURES);

@@ -11,7 +11,7 @@ const TONE = 'aevalsrc=0.3*sin(2000*t)|0.2*sin(3000*t):s=44100:d=0.5';
 
 describe('without ffmpeg', () => {
   it.each([
-    ['MP4', '\0\0\0\x20ftypM4A ', 'MP4, M4A or QuickTime'],
+    ['MP4', '\0\0\0\x0cftypM4A ', 'MP4, M4A or QuickTime'],
     ['QuickTime', '\0\0\0\x08wide\0\0', 'MP4, M4A or QuickTime'],
     ['AAC', '\xff\xf1\x50\x80\0\x1f\xfc', 'AAC'],
     ['AMR', '#!AMR\n', 'AMR'],
