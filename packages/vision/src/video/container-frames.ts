@@ -18,6 +18,8 @@ export interface ContainerOptions {
 const CONTAINERS = 'mov matroska avi mpegts mpeg ogg flv asf ivf h264 hevc m4v gif apng'.split(' ');
 /** The first stream of moving pictures; the cover of an album does not count. */
 const VIDEO_STREAM = ['-map', '0:V:0'];
+/** With several threads, ffmpeg's decoder of these returns a frame before it is complete, now and then. */
+const ONE_THREAD_CODECS: ReadonlySet<string> = new Set(['theora', 'vp3']);
 /** Selected frames get a constant rate, so that ffmpeg neither repeats nor drops one. */
 const STEADY_RATE = 25;
 /** Pixels that are more than this many times as wide as high, or the reverse, are damage. */
@@ -38,23 +40,26 @@ export async function openContainer(path: string, options: ContainerOptions = {}
     throw undecodable(path, `the file is incomplete: it lacks ${missing} bytes; get the whole one`);
   const input = ffmpegInput({ path: resolve(path), containers: CONTAINERS });
   const check = (messages: string, exitCode: number | null) => failure(path, messages, exitCode);
-  const run = (args: readonly string[]) =>
+  const run = (args: readonly string[], decoding: readonly string[] = []) =>
     explainMissing(
       runFfmpeg({
         command: ffmpeg,
-        args: [...input, ...VIDEO_STREAM, ...args, 'pipe:1'],
+        args: [...decoding, ...input, ...VIDEO_STREAM, ...args, 'pipe:1'],
         check,
         ...(signal && { signal }),
       }),
     );
   const times = await packetTimes(run(['-c', 'copy', '-f', 'framecrc']), path);
+  const { startSeconds, durationSeconds, codec } = times;
+  const decoding = ONE_THREAD_CODECS.has(codec) ? ['-threads', '1'] : [];
   return {
-    ...times,
+    startSeconds,
+    durationSeconds,
     async *frames(indices) {
       let next = 0;
-      for await (const image of ppmFrames(run(pictureArgs(indices)), path, limits)) {
+      for await (const image of ppmFrames(run(pictureArgs(indices), decoding), path, limits)) {
         const index = indices[next++]!;
-        yield { index, timestampSeconds: times.startSeconds[index]!, image };
+        yield { index, timestampSeconds: startSeconds[index]!, image };
       }
     },
   };

@@ -4,6 +4,8 @@ import { CorruptFileError } from '@markbase/core';
 export interface PacketTimes {
   readonly startSeconds: readonly number[];
   readonly durationSeconds: number;
+  /** Name of the codec in ffmpeg; empty if it does not say. */
+  readonly codec: string;
 }
 
 /**
@@ -11,6 +13,7 @@ export interface PacketTimes {
  *
  * ```
  * #tb 0: 1/12800
+ * #codec_id 0: h264
  * 0,       -512,          0,      512,     1234, 0x5f4d2a01
  * ```
  *
@@ -23,7 +26,9 @@ export async function packetTimes(chunks: AsyncIterable<Uint8Array>, subject: st
   let secondsPerUnit = Number.NaN;
   const [decodingTimes, presentationTimes]: [number[], number[]] = [[], []];
   let lastDuration = 0;
+  let codec = '';
   for await (const line of lines(chunks)) {
+    codec = /^#codec_id \d+: (\w+)/.exec(line)?.[1] ?? codec;
     const timeBase = /^#tb \d+: (\d+)\/(\d+)/.exec(line);
     if (timeBase) secondsPerUnit = Number(timeBase[1]) / Number(timeBase[2]);
     else if (/^\d/.test(line)) {
@@ -44,7 +49,11 @@ export async function packetTimes(chunks: AsyncIterable<Uint8Array>, subject: st
   const last = startSeconds.at(-1)!;
   // Some containers do not say how long a frame is shown: as long as the others on average.
   const usual = startSeconds.length > 1 ? last / (startSeconds.length - 1) : 1;
-  return { startSeconds, durationSeconds: last + (lastDuration > 0 ? lastDuration * secondsPerUnit : usual) };
+  return {
+    startSeconds,
+    codec,
+    durationSeconds: last + (lastDuration > 0 ? lastDuration * secondsPerUnit : usual),
+  };
 }
 
 /** What ffmpeg prints for a time that is not known: -2^63. */
