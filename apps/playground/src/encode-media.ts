@@ -49,7 +49,10 @@ const TEMPLATE_TOKENS = 48;
 const ANSWER_TOKENS = 512;
 
 /** Tokens that the prompt, its template and the answer need. */
-async function textTokens({ prompt = '', system = '', maxTokens }: MediaFlags, model: TextModel): Promise<number> {
+async function textTokens(
+  { prompt = '', system = '', maxTokens }: MediaFlags,
+  model: TextModel,
+): Promise<number> {
   const { tokenizer } = await model.language();
   const answer = maxTokens ?? Math.min(ANSWER_TOKENS, Math.floor(model.settings.contextTokens / 4));
   return tokenizer.encode(`${system}${prompt}`).length + TEMPLATE_TOKENS + answer;

@@ -99,7 +99,9 @@ async function serve(flags: ServeFlags): Promise<void> {
     const model = await withInterrupt((signal) => loadServedModel(flags, device, signal));
     const { loadServedMedia, MediaEncoders } = await import('@markbase/gemma');
     using encoders = new MediaEncoders(model.checkpoint, device, flags);
-    const media = await withInterrupt((signal) => loadServedMedia(encoders, signal, { usesFfmpeg: flags.ffmpeg, onWarning: warn }));
+    const media = await withInterrupt((signal) =>
+      loadServedMedia(encoders, signal, { usesFfmpeg: flags.ffmpeg, onWarning: warn }),
+    );
     const logger = accessLog(flags.log);
     const server = createServer({
       model: {

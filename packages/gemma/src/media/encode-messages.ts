@@ -65,11 +65,7 @@ async function encodeInto(
   return encoded;
 }
 
-async function encodePart(
-  part: MessagePart,
-  room: Room,
-  context: EncodeContext,
-): Promise<ContentPart[]> {
+async function encodePart(part: MessagePart, room: Room, context: EncodeContext): Promise<ContentPart[]> {
   const { media, signal, onWarning } = context;
   if (typeof part === 'string') return [{ type: 'text', text: part }];
   if (isMedium(part, 'image')) {
@@ -115,7 +111,9 @@ async function encodeVideo(part: VideoPart, room: Room, context: EncodeContext):
     onSampled: ({ frameCount, takenCount, isCutToFit }) => {
       if (!isCutToFit) return;
       const name = typeof source === 'string' ? source : 'the video';
-      onWarning?.(`${name}: ${takenCount} of ${frameCount} frames fit the context of ${contextTokens} tokens`);
+      onWarning?.(
+        `${name}: ${takenCount} of ${frameCount} frames fit the context of ${contextTokens} tokens`,
+      );
     },
     signal,
   });
@@ -133,7 +131,10 @@ async function soundOfVideo(
   if (!isFile) return [];
   try {
     const audio = await media.audio();
-    const segments = await audio.encode(source, { maxTokens: Math.max(1, Math.floor(roomTokens / 2)), signal });
+    const segments = await audio.encode(source, {
+      maxTokens: Math.max(1, Math.floor(roomTokens / 2)),
+      signal,
+    });
     return segments.map(({ softTokens }) => ({ type: 'audio', softTokens }));
   } catch (error) {
     if (hasErrorCode(error, 'UNSUPPORTED_MODEL') || hasErrorCode(error, 'UNSUPPORTED_MEDIA')) return [];

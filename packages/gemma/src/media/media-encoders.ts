@@ -83,7 +83,8 @@ export async function loadServedMedia(
   const ffmpeg = usesFfmpeg ? {} : { ffmpeg: false as const };
   const encoder: MediaEncoder = {
     ...(vision && {
-      encodeImage: (bytes, encoding) => vision.encode(bytes, { ...encoding, ...(onWarning && { onWarning }) }),
+      encodeImage: (bytes, encoding) =>
+        vision.encode(bytes, { ...encoding, ...(onWarning && { onWarning }) }),
     }),
     ...(vision && usesFfmpeg && { encodeVideo: videoEncoder(vision) }),
     ...(audio && {
