@@ -1,4 +1,4 @@
-import type { Axis, Device, FloatType, Matrix, Vector } from '../src/index.js';
+import type { Axis, Device, FloatType, Matrix, SmallFloatKind, Vector } from '../src/index.js';
 import { integerArray, normalArray, randomSource } from './random.js';
 
 /** A vector as stored, and the numbers it represents. */
@@ -120,6 +120,78 @@ export function affineMatrix(
       biases: device.upload(bytes().biases, 'biases'),
     }),
   };
+}
+
+/** Bits of exponent and fraction. */
+type SmallFloat = readonly [exponentBits: number, fractionBits: number];
+
+const E2M1: SmallFloat = [2, 1];
+const E4M3: SmallFloat = [4, 3];
+
+/** Formats of small floats by what defines them. */
+const SMALL_FLOATS = {
+  mxfp4: { element: E2M1, groupSize: 32 },
+  mxfp8: { element: E4M3, groupSize: 32 },
+  nvfp4: { element: E2M1, groupSize: 16 },
+} as const;
+
+/**
+ * A matrix of small floats whose products with numbers around 1 are around 1. `scales`: bytes to choose among; null = some whose numbers
+ * have that size.
+ */
+export function smallFloatMatrix(
+  seed: number,
+  rows: number,
+  columns: number,
+  kind: SmallFloatKind,
+  scales: readonly number[] | null = null,
+): StoredMatrix {
+  const { element, groupSize } = SMALL_FLOATS[kind];
+  const bits = 1 + element[0] + element[1];
+  const scaleOf = (byte: number) => (kind === 'nvfp4' ? smallFloat(byte, E4M3) : 2 ** (byte - 127));
+  // The root mean square of all codes but NaN.
+  const codes = Array.from({ length: 2 ** bits }, (_, code) => code).filter((code) => (code & 127) !== 127);
+  const size = Math.sqrt(codes.reduce((sum, code) => sum + smallFloat(code, element) ** 2, 0) / codes.length);
+  const usual = Array.from({ length: 127 }, (_, i) => (kind === 'nvfp4' ? i : 64 + i)).filter((byte) => {
+    const part = scaleOf(byte) * size * Math.sqrt(columns);
+    return part > 0.4 && part < 1.7;
+  });
+  const parts = once(() => {
+    const choice = scales ?? usual;
+    const chosen = integerArray(seed, rows * columns, codes.length).map((i) => codes[i]!);
+    const bytes = integerArray(seed + 1, (rows * columns) / groupSize, choice.length).map((i) => choice[i]!);
+    return { chosen, bytes };
+  });
+  const values = once(() => {
+    const { chosen, bytes } = parts();
+    return Float64Array.from(
+      chosen,
+      (code, i) => smallFloat(code, element) * scaleOf(bytes[Math.floor(i / groupSize)]!),
+    );
+  });
+  return {
+    rows,
+    columns,
+    get values() {
+      return values();
+    },
+    upload: (device) => ({
+      kind,
+      rows,
+      columns,
+      weight: device.upload(packCodes(parts().chosen, bits), 'elements'),
+      scales: device.upload(Uint8Array.from(parts().bytes), 'scales'),
+    }),
+  };
+}
+
+/** Sign, exponent, fraction: what the formats define. */
+function smallFloat(code: number, [exponentBits, fractionBits]: SmallFloat): number {
+  const bias = 2 ** (exponentBits - 1) - 1;
+  const exponent = (code >> fractionBits) & (2 ** exponentBits - 1);
+  const fraction = (code & (2 ** fractionBits - 1)) / 2 ** fractionBits;
+  const magnitude = exponent === 0 ? fraction * 2 ** (1 - bias) : (1 + fraction) * 2 ** (exponent - bias);
+  return code >> (exponentBits + fractionBits) === 0 ? magnitude : -magnitude;
 }
 
 /** The parts of an affine matrix, with factors that their types represent exactly. */

@@ -11,7 +11,10 @@
 
 #pragma METAL fp contract(off)
 
-/** Formats other than affine codes, whose formats are their widths, 2 to 8. */
+/** Formats other than affine codes, whose formats are their widths, 2 to 8: small floats, then plain numbers. */
+constant constexpr int kFormatMxfp4 = 10;
+constant constexpr int kFormatMxfp8 = 11;
+constant constexpr int kFormatNvfp4 = 12;
 constant constexpr int kFormatBf16 = 16;
 constant constexpr int kFormatF16 = 17;
 constant constexpr int kFormatF32 = 32;
@@ -19,7 +22,30 @@ constant constexpr int kFormatF32 = 32;
 /** Columns of a chunk: 32 codes are whole words; 8 values of 16 bits are one load of 16 bytes. */
 template <int format>
 constexpr uint chunk_columns() {
-  return format <= 8 ? 32 : 8;
+  return format < kFormatBf16 ? 32 : 8;
+}
+
+/** Bits of a code or an element; 8 for plain numbers, which have none. */
+template <int format>
+constexpr int code_bits() {
+  return format <= 8 ? format : format == kFormatMxfp4 || format == kFormatNvfp4 ? 4 : 8;
+}
+
+/** True for small floats: elements and scales without biases. */
+template <int format>
+constexpr bool is_small_float() {
+  return format > 8 && format < kFormatBf16;
+}
+
+/** The number that a code stands for, divided by number_factor. */
+template <int format>
+inline float number_of(uint code) {
+  if (format == kFormatMxfp8) return scaled_e4m3(code);
+  return is_small_float<format>() ? scaled_e2m1(code) : float(code);
+}
+template <int format>
+constexpr float number_factor() {
+  return format <= 8 ? 1.0f : format == kFormatMxfp8 ? 256.0f : 16384.0f;
 }
 
 /** A row of a stored weight. */
@@ -41,9 +67,10 @@ struct WeightLayout {
 template <int format>
 inline WeightRow weight_row(
     device const uchar* weight, device const uchar* scales, device const uchar* biases, WeightLayout layout, ulong row) {
-  if (format <= 8) {
-    const ulong first = row * (layout.in / layout.group) * (layout.scale_type == kScalarF32 ? 4 : 2);
-    return {weight + row * layout.in * format / 8, scales + first, biases + first};
+  if (format < kFormatBf16) {
+    const ulong groups = row * (layout.in / layout.group);
+    const ulong first = is_small_float<format>() ? groups : groups * (layout.scale_type == kScalarF32 ? 4 : 2);
+    return {weight + row * layout.in * code_bits<format>() / 8, scales + first, is_small_float<format>() ? biases : biases + first};
   }
   return {weight + row * layout.in * (format == kFormatF32 ? 4 : 2), scales, biases};
 }
@@ -116,6 +143,20 @@ struct SharedRow {
   float4 quad(uint row, uint column) const { return whole_quad(row, column); }
 };
 
+/** Adds the products of a group of small floats, times its scales, to the sums, and begins the next group. */
+template <int format, int streams, int rows>
+inline void add_group(thread const WeightRow* weight, uint group, thread float4* parts, thread float* sums) {
+  for (int s = 0; s < streams; ++s) {
+    const float scale = load_small_scale(weight[s].scales, format == kFormatNvfp4, group);
+    for (int r = 0; r < rows; ++r) {
+      const float4 part = parts[s * rows + r];
+      const float weighted = ((part.x + part.y) + (part.z + part.w)) * number_factor<format>();
+      sums[s * rows + r] = fma(scale, weighted, sums[s * rows + r]);
+      parts[s * rows + r] = float4(0.0f);
+    }
+  }
+}
+
 /**
  * sums[s][r] = x_{first + r} · weight_s for the lane's share of the columns; simd_sum of them is the product.
  *
@@ -132,7 +173,7 @@ inline void multiply(thread const WeightRow* weight, WeightLayout layout, X x, u
   }
   for (uint chunk = lane; chunk < chunks; chunk += kLanes) {
     const uint column = chunk * columns;
-    if (format > 8) {
+    if (format >= kFormatBf16) {
       float4 w[streams * 2];
       for (int s = 0; s < streams; ++s) load_plain<format>(weight[s], layout, column, w + 2 * s);
       for (int q = 0; q < 2; ++q) {
@@ -143,7 +184,9 @@ inline void multiply(thread const WeightRow* weight, WeightLayout layout, X x, u
       }
       continue;
     }
-    constexpr int bits = format <= 8 ? format : 8;
+    constexpr int bits = code_bits<format>();
+    // Quads of columns that share a scale.
+    constexpr int group_quads = format == kFormatNvfp4 ? 4 : 8;
     float4 total[rows];
     for (int i = 0; i < streams * rows; ++i) parts[i] = float4(0.0f);
     for (int r = 0; r < rows; ++r) total[r] = float4(0.0f);
@@ -162,9 +205,13 @@ inline void multiply(thread const WeightRow* weight, WeightLayout layout, X x, u
 #pragma unroll
         for (int s = 0; s < streams; ++s) {
           thread const uint* code = words + s * bits;
-          const float4 codes = float4(code_at<bits>(code, 4 * q), code_at<bits>(code, 4 * q + 1), code_at<bits>(code, 4 * q + 2),
-                                      code_at<bits>(code, 4 * q + 3));
+          const float4 codes =
+              float4(number_of<format>(whole_code_at<bits>(code, 4 * q)), number_of<format>(whole_code_at<bits>(code, 4 * q + 1)),
+                     number_of<format>(whole_code_at<bits>(code, 4 * q + 2)), number_of<format>(whole_code_at<bits>(code, 4 * q + 3)));
           for (int r = 0; r < rows; ++r) parts[s * rows + r] = fma(codes, value[r], parts[s * rows + r]);
+        }
+        if (is_small_float<format>() && q % group_quads == group_quads - 1) {
+          add_group<format, streams, rows>(weight, (column + 4 * q) / layout.group, parts, sums);
         }
       }
     } else {
@@ -178,12 +225,17 @@ inline void multiply(thread const WeightRow* weight, WeightLayout layout, X x, u
         }
         for (int s = 0; s < streams; ++s) {
           const ulong at = column + 4 * q;
-          const float4 codes = float4(stored_code(weight[s].data, bits, at), stored_code(weight[s].data, bits, at + 1),
-                                      stored_code(weight[s].data, bits, at + 2), stored_code(weight[s].data, bits, at + 3));
+          const float4 codes = float4(
+              number_of<format>(stored_code(weight[s].data, bits, at)), number_of<format>(stored_code(weight[s].data, bits, at + 1)),
+              number_of<format>(stored_code(weight[s].data, bits, at + 2)), number_of<format>(stored_code(weight[s].data, bits, at + 3)));
           for (int r = 0; r < rows; ++r) parts[s * rows + r] = fma(codes, value[r], parts[s * rows + r]);
+        }
+        if (is_small_float<format>() && q % group_quads == group_quads - 1) {
+          add_group<format, streams, rows>(weight, (column + 4 * q) / layout.group, parts, sums);
         }
       }
     }
+    if (is_small_float<format>()) continue;
     const uint group = column / layout.group;
     for (int s = 0; s < streams; ++s) {
       const float scale = load_scalar(weight[s].scales, layout.scale_type, group);
@@ -196,7 +248,7 @@ inline void multiply(thread const WeightRow* weight, WeightLayout layout, X x, u
       }
     }
   }
-  if (format > 8) {
+  if (format >= kFormatBf16) {
     for (int i = 0; i < streams * rows; ++i) sums[i] = (parts[i].x + parts[i].y) + (parts[i].z + parts[i].w);
   }
 }

@@ -22,6 +22,27 @@ inline float load_scalar(device const uchar* base, uint type, ulong index) {
   return type == kScalarBf16 ? from_bf16(bits) : float(as_type<half>(bits));
 }
 
+/** E8M0: 2^(byte - 127); 255 is NaN. */
+inline float from_e8m0(uchar byte) {
+  if (byte == 255) return as_type<float>(0x7fc00000u);
+  return as_type<float>(byte == 0 ? 0x00400000u : uint(byte) << 23);
+}
+
+/** E4M3 without infinities, times 2^-8: its bits, moved into place, are those of a half. */
+inline float scaled_e4m3(uint byte) {
+  const uint magnitude = byte & 0x7fu;
+  const float value = float(as_type<half>(ushort((byte & 0x80u) << 8 | magnitude << 7)));
+  return magnitude == 0x7fu ? as_type<float>(0x7fc00000u) : value;
+}
+
+/** E2M1 times 2^-14, in the same way. */
+inline float scaled_e2m1(uint code) { return float(as_type<half>(ushort((code & 8u) << 12 | (code & 7u) << 9))); }
+
+/** A scale of small floats: E4M3 in nvfp4, otherwise E8M0. */
+inline float load_small_scale(device const uchar* scales, bool is_nvfp4, ulong group) {
+  return is_nvfp4 ? scaled_e4m3(scales[group]) * 256.0f : from_e8m0(scales[group]);
+}
+
 #if defined(MARKBASE_NVIDIA)
 /** A stored scalar before its conversion: loads without branches, so that many can be in flight. */
 struct ScalarBits {
@@ -68,19 +89,25 @@ inline void load_words(device const uchar* at, uint alignment, thread uint* out)
 
 /** Code `index` of a little-endian stream of codes of `bits` bits. */
 template <int bits>
-inline float code_at(thread const uint* words, int index) {
+inline uint whole_code_at(thread const uint* words, int index) {
   const int first = index * bits;
   const int shift = first % 32;
   uint code = words[first / 32] >> shift;
   if (shift + bits > 32) code |= words[first / 32 + 1] << ((32 - shift) & 31);
-  return float(code & ((1u << bits) - 1u));
+  return code & ((1u << bits) - 1u);
+}
+
+/** The same as a float. */
+template <int bits>
+inline float code_at(thread const uint* words, int index) {
+  return float(whole_code_at<bits>(words, index));
 }
 
 /** Code `index` of a stream in memory; the stream ends on a byte boundary. */
-inline float stored_code(device const uchar* stream, uint bits, ulong index) {
+inline uint stored_code(device const uchar* stream, uint bits, ulong index) {
   const ulong first = index * bits;
   const uint shift = uint(first % 8);
   uint code = stream[first / 8];
   if (shift + bits > 8) code |= uint(stream[first / 8 + 1]) << 8;
-  return float((code >> shift) & ((1u << bits) - 1u));
+  return (code >> shift) & ((1u << bits) - 1u);
 }

@@ -27,7 +27,7 @@ inline uint tile_output(uint thread_index) { return thread_index % kTileOutputs;
 /** Columns column .. column + 16 of a weight row, as floats; `half_of` 0 or 1: which half of a chunk of 32. */
 template <int format>
 inline void load_half_chunk(WeightRow row, WeightLayout layout, uint column, uint half_of, thread float* out) {
-  if (format > 8) {
+  if (format >= kFormatBf16) {
     float4 quads[4];
     load_plain<format>(row, layout, column, quads);
     load_plain<format>(row, layout, column + 8, quads + 2);
@@ -39,9 +39,20 @@ inline void load_half_chunk(WeightRow row, WeightLayout layout, uint column, uin
     }
     return;
   }
-  constexpr int bits = format <= 8 ? format : 8;
+  constexpr int bits = code_bits<format>();
   uint words[bits];
   load_words<bits>(row.data + ulong(column / 32) * bits * 4, layout.alignment, words);
+  if (is_small_float<format>()) {
+    const float scale = load_small_scale(row.scales, format == kFormatNvfp4, column / layout.group);
+    if (half_of == 0) {
+#pragma unroll
+      for (int i = 0; i < 16; ++i) out[i] = number_of<format>(whole_code_at<bits>(words, i)) * number_factor<format>() * scale;
+    } else {
+#pragma unroll
+      for (int i = 0; i < 16; ++i) out[i] = number_of<format>(whole_code_at<bits>(words, 16 + i)) * number_factor<format>() * scale;
+    }
+    return;
+  }
   const float scale = load_scalar(row.scales, layout.scale_type, column / layout.group);
   const float bias = load_scalar(row.biases, layout.scale_type, column / layout.group);
   if (half_of == 0) {

@@ -49,5 +49,6 @@ export type {
   KvCache,
   Matrix,
   RelativeKeys,
+  SmallFloatKind,
   Vector,
 } from './weights.js';

@@ -2,7 +2,7 @@ import { type ByteRange, type DType, WeightMapError } from '@markbase/core';
 import type { Axis } from './axes.js';
 import type { Device } from './device.js';
 import type { DeviceBuffer } from './device-buffer.js';
-import type { FloatType, Matrix, Vector } from './weights.js';
+import type { FloatType, Matrix, SmallFloatKind, Vector } from './weights.js';
 
 /** A tensor of a checkpoint; compatible with the loader's `TensorView`. */
 export interface SourceTensor {
@@ -45,7 +45,8 @@ export type SourceMatrix<Tensor extends SourceTensor> =
         readonly scales: Tensor;
         /** A bias per row and group. */
         readonly biases: Tensor;
-      });
+      })
+  | (SourceShape & { readonly kind: SmallFloatKind; readonly weight: Tensor; readonly scales: Tensor });
 
 /** Where a mapper finds tensors; compatible with the loader's `WeightIndex`. A missing tensor is a `WeightMapError`. */
 export interface WeightSource<Tensor extends SourceTensor> {
@@ -199,9 +200,13 @@ export class WeightMapper<Tensor extends SourceTensor = SourceTensor> {
     const shape = { rows: stored.rows, columns: stored.columns };
     const weight = this.#map(stored.weight);
     if (stored.kind === 'plain') return { kind: 'plain', ...shape, dtype: stored.dtype, weight };
+    const scales = this.#map(stored.scales);
+    if (stored.kind !== 'affine') return { kind: stored.kind, ...shape, weight, scales };
     const { bits, groupSize, scaleDtype } = stored;
-    const parameters = { scales: this.#map(stored.scales), biases: this.#map(stored.biases) };
-    return { kind: 'affine', ...shape, bits, groupSize, scaleDtype, weight, ...parameters };
+    return {
+      ...{ kind: 'affine', ...shape, bits, groupSize, scaleDtype, weight, scales },
+      biases: this.#map(stored.biases),
+    };
   }
 
   #floats(name: string, ...shapes: readonly (readonly number[])[]): Tensor | null {

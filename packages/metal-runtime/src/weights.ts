@@ -4,6 +4,9 @@ import type { DeviceBuffer } from './device-buffer.js';
 /** Element type of a stored vector or of the scales of a quantised matrix. */
 export type FloatType = 'F32' | 'BF16' | 'F16';
 
+/** Formats of small floats: element · scale, without biases. Elements E2M1 or E4M3, groups of 32 with scales E8M0 or of 16 with E4M3. */
+export type SmallFloatKind = 'mxfp4' | 'mxfp8' | 'nvfp4';
+
 /** A stored vector [A], such as a norm gain. */
 export interface Vector<A extends Axis> extends Axes<A> {
   /** A, the number of elements. */
@@ -38,6 +41,8 @@ export type Matrix<Out extends Axis, In extends Axis> = Axes<[Out, In]> & {
         /** Biases [Out, In / groupSize]. */
         readonly biases: DeviceBuffer;
       }
+    /** In is a multiple of 32. */
+    | { readonly kind: SmallFloatKind; readonly scales: DeviceBuffer }
   );
 
 /**

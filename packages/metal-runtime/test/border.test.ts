@@ -109,6 +109,16 @@ describe('commands at the native binding', () => {
       { family: 'embed', attributes: { ...embed, group: 0 }, operands: operands(5) },
       'a group of more than 0',
     ],
+    [
+      'small floats in other groups',
+      { family: 'embed', attributes: { ...embed, format: 6, group: 32 }, operands: operands(5) },
+      'the group of its definition',
+    ],
+    [
+      'an unknown format',
+      { family: 'embed', attributes: { ...embed, format: 7, group: 32 }, operands: operands(5) },
+      '0 to 6',
+    ],
     ['four weights', { family: 'linear', attributes: linearOf(4), operands: operands(22) }, '1 to 3 weights'],
     ['no weight', { family: 'linear', attributes: linearOf(0), operands: operands(6) }, '1 to 3 weights'],
     [

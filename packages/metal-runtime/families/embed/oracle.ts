@@ -4,7 +4,7 @@ import {
   ROW_COUNTS,
 } from '../../conformance/conformance-case.js';
 import { integerArray, normalArray } from '../../conformance/random.js';
-import { affineMatrix, plainMatrix, type StoredMatrix } from '../../conformance/storage.js';
+import { affineMatrix, plainMatrix, type StoredMatrix, smallFloatMatrix } from '../../conformance/storage.js';
 
 const VOCABULARY = 37;
 const SCALE = 39.25;
@@ -63,10 +63,18 @@ const TABLES: readonly (readonly [string, StoredMatrix])[] = [
   ['q3g128 1536', affineMatrix(15, VOCABULARY, 1536, { bits: 3, groupSize: 128, scaleDtype: 'F32' })],
 ];
 
+/** Scales of all sizes whose products are normal numbers. */
+const EXPONENTS = Array.from({ length: 200 }, (_, i) => 30 + i);
+const SMALL_FLOATS: readonly (readonly [string, StoredMatrix])[] = [
+  ['mxfp4 96', smallFloatMatrix(16, VOCABULARY, 96, 'mxfp4', EXPONENTS)],
+  ['mxfp8 1536', smallFloatMatrix(17, VOCABULARY, 1536, 'mxfp8', EXPONENTS)],
+  ['nvfp4 256', smallFloatMatrix(18, VOCABULARY, 256, 'nvfp4', [...EXPONENTS.keys()].slice(0, 127))],
+];
+
 export const embed: ConformanceFamily = {
   name: 'embed',
   cases: [
-    ...TABLES.map(([title, table]) => embedCase({ title, table, rows: 7 })),
+    ...[...TABLES, ...SMALL_FLOATS].map(([title, table]) => embedCase({ title, table, rows: 7 })),
     ...ROW_COUNTS.map((rows) =>
       embedCase({ title: 'layer ids', table: TABLES[4]![1], rows, ids: 'layerToken' }),
     ),

@@ -1,5 +1,5 @@
 import { type ConformanceFamily, ROW_COUNTS } from '../../conformance/conformance-case.js';
-import { type AffineFormat, affineMatrix, plainMatrix } from '../../conformance/storage.js';
+import { type AffineFormat, affineMatrix, plainMatrix, smallFloatMatrix } from '../../conformance/storage.js';
 import { ALIKE, clippedCase, fusedCase, groupedNormCase, linearCase, routerCase } from './oracle-case.js';
 
 const q = (
@@ -13,6 +13,9 @@ const q = (
 const FORMATS = ([2, 3, 4, 5, 6, 8] as const).flatMap((bits) =>
   ([32, 64, 128] as const).map((groupSize) => ({ bits, groupSize })),
 );
+
+const SMALL_FLOATS = ['mxfp4', 'mxfp8', 'nvfp4'] as const;
+const MIXED_FLOATS = SMALL_FLOATS.map((kind, i) => smallFloatMatrix(330 + i, 40, 256, kind));
 
 const Q4 = q(81, 70, 1536, 4);
 const SHARED = [q(82, 96, 1536, 4), q(83, 33, 1536, 8), q(84, 40, 1536, 4)];
@@ -189,6 +192,38 @@ export const linear: ConformanceFamily = {
     }),
     clippedCase(34, [q(278, 70, 192, 4), plainMatrix(279, 70, 192, 'BF16')], true, ALIKE),
     clippedCase(35, [plainMatrix(280, 70, 192, 'BF16')], false),
+    // Small floats, alone and with others, for few rows and many.
+    ...SMALL_FLOATS.flatMap((kind, i) => {
+      const float = (seed: number, out: number, columns: number) =>
+        smallFloatMatrix(340 + 10 * i + seed, out, columns, kind);
+      return [
+        ...ROW_COUNTS.map((rows) => linearCase(kind, rows, float(0, 35, 1536))),
+        // Odd numbers of blocks, and of outputs; rows whose addresses are not aligned.
+        ...[32, 96, 160].map((columns) => linearCase(kind, 13, float(1, 21, columns))),
+        linearCase(kind, 5, float(2, 21, 96), 7),
+        linearCase(`tall ${kind}`, 70, float(3, 70, 1056)),
+        ...[1, 3, 33].map((rows) =>
+          fusedCase({
+            title: kind,
+            rows,
+            weights: [float(4, 75, 192), float(5, 75, 192)],
+            epilogue: 'geglu',
+            hasResidual: true,
+          }),
+        ),
+        groupedNormCase(kind, 8, float(6, 8 * 17, 64), true),
+      ];
+    }),
+    ...[1, 35].flatMap((rows) => [
+      fusedCase({ title: 'small floats', rows, weights: MIXED_FLOATS, epilogue: 'store' }),
+      fusedCase({
+        title: 'unlike small floats',
+        rows,
+        weights: [MIXED_FLOATS[0]!, MIXED_FLOATS[2]!],
+        epilogue: 'geglu',
+      }),
+      clippedCase(rows, MIXED_FLOATS, false),
+    ]),
     // Widths of the large towers, which are not multiples of a group.
     linearCase('bf16', 13, plainMatrix(215, 70, 4304, 'BF16')),
     linearCase('f16', 13, plainMatrix(216, 70, 1155, 'F16')),

@@ -50,7 +50,7 @@ MoeRouteParams routing_of(const MoeLinearParams& p) {
  * scattered, which defeats hardware prefetchers.
  */
 void fetch_rows(const WeightView& weight, uint32_t first, uint32_t count, bool is_tiled) {
-  const size_t bits = weight.format == kWeightAffine ? weight.bits : weight.format == kWeightF32 ? 32 : 16;
+  const size_t bits = is_quantized(weight.format) ? weight.bits : weight.format == kWeightF32 ? 32 : 16;
   const size_t row_bytes = weight.in * bits / 8;
   const char* address = static_cast<const char*>(weight.weight) + first * row_bytes;
   const size_t run = is_tiled && row_bytes > kTileBytes ? kTileBytes : row_bytes;
@@ -82,8 +82,8 @@ Layout layout_of(const MoeLinearParams& p, uint32_t rows, uint32_t threads) {
   size_t core_bytes = 0;
   for (uint32_t i = 0; i < p.weights; ++i) {
     const WeightView weight = weight_of(p, i, nullptr);
-    // An expert is multiplied only with its own rows, which are few; only quantised weights have tiles for that.
-    const bool has_few_rows = p.has_few_rows != 0 || weight.format != kWeightAffine;
+    // An expert is multiplied only with its own rows, which are few; only the 8-bit products have tiles for that.
+    const bool has_few_rows = p.has_few_rows != 0 || !is_quantized(weight.format) || weight.format == kWeightMxfp8;
     layout.form[i] = core.row_form(weight, p.is_fast != 0, has_few_rows);
     layout.has_two_forms = i == 1 && layout.form[0] != layout.form[1];
     const size_t wanted = core.scratch_bytes(weight, layout.form[i], rows);

@@ -10,6 +10,7 @@ import {
   gain,
   plainMatrix,
   type StoredMatrix,
+  smallFloatMatrix,
 } from '../../conformance/storage.js';
 import type { Axis, Device, ExpertMatrix, Ops, Routing, Value } from '../../src/index.js';
 import { geluOracle } from '../elementwise/oracle.js';
@@ -252,6 +253,7 @@ const MANY = blockOf(48, 8, [192, 64, 40], 300);
 const FULL = blockOf(4, 2, [192, 64, 150], 306);
 /** Widths of a real model. */
 const REAL = blockOf(4, 2, [2816, 704, 56], 303);
+const SMALL_FLOATS = ['mxfp4', 'mxfp8', 'nvfp4'] as const;
 /** Gate and up need their rows in different forms. */
 const MIXED = {
   ...SPLIT,
@@ -382,6 +384,14 @@ export const moeLinear: ConformanceFamily = {
     blockCase({ title: 'block of fused floats', rows: 9, ...ROUTE, ...FUSED }),
     blockCase({ title: 'block of mixed widths', rows: 9, ...ROUTE, ...MIXED }),
     blockCase({ title: 'block of mixed widths', rows: 1, ...ROUTE, ...MIXED, margin: 16 }),
+    ...SMALL_FLOATS.flatMap((kind, i) => {
+      const store = (rows: number, columns: number) => smallFloatMatrix(360 + i, rows, columns, kind);
+      const block = { gate: { ...SPLIT.gate, store }, up: { ...SPLIT.up, store }, down: { ...DOWN, store } };
+      return [
+        ...[1, 3, 9].map((rows) => blockCase({ title: kind, rows, ...ROUTE, ...block })),
+        blockCase({ title: kind, rows: 33, ...ROUTE, ...block, fastKernelsFor: 'many-rows' }),
+      ];
+    }),
     blockCase({ title: 'block for all experts', rows: 5, experts: 8, topK: 8, ...SPLIT }),
   ],
 };

@@ -26,6 +26,9 @@ std::string format_name(const StorageFormat& storage) {
     case kWeightAffine:
       // Appended one by one, because gcc 12 warns about operator+ here.
       return std::string("q").append(std::to_string(storage.bits)).append("g").append(std::to_string(storage.group));
+    case kWeightMxfp4: return "mxfp4";
+    case kWeightMxfp8: return "mxfp8";
+    case kWeightNvfp4: return "nvfp4";
     case kWeightBf16: return "bf16";
     case kWeightF16: return "f16";
     default: return "f32";
@@ -81,7 +84,16 @@ class Lowering {
     if (storage->format == kWeightAffine && (storage->bits == 0 || storage->group == 0)) {
       fail(prefix + "format", "bits and a group of more than 0");
     }
+    if (storage->format > kWeightAffine) check_small_floats(prefix, *storage);
     return has_format;
+  }
+
+  /** The bits and the group of these formats are fixed, and kernels rely on them. */
+  void check_small_floats(const std::string& prefix, const StorageFormat& storage) {
+    const bool is_known = storage.format <= kWeightNvfp4;
+    const uint32_t bits = storage.format == kWeightMxfp8 ? 8 : 4, group = storage.format == kWeightNvfp4 ? 16 : 32;
+    if (is_known && storage.bits == bits && storage.group == group) return;
+    fail(prefix + "format", "0 to 6, with the bits and the group of its definition");
   }
 
   void read_weights(uint32_t count) {

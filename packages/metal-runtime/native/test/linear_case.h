@@ -53,7 +53,10 @@ struct LinearCase {
   std::string name() const {
     const char* types[] = {"f32", "bf16", "f16"};
     char text[96];
-    if (view.format == kWeightAffine) {
+    const char* small[] = {"mxfp4", "mxfp8", "nvfp4"};
+    if (view.format > kWeightAffine) {
+      snprintf(text, sizeof text, "[%u, %u] %s", view.out, view.in, small[view.format - kWeightMxfp4]);
+    } else if (view.format == kWeightAffine) {
       snprintf(text, sizeof text, "[%u, %u] %u bits, group %u, %s", view.out, view.in, view.bits, view.group, types[view.scale_type]);
     } else {
       snprintf(text, sizeof text, "[%u, %u] %s", view.out, view.in, types[view.format]);
@@ -113,6 +116,47 @@ inline LinearCase affine_case(
     }
   }
   c.view = {kWeightAffine, bits, group, type, out, in, c.weight->data(), c.scales->data(), c.biases->data()};
+  return c;
+}
+
+/** A number with `exponent_bits` and `fraction_bits` below its sign, from the definition. */
+inline double small_float(uint32_t code, int exponent_bits, int fraction_bits) {
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  const int exponent = static_cast<int>(code >> fraction_bits & ((1u << exponent_bits) - 1));
+  const double fraction = static_cast<double>(code & ((1u << fraction_bits) - 1)) / (1 << fraction_bits);
+  const double magnitude = exponent == 0 ? std::ldexp(fraction, 1 - bias) : std::ldexp(1 + fraction, exponent - bias);
+  return (code >> (exponent_bits + fraction_bits) & 1) != 0 ? -magnitude : magnitude;
+}
+
+/**
+ * Elements of all codes but NaN; scales around 1/64 and, with `has_extremes`, of all bytes but NaN whose products are normal float32 numbers.
+ */
+inline LinearCase small_float_case(WeightFormat format, uint32_t out, uint32_t in, size_t slack, bool has_extremes, std::mt19937& random) {
+  LinearCase c{};
+  const bool is_e4m3 = format == kWeightMxfp8, is_nvfp4 = format == kWeightNvfp4;
+  const uint32_t bits = is_e4m3 ? 8 : 4, group = is_nvfp4 ? 16 : 32;
+  c.weight = std::make_unique<GuardedBuffer>(size_t{out} * in * bits / 8, slack);
+  c.scales = std::make_unique<GuardedBuffer>(size_t{out} * in / group, slack);
+  memset(c.weight->data(), 0, size_t{out} * in * bits / 8);
+  double scale = 0;
+  for (size_t i = 0; i < size_t{out} * in; ++i) {
+    if (i % group == 0) {
+      uint32_t byte = is_nvfp4 ? 8 + random() % 12 : 121 + random() % 3;
+      if (has_extremes) byte = is_nvfp4 ? random() % 127 : 10 + random() % 235;
+      c.scales->data()[i / group] = static_cast<uint8_t>(byte);
+      scale = is_nvfp4 ? small_float(byte, 4, 3) : std::ldexp(1.0, static_cast<int>(byte) - 127);
+    }
+    uint32_t code = random() & ((1u << bits) - 1);
+    if (is_e4m3 && (code & 127) == 127) code ^= 1;
+    c.weight->data()[i * bits / 8] |= static_cast<uint8_t>(code << i * bits % 8);
+    // Adding 0 makes the sign of a zero positive.
+    const double value = small_float(code, is_e4m3 ? 4 : 2, is_e4m3 ? 3 : 1) * scale + 0.0;
+    c.value.push_back(value);
+    c.rounded.push_back(static_cast<float>(value));
+    // Integer products take E2M1 numbers as whole numbers from -12 to 12, or from 0 to 24.
+    c.magnitude.push_back(std::fabs(value) + (is_e4m3 ? 0 : 6 * scale));
+  }
+  c.view = {format, bits, group, kScalarF32, out, in, c.weight->data(), c.scales->data(), nullptr};
   return c;
 }
 

@@ -1,6 +1,6 @@
 // Speed of the matrix products compared with the read bandwidth and the integer dot product peak of this machine.
 //   linear_core_bench [threads [isa [seconds per figure [d|b|p|h...]]]]
-// d: decode, b: a few rows, c: a few rows with the weights in the cache, p: prefill, h: `high`.
+// d: decode, f: small floats beside affine codes, b: a few rows, c: a few rows with the weights in the cache, p: prefill, h: `high`.
 // Decode figures count the bytes of weights, scales and biases once per call; the weights cycle through a pool that is
 // larger than the last-level cache. "of read" is the fraction of the bandwidth, which was measured alternately with the product.
 // Rates are work per second of processor time, added up over the threads, best of several short rounds: other programs
@@ -84,9 +84,12 @@ struct Matrix {
 Matrix matrix(std::vector<uint64_t>& pool, WeightFormat format, uint32_t bits, uint32_t group, uint32_t out, uint32_t in) {
   auto* base = reinterpret_cast<uint8_t*>(pool.data());
   const bool is_affine = format == kWeightAffine;
-  const size_t weight_bytes = is_affine ? size_t{out} * in * bits / 8 : size_t{out} * in * (format == kWeightF32 ? 4 : 2);
-  const size_t scale_bytes = is_affine ? size_t{out} * (in / group) * 2 : 0;
-  const size_t bytes = weight_bytes + 2 * scale_bytes;
+  const size_t weight_bytes = is_quantized(format) ? size_t{out} * in * bits / 8 : size_t{out} * in * (format == kWeightF32 ? 4 : 2);
+  const size_t scale_bytes = is_quantized(format) ? size_t{out} * (in / group) * (is_affine ? 2 : 1) : 0;
+  const size_t bytes = weight_bytes + (is_affine ? 2 : 1) * scale_bytes;
+  // Scales whose products are neither infinite nor subnormal, as bytes and as bf16.
+  for (size_t at = weight_bytes; format > kWeightAffine && at + scale_bytes <= kPoolBytes; at += bytes)
+    memset(base + at, 0x3f, scale_bytes);
   return {{format, bits, group, kScalarBf16, out, in, base, base + weight_bytes, base + weight_bytes + scale_bytes},
           bytes,
           static_cast<uint32_t>(kPoolBytes / bytes)};
@@ -149,7 +152,10 @@ void report(const LinearCore& core, std::vector<uint64_t>& pool, const Options& 
   const Rates rates = measure(core, pool, m, is_fast, rows, options);
   const char* plain[] = {"f32", "bf16", "f16"};
   char format[32];
-  if (m.view.format == kWeightAffine) {
+  const char* small[] = {"mxfp4", "mxfp8", "nvfp4"};
+  if (m.view.format > kWeightAffine) {
+    snprintf(format, sizeof format, "%s", small[m.view.format - kWeightMxfp4]);
+  } else if (m.view.format == kWeightAffine) {
     snprintf(format, sizeof format, "q%u g%u", m.view.bits, m.view.group);
   } else {
     snprintf(format, sizeof format, "%s", plain[m.view.format]);
@@ -179,6 +185,17 @@ int run(const LinearCore& core, const Options& options, const char* only) {
   const auto affine = [&](uint32_t bits, uint32_t group, uint32_t out, uint32_t in) {
     return matrix(pool, kWeightAffine, bits, group, out, in);
   };
+  const auto report_small = [&](uint32_t out, uint32_t in, bool is_fast, uint32_t rows) {
+    report(core, pool, options, affine(4, 64, out, in), is_fast, rows);
+    report(core, pool, options, matrix(pool, kWeightMxfp4, 4, 32, out, in), is_fast, rows);
+    report(core, pool, options, matrix(pool, kWeightNvfp4, 4, 16, out, in), is_fast, rows);
+    report(core, pool, options, affine(8, 32, out, in), is_fast, rows);
+    report(core, pool, options, matrix(pool, kWeightMxfp8, 8, 32, out, in), is_fast, rows);
+  };
+  if (strstr(only, "f")) {
+    for (const uint32_t rows : {1u, 4u, 128u}) report_small(6144, 1536, true, rows);
+    report_small(6144, 1536, false, 1);
+  }
   if (strstr(only, "d")) {
     for (const uint32_t bits : {4u, 8u}) report(core, pool, options, affine(bits, 64, 12288, 1536), true, 1);
     if (!strstr(only, "q"))

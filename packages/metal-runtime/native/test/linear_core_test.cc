@@ -153,8 +153,9 @@ void check_products(const LinearCore& core, const LinearCase& c, std::mt19937& r
     x[4 * in + k] *= 1e-20f;
   }
   const Oracle exact = oracle(c, x);
-  const bool is_affine = c.view.format == kWeightAffine;
+  const bool is_affine = is_quantized(c.view.format) && c.view.format != kWeightMxfp8;  // in 8-bit products
   const bool has_bfloat = core.row_form(c.view, true, false) == RowForm::kBfloat16Tile;
+  const bool has_few_bfloat = core.row_form(c.view, true, true) == RowForm::kBfloat16;
   const Oracle rounded = is_affine ? oracle(c, rounded_activations(x, in)) : has_bfloat ? oracle(c, x, true) : exact;
   const std::vector<uint32_t> whole = {0, out};
   std::vector<uint32_t> cuts = {0};
@@ -168,7 +169,7 @@ void check_products(const LinearCore& core, const LinearCase& c, std::mt19937& r
     for (const uint32_t rows : kRowCounts) {
       for (const std::vector<uint32_t>& splits : {whole, cuts}) {
         const std::vector<float> y = product(core, c, mode, x, rows, splits, &is_inside);
-        const bool is_rounded = is_affine ? is_fast : mode == Mode::kFastManyRows;
+        const bool is_rounded = is_affine || has_few_bfloat ? is_fast : mode == Mode::kFastManyRows;
         const double error = largest_error(y, is_rounded ? rounded : exact);
         check(error <= kFloatTolerance, core, c, name_of(mode), error);
         check(same_bits(y.data(), all.data(), y.size()), core, c, "other bits for other rows or splits");
@@ -209,6 +210,8 @@ void check_rows(const LinearCore& core, const LinearCase& c) {
   bool is_same = true;
   for (uint32_t n = 0; n < c.view.out; ++n) {
     core.dequantize_row(c.view, n, out);
+    // -0 is 0.
+    for (uint32_t k = 0; c.view.format > kWeightAffine && k < c.view.in; ++k) out[k] += 0.0f;
     is_same = is_same && same_bits(out, &c.rounded[size_t{n} * c.view.in], c.view.in);
   }
   check(is_same, core, c, "dequantize_row");
@@ -239,6 +242,27 @@ void check_case(const LinearCase& c, std::mt19937& random) {
   }
 }
 
+/** Rows of all scales, and NaN. */
+void check_decoding(const LinearCase& c) {
+  for (const Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16, Isa::kNeonDotprod, Isa::kNeonI8mm}) {
+    if (!isa_supported(isa) || (chosen != nullptr && std::strcmp(chosen, isa_name(isa)) != 0)) continue;
+    const LinearCore& core = linear_core(isa);
+    check_rows(core, c);
+    std::vector<float> row(c.view.in);
+    const uint8_t scale = c.scales->data()[0], code = c.weight->data()[0];
+    c.scales->data()[0] = c.view.format == kWeightNvfp4 ? 0x7f : 0xff;
+    core.dequantize_row(c.view, 0, row.data());
+    for (uint32_t k = 0; k < c.view.in; ++k) check(std::isnan(row[k]) == (k < c.view.group), core, c, "a scale that is NaN");
+    c.scales->data()[0] = scale;
+    if (c.view.format == kWeightMxfp8) {
+      c.weight->data()[0] = 0xff;
+      core.dequantize_row(c.view, 0, row.data());
+      check(std::isnan(row[0]) && !std::isnan(row[1]), core, c, "an element that is NaN");
+      c.weight->data()[0] = code;
+    }
+  }
+}
+
 /** Checks all cases; an instruction set that this processor lacks counts neither as passed nor as failed. */
 int run() {
   std::mt19937 random(20261129);
@@ -259,6 +283,13 @@ int run() {
       check_case(affine_case(bits, group, types[turn++ % 3], 5, 1024 + group, 2, random), random);
       check_case(affine_case(bits, group, kScalarBf16, 103, 1536, 0, random), random);
     }
+  }
+  for (const WeightFormat format : {kWeightMxfp4, kWeightMxfp8, kWeightNvfp4}) {
+    for (const uint32_t in : {32u, 64u, 96u, 160u, 1056u}) {
+      check_case(small_float_case(format, in == 1056 ? 5 : 19, in, in % 64 == 0 ? 2 : 0, false, random), random);
+    }
+    check_case(small_float_case(format, 103, 1536, 0, false, random), random);
+    check_decoding(small_float_case(format, 40, 512, 0, true, random));
   }
   printf("%d passed, %d failed\n", passed, failed);
   return failed == 0 ? 0 : 1;

@@ -1,7 +1,7 @@
 import { ShapeMismatchError } from '@markbase/core';
 import type { Axis } from '../axes.js';
 import type { DeviceBuffer } from '../device-buffer.js';
-import type { FloatType, KvCache, Matrix, Vector } from '../weights.js';
+import type { FloatType, KvCache, Matrix, SmallFloatKind, Vector } from '../weights.js';
 import type { Recording } from './recording.js';
 import type { ValueTable } from './values.js';
 
@@ -48,6 +48,14 @@ export type StepArray = 'tokens' | 'positions' | 'visibleEnd';
 const SCALAR_BYTES: Readonly<Record<FloatType, number>> = { F32: 4, BF16: 2, F16: 2 };
 const SCALAR_CODES: Readonly<Record<FloatType, number>> = { F32: 0, BF16: 1, F16: 2 };
 const AFFINE_FORMAT = 3;
+/** The numbers of WeightFormat in kernels/scalar_type.h, and what the formats define. */
+const SMALL_FLOATS: Readonly<Record<SmallFloatKind, { format: number; bits: number; group: number }>> = {
+  mxfp4: { format: 4, bits: 4, group: 32 },
+  mxfp8: { format: 5, bits: 8, group: 32 },
+  nvfp4: { format: 6, bits: 4, group: 16 },
+};
+/** Columns of small floats that kernels decode together. */
+const SMALL_FLOAT_COLUMNS = 32;
 
 /** The number of an element type in kernels/scalar_type.h. */
 export function scalarCode(dtype: FloatType): number {
@@ -64,6 +72,7 @@ export function matrixAttributes(matrix: AnyMatrix): {
   if (matrix.kind === 'plain') {
     return { format: SCALAR_CODES[matrix.dtype], bits: 0, group: 0, scaleType: 0 };
   }
+  if (matrix.kind !== 'affine') return { ...SMALL_FLOATS[matrix.kind], scaleType: 0 };
   return {
     format: AFFINE_FORMAT,
     bits: matrix.bits,
@@ -75,13 +84,30 @@ export function matrixAttributes(matrix: AnyMatrix): {
 /**
  * weight, scales, biases: the three bindings of a matrix.
  *
- * @throws ShapeMismatchError if a buffer is too small for the shape, because a kernel would read past its end
+ * @throws ShapeMismatchError if a buffer is too small for the shape, because a kernel would read past its end, or if small floats are not
+ * whole blocks of 32 columns
  */
 export function matrixOperands(matrix: AnyMatrix): Operand[] {
   const { rows, columns, weight } = matrix;
   const elements = rows * columns;
   if (matrix.kind === 'plain') {
     return [checkedBuffer('weight', weight, elements * SCALAR_BYTES[matrix.dtype]), null, null];
+  }
+  if (matrix.kind !== 'affine') {
+    if (columns % SMALL_FLOAT_COLUMNS !== 0) {
+      throw new ShapeMismatchError({
+        operation: 'record',
+        argument: 'weight',
+        expected: `a multiple of ${SMALL_FLOAT_COLUMNS} columns in ${matrix.kind}`,
+        received: `[${rows}, ${columns}]`,
+      });
+    }
+    const { bits, group } = SMALL_FLOATS[matrix.kind];
+    return [
+      checkedBuffer('weight', weight, (elements * bits) / 8),
+      checkedBuffer('scales', matrix.scales, elements / group),
+      null,
+    ];
   }
   const { bits, groupSize, scaleDtype, scales, biases } = matrix;
   const groupBytes = (elements / groupSize) * SCALAR_BYTES[scaleDtype];
@@ -124,8 +150,9 @@ function checkedBuffer(argument: string, buffer: DeviceBuffer, sizeBytes: number
 
 /** Bytes of a matrix as stored, scales and biases included. */
 export function matrixBytes(matrix: AnyMatrix): number {
-  const extra = matrix.kind === 'affine' ? matrix.scales.sizeBytes + matrix.biases.sizeBytes : 0;
-  return matrix.weight.sizeBytes + extra;
+  const scales = matrix.kind === 'plain' ? 0 : matrix.scales.sizeBytes;
+  const biases = matrix.kind === 'affine' ? matrix.biases.sizeBytes : 0;
+  return matrix.weight.sizeBytes + scales + biases;
 }
 
 /** A matrix whose axes no longer matter. */

@@ -1,6 +1,7 @@
 import { ShapeMismatchError } from '@markbase/core';
 import { describe, expect, it } from 'vitest';
 import type { Matrix, Vector } from '../weights.js';
+import { matrixOperands } from './family.js';
 import { createRecorder } from './recorder.js';
 
 const buffer = { sizeBytes: 4, dispose() {}, [Symbol.dispose]() {} };
@@ -14,6 +15,17 @@ describe('Recorder', () => {
     const x = ops.input('x', 'T', { axis: 'D', size: 4 });
     expect(() => ops.linear(x, weight)).toThrow('linear: weight is [8, 6], expected [*, 4]');
     expect(() => ops.rmsNorm(x, gain, { eps: 1e-6 })).toThrow(ShapeMismatchError);
+  });
+
+  it('rejects small floats that are not whole blocks, or have too few scales', () => {
+    const bytes = (sizeBytes: number) => ({ ...buffer, sizeBytes });
+    const encode = (columns: number, scaleBytes: number) => {
+      const shape = { rows: 8, columns, weight: bytes(4 * columns) };
+      return matrixOperands({ kind: 'nvfp4', ...shape, scales: bytes(scaleBytes) });
+    };
+    expect(encode(64, 32)).toHaveLength(3);
+    expect(() => encode(48, 24)).toThrow('a multiple of 32 columns in nvfp4');
+    expect(() => encode(64, 31)).toThrow('32 bytes for its shape');
   });
 
   it('does not compile with a matrix of other axes', () => {

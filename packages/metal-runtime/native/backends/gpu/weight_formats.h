@@ -11,9 +11,10 @@ namespace markbase::gpu {
 /** Bytes of one row of a stored weight. */
 inline size_t weight_row_bytes(uint32_t format, uint32_t bits, uint32_t in) {
   switch (format) {
-    case kWeightAffine: return size_t{in} * bits / 8;
     case kWeightF32: return size_t{in} * 4;
-    default: return size_t{in} * 2;
+    case kWeightBf16:
+    case kWeightF16: return size_t{in} * 2;
+    default: return size_t{in} * bits / 8;
   }
 }
 
@@ -21,6 +22,9 @@ inline size_t weight_row_bytes(uint32_t format, uint32_t bits, uint32_t in) {
 inline std::string kernel_format(uint32_t format, uint32_t bits) {
   switch (format) {
     case kWeightAffine: return std::string("q").append(std::to_string(bits));
+    case kWeightMxfp4: return "mxfp4";
+    case kWeightMxfp8: return "mxfp8";
+    case kWeightNvfp4: return "nvfp4";
     case kWeightBf16: return "bf16";
     case kWeightF16: return "f16";
     default: return "f32";
@@ -28,7 +32,7 @@ inline std::string kernel_format(uint32_t format, uint32_t bits) {
 }
 
 /** Columns of a chunk; chunk_columns of metal_matrix.h. */
-inline uint32_t chunk_columns(uint32_t format) { return format == kWeightAffine ? 32 : 8; }
+inline uint32_t chunk_columns(uint32_t format) { return is_quantized(format) ? 32 : 8; }
 
 /** Alignment in bytes of every row of the weight at `operand`. */
 inline uint32_t row_alignment(const Command& command, uint32_t operand, size_t row_bytes) {

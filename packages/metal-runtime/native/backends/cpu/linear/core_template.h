@@ -10,6 +10,7 @@ namespace {
 /** For instruction sets that use the product for few rows also for many rows. */
 struct NoBatch {
   static constexpr bool kExists = false;
+  static void run_few(const WeightView&, const void*, uint32_t, uint32_t, uint32_t, float*, size_t) {}
   static size_t scratch_bytes(const WeightView&, uint32_t) { return 0; }
   static size_t prepared_row_bytes(uint32_t) { return 0; }
   static void prepare_row(uint32_t, const float*, void*) {}
@@ -19,30 +20,41 @@ struct NoBatch {
 /**
  * The functions of a LinearCore for one instruction set. `Batch` multiplies many 8-bit rows, where it exists: it has
  * kExists, scratch_bytes(weight, rows) and run(weight, prepared, rows, begin, end, y, y_stride, scratch). `PlainBatch`
- * multiplies many rows with weights that are not quantised; it also has prepared_row_bytes and prepare_row.
+ * multiplies many rows with weights that are plain or mxfp8; it also has prepared_row_bytes,
+ * prepare_row and run_few, which multiplies few rows with mxfp8.
  */
 template <class Simd, class Batch, class PlainBatch = NoBatch>
 struct Core {
   static RowForm row_form(const WeightView& weight, bool is_fast, bool has_few_rows) {
     if (!is_fast) return RowForm::kFloat32;
-    if (weight.format != kWeightAffine) {
-      return has_few_rows || !PlainBatch::kExists ? RowForm::kFloat32 : RowForm::kBfloat16Tile;
+    if (!has_integer_codes(weight)) {
+      if (!PlainBatch::kExists) return RowForm::kFloat32;
+      if (!has_few_rows) return RowForm::kBfloat16Tile;
+      return weight.format == kWeightMxfp8 ? RowForm::kBfloat16 : RowForm::kFloat32;
     }
-    if (has_few_rows || !Batch::kExists) return weight.bits == 4 ? RowForm::kInt8Nibble : RowForm::kInt8;
-    return weight.bits == 4 ? RowForm::kInt8NibbleTile : RowForm::kInt8Tile;
+    const bool is_tile = !has_few_rows && Batch::kExists;
+    if (weight.format == kWeightNvfp4) return is_tile ? RowForm::kInt8NibbleFineTile : RowForm::kInt8NibbleFine;
+    if (weight.bits == 4) return is_tile ? RowForm::kInt8NibbleTile : RowForm::kInt8Nibble;
+    return is_tile ? RowForm::kInt8Tile : RowForm::kInt8;
   }
 
-  static bool is_tile(RowForm form) { return form == RowForm::kInt8Tile || form == RowForm::kInt8NibbleTile; }
+  static bool is_bfloat16(RowForm form) { return form == RowForm::kBfloat16 || form == RowForm::kBfloat16Tile; }
+
+  static bool is_fine(RowForm form) { return form == RowForm::kInt8NibbleFine || form == RowForm::kInt8NibbleFineTile; }
+
+  static bool is_tile(RowForm form) {
+    return form == RowForm::kInt8Tile || form == RowForm::kInt8NibbleTile || form == RowForm::kInt8NibbleFineTile;
+  }
 
   static size_t prepared_row_bytes(RowForm form, uint32_t in) {
-    if (form == RowForm::kBfloat16Tile) return PlainBatch::prepared_row_bytes(in);
-    return form == RowForm::kFloat32 ? sizeof(float) * round_up(in, 16) : int8_row_bytes(in);
+    if (is_bfloat16(form)) return PlainBatch::prepared_row_bytes(in);
+    return form == RowForm::kFloat32 ? sizeof(float) * round_up(in, 16) : int8_row_bytes(in, is_fine(form));
   }
 
   static void prepare_row(RowForm form, uint32_t in, const float* x, void* prepared) {
-    if (form == RowForm::kBfloat16Tile) return PlainBatch::prepare_row(in, x, prepared);
-    if (form == RowForm::kInt8 || form == RowForm::kInt8Tile) return prepare_int8_row<0>(in, x, prepared);
-    if (form != RowForm::kFloat32) return prepare_int8_row<Simd::kNibbleBlock>(in, x, prepared);
+    if (is_bfloat16(form)) return PlainBatch::prepare_row(in, x, prepared);
+    if (form == RowForm::kInt8 || form == RowForm::kInt8Tile) return prepare_int8_row<0>(in, x, prepared, false);
+    if (form != RowForm::kFloat32) return prepare_int8_row<Simd::kNibbleBlock>(in, x, prepared, is_fine(form));
     auto* target = static_cast<float*>(prepared);
     memcpy(target, x, in * sizeof(float));
     memset(target + in, 0, (round_up(in, 16) - in) * sizeof(float));
@@ -65,7 +77,9 @@ struct Core {
                        void* scratch) {
     if (rows == 0 || begin >= end) return;
     auto* floats = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(scratch) + 63) & ~uintptr_t{63});
-    if (form == RowForm::kBfloat16Tile) {
+    if (form == RowForm::kBfloat16) {
+      PlainBatch::run_few(weight, prepared, rows, begin, end, y, y_stride);
+    } else if (form == RowForm::kBfloat16Tile) {
       PlainBatch::run(weight, prepared, rows, begin, end, y, y_stride, floats);
     } else if (form == RowForm::kFloat32) {
       FloatProduct<Simd>::run(weight, static_cast<const float*>(prepared), round_up(weight.in, 16), rows, begin, end, y, y_stride, floats);

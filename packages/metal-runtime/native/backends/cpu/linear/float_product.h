@@ -23,7 +23,7 @@ struct FloatProduct {
 
   /** Floats of scratch: scales and biases of the outputs of a block. */
   static size_t scratch_floats(const WeightView& weight) {
-    if (weight.format != kWeightAffine) return 0;
+    if (!is_quantized(weight.format)) return 0;
     return size_t{2} * kMaxOutputs * round_up(weight.in / weight.group, 16);
   }
 
@@ -60,6 +60,10 @@ struct FloatProduct {
     if (weight.format == kWeightAffine) {
       visit_bits(weight.bits, [&](auto tag) {
         for_row_blocks<Affine<decltype(tag)::kBits>>(weight, x, x_stride, rows, begin, end, y, y_stride, scratch);
+      });
+    } else if (is_quantized(weight.format)) {
+      visit_small_floats(weight.format, [&](auto tag) {
+        for_row_blocks<Small<decltype(tag)::kFormat>>(weight, x, x_stride, rows, begin, end, y, y_stride, scratch);
       });
     } else if (weight.format == kWeightBf16) {
       for_row_blocks<Plain<kScalarBf16>>(weight, x, x_stride, rows, begin, end, y, y_stride, scratch);
@@ -125,6 +129,41 @@ struct FloatProduct {
                 const Float x = Simd::load(block.x[r] + chunk * kChunk + v * kLanes);
                 block.sum[r][n] = Simd::fma(w[v], x, block.sum[r][n]);
               }
+            }
+          }
+        }
+      }
+    }
+  };
+
+  /** Small floats: w = element * scale, exact, then one fused multiply-add. */
+  template <WeightFormat Kind>
+  struct Small {
+    template <uint32_t Outputs>
+    static void load_scales(const WeightView& weight,
+                            const uint32_t (&outputs)[Outputs],
+                            const float* (&scale)[Outputs],
+                            const float* (&)[Outputs],
+                            float* scratch) {
+      const uint32_t groups = weight.in / weight.group;
+      for (uint32_t n = 0; n < Outputs; ++n) {
+        float* target = scratch + n * round_up(groups, 16);
+        scale[n] = target;
+        const uint8_t* source = static_cast<const uint8_t*>(weight.scales) + size_t{outputs[n]} * groups;
+        for (uint32_t g = 0; g < groups; g += kLanes) Simd::store(target + g, load_small_scales<Simd, Kind>(source + g, groups - g));
+      }
+    }
+
+    template <uint32_t Rows, uint32_t Outputs>
+    static void accumulate(const WeightView& weight, Block<Rows, Outputs>& block) {
+      for (uint32_t k = 0; k < weight.in; k += kChunk) {
+        for (uint32_t n = 0; n < Outputs; ++n) {
+          Simd::prefetch(block.weight[n] + size_t{k} * weight.bits / 8, block.ahead);
+          Float w[kChunk / kLanes];
+          load_small_floats<Simd, Kind>(block.weight[n], k, [&](uint32_t group) { return Simd::set(block.scale[n][group]); }, w);
+          for (uint32_t v = 0; v < kChunk / kLanes; ++v) {
+            for (uint32_t r = 0; r < Rows; ++r) {
+              block.sum[r][n] = Simd::fma(w[v], Simd::load(block.x[r] + k + v * kLanes), block.sum[r][n]);
             }
           }
         }

@@ -6,9 +6,6 @@
 namespace markbase::cpu {
 namespace {
 
-/** Columns of the smallest unit that shares one weight scale and one activation scale. */
-constexpr int int8_unit(uint32_t group) { return group == 32 ? 32 : 64; }
-
 /**
  * One scalar per unit for kLanes units from `source` on, of which `count` exist; the other lanes are zero. With a group
  * of 128 two units of 64 share a scalar.
@@ -21,15 +18,16 @@ inline typename Simd::Float load_units(ScalarType type, const uint8_t* source, b
 }
 
 /**
- * Products of 8-bit activation rows with affine weights, lanes along the columns:
+ * Products of 8-bit activation rows with affine weights, mxfp4 and nvfp4, lanes along the columns:
  *
  *   y[r][n] = sum_u  scale_w[n][u] * scale_x[r][u] * (sum_{k in u} q[n][k] * code[r][k])  +  bias[n][u] * sum_x[r][u]
  *
- * with u running over units of 32 or 64 columns. The inner sum is exact in integers. Each weight is read and unpacked
+ * with u running over units of 16, 32 or 64 columns. The inner sum is exact in integers. Each weight is read and unpacked
  * once for `Rows` activation rows, in the order of the file. This form is for one or a few rows, which are limited by memory bandwidth.
  *
- * `Simd::DotStep<Bits, Unit>` does one register of weights: kColumns columns, which are kUnits units whose sums come out
+ * `Simd::DotStep<Bits, Unit, IsE2m1>` does one register of weights: kColumns columns, which are kUnits units whose sums come out
  * in equal runs of lanes. If an instruction set takes signed codes, kOffset is subtracted from them and added back through the bias.
+ * E2M1 numbers are taken twice as large, so that they are whole; kOffset is -kE2m1Zero where codes have no sign.
  */
 template <class Simd>
 struct Int8Product {
@@ -48,27 +46,23 @@ struct Int8Product {
     // Outputs in portions that stay in the second-level cache while one block of rows after another uses them.
     const auto portion = static_cast<uint32_t>(kPortionBytes / weight_row_bytes(weight)) + 1;
     const uint32_t outputs = rows <= kMaxRows ? end - begin : portion;
-    const size_t row_bytes = int8_row_bytes(weight.in);
-    visit_bits(weight.bits, [&](auto tag) {
-      constexpr int kBits = decltype(tag)::kBits;
+    visit_codes(weight, [&](auto codes, auto unit) {
+      constexpr int kUnit = decltype(unit)::kBits;
+      const size_t row_bytes = int8_row_bytes(weight.in, kUnit == 16);
       for (uint32_t first = begin; first < end; first += outputs) {
         const uint32_t last = smaller(end, first + outputs);
         for (uint32_t r = 0; r < rows; r += kMaxRows) {
           const uint8_t* x = static_cast<const uint8_t*>(prepared) + r * row_bytes;
           const uint32_t count = smaller(rows - r, kMaxRows);
           float* target = y + r * y_stride + (first - begin);
-          if (int8_unit(weight.group) == 32) {
-            run_rows<kBits, 32>(weight, x, row_bytes, count, first, last, target, y_stride);
-          } else {
-            run_rows<kBits, 64>(weight, x, row_bytes, count, first, last, target, y_stride);
-          }
+          run_rows<decltype(codes), kUnit>(weight, x, row_bytes, count, first, last, target, y_stride);
         }
       }
     });
   }
 
  private:
-  template <int Bits, int Unit>
+  template <class Codes, int Unit>
   static void run_rows(const WeightView& weight,
                        const uint8_t* prepared,
                        size_t row_bytes,
@@ -78,44 +72,51 @@ struct Int8Product {
                        float* y,
                        size_t y_stride) {
     Int8Row x[kMaxRows];
-    for (uint32_t r = 0; r < rows; ++r) x[r] = int8_row(prepared + r * row_bytes, weight.in);
+    for (uint32_t r = 0; r < rows; ++r) x[r] = int8_row(prepared + r * row_bytes, weight.in, Unit == 16);
     switch (rows) {
-      case 1: return run_outputs<Bits, Unit, 1>(weight, x, begin, end, y, y_stride);
-      case 2: return run_outputs<Bits, Unit, 2>(weight, x, begin, end, y, y_stride);
-      case 3: return run_outputs<Bits, Unit, 3>(weight, x, begin, end, y, y_stride);
-      default: return run_outputs<Bits, Unit, 4>(weight, x, begin, end, y, y_stride);
+      case 1: return run_outputs<Codes, Unit, 1>(weight, x, begin, end, y, y_stride);
+      case 2: return run_outputs<Codes, Unit, 2>(weight, x, begin, end, y, y_stride);
+      case 3: return run_outputs<Codes, Unit, 3>(weight, x, begin, end, y, y_stride);
+      default: return run_outputs<Codes, Unit, 4>(weight, x, begin, end, y, y_stride);
     }
   }
 
-  template <int Bits, int Unit, uint32_t Rows>
+  template <class Codes, int Unit, uint32_t Rows>
   static void run_outputs(const WeightView& weight, const Int8Row* x, uint32_t begin, uint32_t end, float* y, size_t y_stride) {
-    using Step = typename Simd::template DotStep<Bits, Unit>;
-    constexpr uint32_t kStepBytes = Step::kColumns * Bits / 8;
-    constexpr uint32_t kUnitBytes = Unit * Bits / 8;
+    constexpr bool kIsE2m1 = Codes::kIsE2m1;
+    using Step = typename Simd::template DotStep<Codes::kBits, Unit, kIsE2m1>;
+    constexpr uint32_t kStepBytes = Step::kColumns * Codes::kBits / 8;
+    constexpr uint32_t kUnitBytes = Unit * Codes::kBits / 8;
     constexpr uint32_t kStepsPerChunk = kLanes / Step::kUnits;
     const uint32_t units = weight.in / Unit;
     const bool is_shared = weight.group != Unit;
-    const uint32_t scalar_size = scalar_bytes(weight.scale_type);
+    const uint32_t scalar_size = scale_bytes(weight);
     const size_t scales_stride = size_t{weight.in / weight.group} * scalar_size;
     const uint8_t* codes_end = weight_row(weight, weight.out);
     for (uint32_t n = begin; n < end; ++n) {
       const uint8_t* codes = weight_row(weight, n);
       const uint8_t* scales = static_cast<const uint8_t*>(weight.scales) + n * scales_stride;
-      const uint8_t* biases = static_cast<const uint8_t*>(weight.biases) + n * scales_stride;
+      const uint8_t* biases = kIsE2m1 ? nullptr : static_cast<const uint8_t*>(weight.biases) + n * scales_stride;
       Float sum[Rows];
       for (uint32_t r = 0; r < Rows; ++r) sum[r] = Simd::zero();
       for (uint32_t u = 0; u < units; u += kLanes) {
         // The scales of the next kLanes units, one per lane.
         const size_t offset = size_t{is_shared ? u / 2 : u} * scalar_size;
         Simd::prefetch(scales + offset, kScalesAhead);
-        Simd::prefetch(biases + offset, kScalesAhead);
-        const Float scale = load_units<Simd>(weight.scale_type, scales + offset, is_shared, units - u);
-        Float bias = load_units<Simd>(weight.scale_type, biases + offset, is_shared, units - u);
-        if constexpr (Step::kOffset != 0) bias = Simd::fma(scale, Simd::set(Step::kOffset), bias);
+        Float scale, bias;
+        if constexpr (kIsE2m1) {
+          scale = Simd::multiply(load_small_scales<Simd, kE2m1Format<Unit>>(scales + offset, units - u), Simd::set(0.5f));
+          bias = Simd::multiply(scale, Simd::set(Step::kOffset));
+        } else {
+          Simd::prefetch(biases + offset, kScalesAhead);
+          scale = load_units<Simd>(weight.scale_type, scales + offset, is_shared, units - u);
+          bias = load_units<Simd>(weight.scale_type, biases + offset, is_shared, units - u);
+          if constexpr (Step::kOffset != 0) bias = Simd::fma(scale, Simd::set(Step::kOffset), bias);
+        }
         alignas(64) float product[Rows][kLanes];
         for (uint32_t r = 0; r < Rows; ++r) {
           Simd::store(product[r], Simd::multiply(scale, Simd::load(x[r].template scale<Unit>() + u)));
-          sum[r] = Simd::fma(bias, Simd::load(x[r].template sum<Unit>() + u), sum[r]);
+          if constexpr (!kIsE2m1 || Step::kOffset != 0) sum[r] = Simd::fma(bias, Simd::load(x[r].template sum<Unit>() + u), sum[r]);
         }
         const uint32_t column = u * Unit;
         if (units - u >= kLanes) {

@@ -11,14 +11,15 @@ namespace markbase::cpu {
  * A weight matrix [out, in] exactly as stored in the mapped checkpoint file: nothing is repacked or copied.
  * Affine: `weight` holds one little-endian bit stream per row (element j in bits j*bits .. j*bits+bits-1, row length
  * a multiple of 4 bytes); `scales` and `biases` are [out, in/group]. Pointers are aligned to 2 bytes at least.
+ * mxfp4, mxfp8, nvfp4: the same stream of elements; `scales` are bytes, aligned to 1; there are no biases.
  */
 struct WeightView {
   WeightFormat format;
-  uint32_t bits;          ///< 2, 3, 4, 5, 6 or 8 when affine
-  uint32_t group;         ///< 32, 64 or 128 when affine
+  uint32_t bits;          ///< 2, 3, 4, 5, 6 or 8 when quantised
+  uint32_t group;         ///< 16 (nvfp4), 32, 64 or 128 when quantised
   ScalarType scale_type;  ///< type of scales and biases when affine
   uint32_t out;           ///< rows
-  uint32_t in;            ///< columns; a multiple of `group` when affine
+  uint32_t in;            ///< columns; a multiple of `group` when quantised, and of 32
   const void* weight;
   const void* scales;
   const void* biases;
@@ -26,12 +27,15 @@ struct WeightView {
 
 /** Forms of an activation row that `multiply` takes. The values are opaque outside the core. */
 enum class RowForm : uint32_t {
-  kFloat32,     ///< the row as it is: `high`, and few rows with weights that are not quantised
+  kFloat32,     ///< the row as it is: `high`, and few rows with weights that are plain
   kInt8,        ///< 8-bit codes in natural order, with scales and sums per group of columns: `fast`, for few rows
   kInt8Nibble,  ///< the same, permuted to match 4-bit unpacking
   kInt8Tile,    ///< as kInt8, for many rows: different kernels, whose sums run in another order
   kInt8NibbleTile,
-  kBfloat16Tile,  ///< rounded to bfloat16, for many rows and weights that are not quantised: `fast`
+  kInt8NibbleFine,  ///< as kInt8Nibble, with scales and sums per 16 columns: nvfp4
+  kInt8NibbleFineTile,
+  kBfloat16,      ///< rounded to bfloat16, for few rows and mxfp8: `fast`, where the processor has such products
+  kBfloat16Tile,  ///< rounded to bfloat16, for many rows and weights that are plain or mxfp8: `fast`
 };
 
 /** Matrix products of one instruction set. All functions are pure and may run on any thread. */

@@ -42,6 +42,25 @@ inline float scalar_to_float(ScalarType type, const void* address) {
   return type == kScalarBf16 ? bf16_to_float(raw) : f16_to_float(raw);
 }
 
+/** E8M0: 2^(value - 127); 255 is NaN. Exact. */
+inline float e8m0_to_float(uint8_t value) {
+  if (value == 255) return bits_to_float(0x7fc00000u);
+  return bits_to_float(value == 0 ? 0x00400000u : static_cast<uint32_t>(value) << 23);
+}
+
+/** E4M3 without infinities: the bits of a half, moved into place, times 2^8. Exact. */
+inline float e4m3_to_float(uint8_t value) {
+  if ((value & 0x7f) == 0x7f) return bits_to_float(0x7fc00000u);
+  return f16_to_float(static_cast<uint16_t>((value & 0x80) << 8 | (value & 0x7f) << 7)) * 256.0f;
+}
+
+/** Numbers of E2M1 times 2, which are whole, by code; those with a sign are the second half. */
+inline constexpr int8_t kE2m1Doubled[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+/** The same plus kE2m1Zero, for instructions that take whole numbers without a sign. */
+inline constexpr int kE2m1Zero = 12;
+inline constexpr uint8_t kE2m1Shifted[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
+
 /** The `Bytes` little-endian bytes at `address` as a number; reads exactly those bytes. */
 template <int Bytes>
 inline uint64_t read_bytes(const uint8_t* address) {

@@ -86,6 +86,54 @@ struct Avx2Simd {
     }
   };
 
+  /** 8 scales, 2^(byte - 127); 255 is NaN. */
+  static Float from_e8m0(const uint8_t* source) {
+    const __m256i bytes = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(source)));
+    // 2^-127 is not a normal float.
+    const __m256i bits = _mm256_max_epu32(_mm256_slli_epi32(bytes, 23), _mm256_set1_epi32(0x00400000));
+    const __m256i is_nan = _mm256_cmpeq_epi32(bytes, _mm256_set1_epi32(255));
+    return _mm256_castsi256_ps(_mm256_or_si256(bits, _mm256_srli_epi32(is_nan, 1)));
+  }
+
+  /** 8 numbers of E4M3. */
+  static Float from_e4m3(const uint8_t* source) {
+    return e4m3_floats(e4m3_halves(_mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(source)))));
+  }
+
+  /** Numbers of E4M3 times 2^-8 as halves, from bytes with their sign extended. */
+  static __m128i e4m3_halves(__m128i bytes) {
+    const __m128i largest = _mm_set1_epi16(0x3f80);
+    const __m128i half = _mm_and_si128(_mm_slli_epi16(bytes, 7), _mm_set1_epi16(static_cast<int16_t>(0xbf80)));
+    const __m128i is_nan = _mm_cmpeq_epi16(_mm_and_si128(half, largest), largest);
+    return _mm_or_si128(half, _mm_srli_epi16(is_nan, 1));
+  }
+  static Float e4m3_floats(__m128i halves) { return _mm256_mul_ps(_mm256_cvtph_ps(halves), _mm256_set1_ps(256.0f)); }
+
+  /** 32 numbers of E4M3 or E2M1. */
+  template <bool IsE4m3>
+  static void elements32(const uint8_t* source, Float (&w)[4]) {
+    if constexpr (IsE4m3) {
+      for (int v = 0; v < 4; ++v) w[v] = from_e4m3(source + 8 * v);
+    } else {
+      const __m128i packed = _mm_loadu_si128(reinterpret_cast<const __m128i*>(source));
+      const __m128i low = _mm_set1_epi8(15), table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kE2m1Doubled));
+      const __m128i even = _mm_shuffle_epi8(table, _mm_and_si128(packed, low));
+      const __m128i odd = _mm_shuffle_epi8(table, _mm_and_si128(_mm_srli_epi16(packed, 4), low));
+      const __m128i bytes[2] = {_mm_unpacklo_epi8(even, odd), _mm_unpackhi_epi8(even, odd)};
+      for (int v = 0; v < 4; ++v) {
+        const __m256i whole = _mm256_cvtepi8_epi32(v % 2 == 0 ? bytes[v / 2] : _mm_srli_si128(bytes[v / 2], 8));
+        w[v] = _mm256_mul_ps(_mm256_cvtepi32_ps(whole), _mm256_set1_ps(0.5f));
+      }
+    }
+  }
+
+  /** 4-bit codes in bytes: as they are, or their E2M1 numbers from kE2m1Shifted. */
+  template <bool IsE2m1>
+  static __m256i number(__m256i codes) {
+    if constexpr (!IsE2m1) return codes;
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(kE2m1Shifted))), codes);
+  }
+
   /** Sums of adjacent pairs of 16-bit sums. */
   static Int add_pairs(__m256i sums) { return _mm256_madd_epi16(sums, _mm256_set1_epi16(1)); }
 
@@ -94,7 +142,7 @@ struct Avx2Simd {
    * two such sums. From 8-bit codes, 128 is subtracted first; then |q| <= 128 times the activation with q's sign gives at most 2 * 128 *
    * 127 = 32512, which fits only once.
    */
-  template <int Bits, int Unit>
+  template <int Bits, int Unit, bool IsE2m1 = false>
   struct DotStep {
     static constexpr uint32_t kColumns = Unit;
     static constexpr uint32_t kUnits = 1;
@@ -140,11 +188,11 @@ struct Avx2Simd {
   };
 
   /** 4 bits: 32 bytes are 64 columns; lane l sums columns 8l .. 8l+7, the even ones from the low nibbles. */
-  template <int Unit>
-  struct DotStep<4, Unit> {
+  template <int Unit, bool IsE2m1>
+  struct DotStep<4, Unit, IsE2m1> {
     static constexpr uint32_t kColumns = 64;
     static constexpr uint32_t kUnits = kColumns / Unit;
-    static constexpr int kOffset = 0;
+    static constexpr int kOffset = IsE2m1 ? -kE2m1Zero : 0;
     struct Codes {
       __m256i even;
       __m256i odd;
@@ -153,7 +201,7 @@ struct Avx2Simd {
     static Codes decode(const uint8_t* source) {
       const __m256i packed = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source));
       const __m256i low = _mm256_set1_epi8(15);
-      return {_mm256_and_si256(packed, low), _mm256_and_si256(_mm256_srli_epi16(packed, 4), low)};
+      return {number<IsE2m1>(_mm256_and_si256(packed, low)), number<IsE2m1>(_mm256_and_si256(_mm256_srli_epi16(packed, 4), low))};
     }
     static Int dot(const Codes& codes, const int8_t* x) {
       const auto* activations = reinterpret_cast<const __m256i*>(x);
@@ -163,6 +211,10 @@ struct Avx2Simd {
     }
     static Float spread(const float* product) {
       if constexpr (kUnits == 1) return _mm256_broadcast_ss(product);
+      if constexpr (kUnits == 4) {
+        const __m256 four = _mm256_castps128_ps256(_mm_loadu_ps(product));
+        return _mm256_permutevar8x32_ps(four, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+      }
       const __m256 pair = _mm256_castpd_ps(_mm256_set1_pd(read_unaligned<double>(product)));
       return _mm256_permutevar8x32_ps(pair, _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
     }

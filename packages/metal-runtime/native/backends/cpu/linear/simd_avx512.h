@@ -44,6 +44,37 @@ inline constexpr Avx512LaneLayout<Bits> kAvx512LaneLayout;
 template <int Bits>
 inline constexpr Avx512ByteLayout<Bits> kAvx512ByteLayout;
 
+/** The two bytes of E4M3 magnitudes as bfloat16, which is exact, and a permutation of 32 bytes: word 2 i is byte i twice, word 2 i + 1 byte
+ * 16 + i. */
+struct Avx512E4m3Tables {
+  alignas(64) uint8_t low[128];
+  alignas(64) uint8_t high[128];
+  alignas(64) uint8_t place[64];
+  alignas(64) uint8_t pairs[2][64];  ///< byte 32 h + i, twice, at word i
+  alignas(64) uint8_t lanes[64];     ///< within 128 bits: the two upper bytes of lane l are byte l of 16, twice
+
+  constexpr Avx512E4m3Tables() : low(), high(), place(), pairs(), lanes() {
+    for (int code = 0; code < 128; ++code) {
+      int exponent = code >> 3, fraction = code & 7;
+      if (exponent == 0 && fraction != 0) {
+        // Fractions below 1: shifted until the leading bit is implicit.
+        for (exponent = 1; fraction < 8; fraction *= 2) --exponent;
+        fraction -= 8;
+      }
+      const int word = code == 0 ? 0 : code == 127 ? 0x7fc0 : (exponent - 7 + 127) << 7 | fraction << 4;
+      low[code] = static_cast<uint8_t>(word & 255);
+      high[code] = static_cast<uint8_t>(word >> 8);
+    }
+    for (int i = 0; i < 64; ++i) place[i] = static_cast<uint8_t>(i / 2 % 2 * 16 + i / 4);
+    for (int i = 0; i < 64; ++i) {
+      for (int half = 0; half < 2; ++half) pairs[half][i] = static_cast<uint8_t>(32 * half + i / 2);
+    }
+    for (int i = 0; i < 64; ++i) lanes[i] = static_cast<uint8_t>(i % 4 < 2 ? 0x80 : i / 4);
+  }
+};
+
+inline constexpr Avx512E4m3Tables kAvx512E4m3Tables;
+
 /** AVX-512 F, BW, DQ, VL, VNNI and VBMI (Intel from Ice Lake, AMD from Zen 4). */
 struct Avx512Simd {
   static constexpr uint32_t kLanes = 16;
@@ -127,6 +158,58 @@ struct Avx512Simd {
     }
   }
 
+  /** 16 scales, 2^(byte - 127); 255 is NaN. */
+  static Float from_e8m0(const uint8_t* source) {
+    const __m512i bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(source)));
+    // 2^-127 is not a normal float.
+    const __m512i bits = _mm512_max_epu32(_mm512_slli_epi32(bytes, 23), _mm512_set1_epi32(0x00400000));
+    const __mmask16 is_nan = _mm512_cmpeq_epi32_mask(bytes, _mm512_set1_epi32(255));
+    return _mm512_castsi512_ps(_mm512_mask_set1_epi32(bits, is_nan, 0x7fc00000));
+  }
+
+  /** 16 numbers of E4M3. */
+  static Float from_e4m3(const uint8_t* source) {
+    // Each byte twice, in the upper half of a lane.
+    const __m512i bytes = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(source)));
+    const __m512i twice = _mm512_shuffle_epi8(bytes, _mm512_load_si512(kAvx512E4m3Tables.lanes));
+    return _mm512_castsi512_ps(e4m3_words(twice, 0x4444444444444444u, 0x8888888888888888u));
+  }
+
+  /** Words whose two bytes, at the places `low` and `high`, are the same number of E4M3: the bfloat16 of it. Other words must be 0. */
+  static __m512i e4m3_words(__m512i twice, __mmask64 low, __mmask64 high) {
+    const Avx512E4m3Tables& tables = kAvx512E4m3Tables;
+    const __m512i half = _mm512_mask2_permutex2var_epi8(_mm512_load_si512(tables.low), twice, low, _mm512_load_si512(tables.low + 64));
+    const __m512i both = _mm512_mask2_permutex2var_epi8(_mm512_load_si512(tables.high), half, high, _mm512_load_si512(tables.high + 64));
+    // both | (twice & sign)
+    return _mm512_ternarylogic_epi32(both, twice, _mm512_set1_epi16(static_cast<int16_t>(0x8000)), 0xf8);
+  }
+  /** Bytes 32 half .. 32 half + 31 of E4M3 as 32 bfloat16 in order. */
+  static __m512i e4m3_pairs(__m512i bytes, uint32_t half) {
+    const __m512i twice = _mm512_permutexvar_epi8(_mm512_load_si512(kAvx512E4m3Tables.pairs[half]), bytes);
+    return e4m3_words(twice, 0x5555555555555555u, 0xaaaaaaaaaaaaaaaau);
+  }
+  static __m512i spread_e4m3(__m512i bytes) { return _mm512_permutexvar_epi8(_mm512_load_si512(kAvx512E4m3Tables.place), bytes); }
+
+  /** Columns 0 .. 31 in the first 32 bytes as floats: tables give the two bytes of a bfloat16, and words 0, 2, 4 ... are the first half. */
+  static void e4m3_floats(__m512i bytes, Float (&w)[2]) {
+    const __m512i words = e4m3_words(spread_e4m3(bytes), 0x5555555555555555u, 0xaaaaaaaaaaaaaaaau);
+    w[0] = _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));
+    w[1] = _mm512_castsi512_ps(_mm512_and_si512(words, _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
+  }
+
+  /** 32 numbers of E4M3 or E2M1. */
+  template <bool IsE4m3>
+  static void elements32(const uint8_t* source, Float (&w)[2]) {
+    if constexpr (IsE4m3) {
+      e4m3_floats(load_bytes<32>(source), w);
+    } else {
+      const __m512 table = _mm512_setr_ps(0, 0.5f, 1, 1.5f, 2, 3, 4, 6, 0, -0.5f, -1, -1.5f, -2, -3, -4, -6);
+      Int lanes[2];
+      lanes32<4>(source, lanes);
+      for (int half = 0; half < 2; ++half) w[half] = _mm512_permutexvar_ps(lanes[half], table);
+    }
+  }
+
   /** Up to 4 bits the 2^Bits possible weights fit a register: a permutation looks them up by the low 4 bits of a lane. */
   template <int Bits>
   struct Dequantizer {
@@ -170,7 +253,7 @@ struct Avx512Simd {
   }
 
   /** Natural order: 64 columns, lane l sums columns 4l .. 4l+3. */
-  template <int Bits, int Unit>
+  template <int Bits, int Unit, bool IsE2m1 = false>
   struct DotStep {
     static constexpr uint32_t kColumns = 64;
     static constexpr uint32_t kUnits = kColumns / Unit;
@@ -186,11 +269,11 @@ struct Avx512Simd {
   };
 
   /** 4 bits: 64 bytes are 128 columns; lane l sums columns 8l .. 8l+7, the even ones from the low nibbles. */
-  template <int Unit>
-  struct DotStep<4, Unit> {
+  template <int Unit, bool IsE2m1>
+  struct DotStep<4, Unit, IsE2m1> {
     static constexpr uint32_t kColumns = 128;
     static constexpr uint32_t kUnits = kColumns / Unit;
-    static constexpr int kOffset = 0;
+    static constexpr int kOffset = IsE2m1 ? -kE2m1Zero : 0;
     struct Codes {
       __m512i even;
       __m512i odd;
@@ -199,8 +282,7 @@ struct Avx512Simd {
     static Codes decode(const uint8_t* source) {
       __m512i packed = _mm512_loadu_si512(source);
       asm("" : "+v"(packed));  // rows are rarely aligned to cache lines: read them once, not once per use
-      const __m512i low = _mm512_set1_epi8(15);
-      return {_mm512_and_si512(packed, low), _mm512_and_si512(_mm512_srli_epi16(packed, 4), low)};
+      return {nibbles<IsE2m1>(packed), nibbles<IsE2m1>(_mm512_srli_epi16(packed, 4))};
     }
     static Int dot(Codes codes, const int8_t* x) {
       const __m512i even = _mm512_dpbusd_epi32(_mm512_setzero_si512(), codes.even, _mm512_load_si512(x));
@@ -209,12 +291,22 @@ struct Avx512Simd {
     static Float spread(const float* product) { return spread_units<kUnits>(product); }
   };
 
-  /** Two or four consecutive floats, each over its half or quarter of the lanes. */
+  /** The low halves of bytes: as they are, or their E2M1 numbers from kE2m1Shifted, by an index of six bits into four copies. */
+  template <bool IsE2m1>
+  static __m512i nibbles(__m512i bytes) {
+    if constexpr (!IsE2m1) return _mm512_and_si512(bytes, _mm512_set1_epi8(15));
+    return _mm512_permutexvar_epi8(bytes, _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(kE2m1Shifted))));
+  }
+
+  /** Two, four or eight consecutive floats, each over its part of the lanes. */
   template <uint32_t Units>
   static Float spread_units(const float* product) {
     if constexpr (Units == 2) {
       const __m512 pair = _mm512_castpd_ps(_mm512_set1_pd(read_unaligned<double>(product)));
       return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1), pair);
+    } else if constexpr (Units == 8) {
+      const __m512 eight = _mm512_castps256_ps512(_mm256_loadu_ps(product));
+      return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7), eight);
     } else {
       const __m512 four = _mm512_broadcast_f32x4(_mm_loadu_ps(product));
       return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3), four);

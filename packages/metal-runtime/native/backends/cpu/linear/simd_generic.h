@@ -89,20 +89,49 @@ struct GenericSimd {
     }
   };
 
-  template <int Bits, int Unit>
+  /** kLanes scales, 2^(byte - 127); 255 is NaN. */
+  static Float from_e8m0(const uint8_t* source) {
+    Float result;
+    for (uint32_t l = 0; l < kLanes; ++l) result.lane[l] = e8m0_to_float(source[l]);
+    return result;
+  }
+  /** kLanes numbers of E4M3. */
+  static Float from_e4m3(const uint8_t* source) {
+    Float result;
+    for (uint32_t l = 0; l < kLanes; ++l) result.lane[l] = e4m3_to_float(source[l]);
+    return result;
+  }
+  /** 32 numbers of E4M3 or E2M1. */
+  template <bool IsE4m3>
+  static void elements32(const uint8_t* source, Float (&w)[4]) {
+    for (Float& vector : w) {
+      if constexpr (IsE4m3) {
+        vector = from_e4m3(source);
+      } else {
+        for (uint32_t l = 0; l < kLanes; ++l) vector.lane[l] = 0.5f * static_cast<float>(kE2m1Doubled[source[l / 2] >> (l % 2 * 4) & 15]);
+      }
+      source += IsE4m3 ? 8 : 4;
+    }
+  }
+
+  /** A unit of 16 columns is half of a step: its sums are in half of the lanes. */
+  template <int Bits, int Unit, bool IsE2m1 = false>
   struct DotStep {
-    static constexpr uint32_t kColumns = Unit;
-    static constexpr uint32_t kUnits = 1;
+    static constexpr uint32_t kColumns = Unit < 32 ? 32 : Unit;
+    static constexpr uint32_t kUnits = kColumns / Unit;
     static constexpr int kOffset = 0;
     struct Codes {
-      uint8_t code[kColumns];
+      int16_t code[kColumns];
     };
 
     static Codes decode(const uint8_t* source) {
       Codes result;
       for (uint32_t k = 0; k < kColumns; k += 8, source += Bits) {
         const uint64_t packed = read_bytes<Bits>(source);
-        for (uint32_t i = 0; i < 8; ++i) result.code[k + i] = packed >> (i * Bits) & ((1u << Bits) - 1);
+        for (uint32_t i = 0; i < 8; ++i) {
+          const auto code = static_cast<int16_t>(packed >> (i * Bits) & ((1u << Bits) - 1));
+          result.code[k + i] = IsE2m1 ? kE2m1Doubled[code & 15] : code;
+        }
       }
       return result;
     }
@@ -113,12 +142,16 @@ struct GenericSimd {
           const uint32_t column = k + l;
           const uint32_t in_block = column % kNibbleBlock;
           const uint32_t place = Bits == 4 ? column - in_block + in_block % 2 * (kNibbleBlock / 2) + in_block / 2 : column;
-          result.lane[l] += codes.code[column] * x[place];
+          result.lane[kUnits == 1 ? l : column / 16 * 4 + l % 4] += codes.code[column] * x[place];
         }
       }
       return result;
     }
-    static Float spread(const float* product) { return set(*product); }
+    static Float spread(const float* product) {
+      Float result;
+      for (uint32_t l = 0; l < kLanes; ++l) result.lane[l] = product[l * kUnits / kLanes];
+      return result;
+    }
   };
 };
 

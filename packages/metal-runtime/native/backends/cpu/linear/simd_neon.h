@@ -109,29 +109,79 @@ struct NeonSimd {
     }
   };
 
+  /** 4 scales, 2^(byte - 127); 255 is NaN. */
+  static Float from_e8m0(const uint8_t* source) {
+    const uint32x4_t bytes = vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(read_bytes<4>(source)))));
+    // 2^-127 is not a normal float.
+    const uint32x4_t bits = vmaxq_u32(vshlq_n_u32(bytes, 23), vdupq_n_u32(0x00400000));
+    const uint32x4_t is_nan = vceqq_u32(bytes, vdupq_n_u32(255));
+    return vreinterpretq_f32_u32(vorrq_u32(bits, vshrq_n_u32(is_nan, 1)));
+  }
+
+  /** 8 numbers of E4M3 times 2^-8 as halves. */
+  static uint16x8_t e4m3_halves(uint8x8_t bytes) {
+    const uint16x8_t wide = vreinterpretq_u16_s16(vmovl_s8(vreinterpret_s8_u8(bytes)));
+    const uint16x8_t half = vandq_u16(vshlq_n_u16(wide, 7), vdupq_n_u16(0xbf80));
+    const uint16x8_t largest = vdupq_n_u16(0x3f80);
+    return vorrq_u16(half, vshrq_n_u16(vceqq_u16(vandq_u16(half, largest), largest), 1));
+  }
+  static Float e4m3_floats(uint16x4_t halves) { return vmulq_n_f32(vcvt_f32_f16(vreinterpret_f16_u16(halves)), 256.0f); }
+
+  /** 4 numbers of E4M3. */
+  static Float from_e4m3(const uint8_t* source) { return e4m3_floats(vget_low_u16(e4m3_halves(vcreate_u8(read_bytes<4>(source))))); }
+
+  /** 32 numbers of E4M3 or E2M1. */
+  template <bool IsE4m3>
+  static void elements32(const uint8_t* source, Float (&w)[8]) {
+    if constexpr (IsE4m3) {
+      for (int part = 0; part < 4; ++part) {
+        const uint16x8_t halves = e4m3_halves(vld1_u8(source + 8 * part));
+        w[2 * part] = e4m3_floats(vget_low_u16(halves));
+        w[2 * part + 1] = e4m3_floats(vget_high_u16(halves));
+      }
+    } else {
+      const uint8x16_t packed = vld1q_u8(source);
+      const int8x16_t even = number<true>(vandq_u8(packed, vdupq_n_u8(15))), odd = number<true>(vshrq_n_u8(packed, 4));
+      const int8x16_t bytes[2] = {vzip1q_s8(even, odd), vzip2q_s8(even, odd)};
+      for (int v = 0; v < 8; v += 2) {
+        const int16x8_t whole = v % 4 == 0 ? vmovl_s8(vget_low_s8(bytes[v / 4])) : vmovl_high_s8(bytes[v / 4]);
+        w[v] = vmulq_n_f32(vcvtq_f32_s32(vmovl_s16(vget_low_s16(whole))), 0.5f);
+        w[v + 1] = vmulq_n_f32(vcvtq_f32_s32(vmovl_high_s16(whole)), 0.5f);
+      }
+    }
+  }
+
+  /** 4-bit codes in bytes: as they are, or their E2M1 numbers, doubled. */
+  template <bool IsE2m1>
+  static int8x16_t number(uint8x16_t codes) {
+    if constexpr (!IsE2m1) return vreinterpretq_s8_u8(codes);
+    return vqtbl1q_s8(vld1q_s8(kE2m1Doubled), codes);
+  }
+
   /**
    * One unit of columns as signed codes, 16 per register. 4 bits: a register holds the low or the high nibbles of 16 bytes,
-   * so the even or odd columns of 32. 128 is subtracted from 8-bit codes to make them signed.
+   * so the even or odd columns of 32. 128 is subtracted from 8-bit codes to make them signed. Two units of 16 columns are one step, with
+   * sums in half of the lanes each.
    */
-  template <int Bits, int Unit>
+  template <int Bits, int Unit, bool IsE2m1 = false>
   struct DotStep {
-    static constexpr uint32_t kColumns = Unit;
-    static constexpr uint32_t kUnits = 1;
+    static constexpr uint32_t kColumns = Unit < 32 ? 32 : Unit;
+    static constexpr uint32_t kUnits = kColumns / Unit;
     static constexpr int kOffset = Bits == 8 ? 128 : 0;
     struct Codes {
-      int8x16_t part[Unit / 16];
+      int8x16_t part[kColumns / 16];
     };
 
     static Codes decode(const uint8_t* source) {
       Codes codes;
       if constexpr (Bits == 4) {
-        for (int i = 0; i < Unit / 16; i += 2, source += 16) {
+        for (uint32_t i = 0; i < kColumns / 16; i += 2, source += 16) {
           const uint8x16_t packed = vld1q_u8(source);
-          codes.part[i] = vreinterpretq_s8_u8(vandq_u8(packed, vdupq_n_u8(15)));
-          codes.part[i + 1] = vreinterpretq_s8_u8(vshrq_n_u8(packed, 4));
+          codes.part[i] = number<IsE2m1>(vandq_u8(packed, vdupq_n_u8(15)));
+          codes.part[i + 1] = number<IsE2m1>(vshrq_n_u8(packed, 4));
         }
       } else {
-        for (int i = 0; i < Unit / 16; ++i, source += 2 * Bits) {
+        for (uint32_t i = 0; i < kColumns / 16; ++i, source += 2 * Bits) {
           uint8x16_t part = codes16<Bits>(source);
           if constexpr (Bits == 8) part = veorq_u8(part, vdupq_n_u8(128));
           codes.part[i] = vreinterpretq_s8_u8(part);
@@ -142,11 +192,14 @@ struct NeonSimd {
 
     static Int dot(const Codes& codes, const int8_t* x) {
       Int sums = vdupq_n_s32(0);
-      for (int i = 0; i < Unit / 16; ++i) sums = vdotq_s32(sums, codes.part[i], vld1q_s8(x + 16 * i));
+      for (uint32_t i = 0; i < kColumns / 16; ++i) sums = vdotq_s32(sums, codes.part[i], vld1q_s8(x + 16 * i));
       return sums;
     }
 
-    static Float spread(const float* product) { return vdupq_n_f32(*product); }
+    static Float spread(const float* product) {
+      if constexpr (kUnits == 1) return vdupq_n_f32(*product);
+      return vcombine_f32(vdup_n_f32(product[0]), vdup_n_f32(product[1]));
+    }
   };
 };
 

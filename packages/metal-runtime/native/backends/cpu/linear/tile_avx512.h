@@ -78,11 +78,11 @@ class LinesAhead {
 };
 
 /**
- * Products of many 8-bit activation rows with affine weights, lanes along the outputs. The sums are those of Int8Product.
+ * Products of many 8-bit activation rows with affine weights, mxfp4 and nvfp4, lanes along the outputs. The sums are those of Int8Product.
  *
  * A tile of 32 weight rows x 1,024 columns is unpacked and transposed into scratch: one register of scratch holds 4
  * columns of 16 weight rows. Against it each activation row needs one vpdpbusd per 4 columns and 16 outputs, with 4 of
- * its codes broadcast; a whole unit (32 or 64 columns) is summed in integers and then takes one conversion, one product
+ * its codes broadcast; a whole unit (16, 32 or 64 columns) is summed in integers and then takes one conversion, one product
  * of scales and two fused multiply-adds. Six activation rows x 32 outputs keep 12 integer and 12 float accumulators in
  * registers and load 8 operands for 12 instructions. The tile is 32 KiB: it streams from the second-level cache in order,
  * which feeds two registers per 12 instructions with ease, and the accumulators pass through memory only every 1,024
@@ -96,8 +96,8 @@ struct Avx512Tile {
 
   struct Scratch {
     uint8_t codes[kColumns / 4][kOutputs][4];
-    float scale[kColumns / 32][kOutputs];
-    float bias[kColumns / 32][kOutputs];
+    float scale[kColumns / 16][kOutputs];
+    float bias[kColumns / 16][kOutputs];
   };
 
   static size_t scratch_bytes(const WeightView&, uint32_t) { return sizeof(Scratch); }
@@ -110,15 +110,10 @@ struct Avx512Tile {
                   float* y,
                   size_t y_stride,
                   void* scratch) {
-    visit_bits(weight.bits, [&](auto tag) {
-      constexpr int kBits = decltype(tag)::kBits;
+    visit_codes(weight, [&](auto codes, auto unit) {
       auto* tile = static_cast<Scratch*>(scratch);
       const auto* x = static_cast<const uint8_t*>(prepared);
-      if (weight.group == 32) {
-        run_outputs<kBits, 32>(weight, x, rows, begin, end, y, y_stride, *tile);
-      } else {
-        run_outputs<kBits, 64>(weight, x, rows, begin, end, y, y_stride, *tile);
-      }
+      run_outputs<decltype(codes), decltype(unit)::kBits>(weight, x, rows, begin, end, y, y_stride, *tile);
     });
   }
 
@@ -136,10 +131,11 @@ struct Avx512Tile {
     const uint8_t* prepared;
     size_t row_bytes;
     uint32_t in;
-    Int8Row row(uint32_t r) const { return int8_row(prepared + r * row_bytes, in); }
+    bool is_fine;
+    Int8Row row(uint32_t r) const { return int8_row(prepared + r * row_bytes, in, is_fine); }
   };
 
-  template <int Bits, int Unit>
+  template <class Codes, int Unit>
   static void run_outputs(const WeightView& weight,
                           const uint8_t* prepared,
                           uint32_t rows,
@@ -148,10 +144,11 @@ struct Avx512Tile {
                           float* y,
                           size_t y_stride,
                           Scratch& tile) {
-    const Rows x = {prepared, int8_row_bytes(weight.in), weight.in};
+    constexpr int Bits = Codes::kBits;
+    const Rows x = {prepared, int8_row_bytes(weight.in, Unit == 16), weight.in, Unit == 16};
     for (Piece piece = first_piece(weight, begin, end); piece.count > 0;) {
-      unpack<Bits, Unit>(weight, piece, 0, tile);
-      if (piece.count > 16) unpack<Bits, Unit>(weight, piece, 16, tile);
+      unpack<Codes, Unit>(weight, piece, 0, tile);
+      if (piece.count > 16) unpack<Codes, Unit>(weight, piece, 16, tile);
       const Piece next = next_piece(weight, piece, end);
       LinesAhead lines = lines_of(weight, next);
       const uint32_t blocks = (rows + kRows - 1) / kRows;
@@ -188,20 +185,30 @@ struct Avx512Tile {
     lines.add(weight_row(weight, piece.first) + column_byte, weight_row_bytes(weight), piece.count,
               size_t{piece.columns} * weight.bits / 8);
     if (piece.column > 0) return lines;
-    const size_t scale_bytes = size_t{weight.in / weight.group} * scalar_bytes(weight.scale_type);
+    const size_t row_bytes = size_t{weight.in / weight.group} * scale_bytes(weight);
     for (const void* base : {weight.scales, weight.biases}) {
-      lines.add(static_cast<const uint8_t*>(base) + piece.first * scale_bytes, 0, 1, piece.count * scale_bytes);
+      if (base == nullptr) continue;
+      lines.add(static_cast<const uint8_t*>(base) + piece.first * row_bytes, 0, 1, piece.count * row_bytes);
     }
     return lines;
   }
 
   /** Fills the half of the tile from output `half` (0 or 16) on; outputs that do not exist repeat the last one. */
-  template <int Bits, int Unit>
+  template <class Codes, int Unit>
   static void unpack(const WeightView& weight, const Piece& piece, uint32_t half, Scratch& tile) {
+    constexpr int Bits = Codes::kBits;
     uint32_t row[16];
     for (uint32_t i = 0; i < 16; ++i) row[i] = piece.first + smaller(half + i, piece.count - 1);
-    unpack_scales<Unit>(weight, weight.scales, piece, row, half, tile.scale);
-    unpack_scales<Unit>(weight, weight.biases, piece, row, half, tile.bias);
+    unpack_scales<Codes::kIsE2m1, Unit>(weight, weight.scales, piece, row, half, tile.scale);
+    if constexpr (Codes::kIsE2m1) {
+      for (uint32_t unit = 0; unit < piece.columns / Unit; ++unit) {
+        const __m512 scale = _mm512_mul_ps(_mm512_load_ps(&tile.scale[unit][half]), _mm512_set1_ps(0.5f));
+        _mm512_store_ps(&tile.scale[unit][half], scale);
+        _mm512_store_ps(&tile.bias[unit][half], _mm512_mul_ps(scale, _mm512_set1_ps(-kE2m1Zero)));
+      }
+    } else {
+      unpack_scales<false, Unit>(weight, weight.biases, piece, row, half, tile.bias);
+    }
 
     constexpr uint32_t kStep = Bits == 4 ? 128 : 64;  // columns of one register of codes
     const size_t stride = weight_row_bytes(weight);
@@ -221,26 +228,25 @@ struct Avx512Tile {
       } else {
         // Register i holds columns 8 i .. 8 i + 7. Per unit: first the even columns of all its registers, then the odd.
         constexpr uint32_t kRegisters = Unit / 8;
-        const __m512i low = _mm512_set1_epi8(15);
         for (uint32_t i = 0; i < 16; ++i) {
           const uint32_t place = k / 4 + i / kRegisters * (Unit / 4) + i % kRegisters;
-          const __m512i odd = _mm512_and_si512(_mm512_srli_epi16(codes[i], 4), low);
-          _mm512_store_si512(&tile.codes[place][half], _mm512_and_si512(codes[i], low));
-          _mm512_store_si512(&tile.codes[place + kRegisters][half], odd);
+          _mm512_store_si512(&tile.codes[place][half], Avx512Simd::nibbles<Codes::kIsE2m1>(codes[i]));
+          const __m512i odd = _mm512_srli_epi16(codes[i], 4);
+          _mm512_store_si512(&tile.codes[place + kRegisters][half], Avx512Simd::nibbles<Codes::kIsE2m1>(odd));
         }
       }
     }
   }
 
-  template <int Unit>
+  template <bool IsE2m1, int Unit>
   static void unpack_scales(const WeightView& weight,
                             const void* base,
                             const Piece& piece,
                             const uint32_t (&row)[16],
                             uint32_t half,
-                            float (&target)[kColumns / 32][kOutputs]) {
+                            float (&target)[kColumns / 16][kOutputs]) {
     const uint32_t groups = weight.in / weight.group;
-    const uint32_t bytes = scalar_bytes(weight.scale_type);
+    const uint32_t bytes = scale_bytes(weight);
     const uint32_t repeats = weight.group / Unit;  // a group of 128 is two units of 64
     const uint32_t count = piece.columns / weight.group;
     for (uint32_t g = 0; g < count; g += 16) {
@@ -248,7 +254,8 @@ struct Avx512Tile {
       __m512i values[16];
       for (int i = 0; i < 16; ++i) {
         const uint8_t* address = source + size_t{row[i]} * groups * bytes;
-        values[i] = _mm512_castps_si512(Avx512Simd::load_scalars(weight.scale_type, address, smaller(count - g, 16)));
+        if constexpr (IsE2m1) values[i] = _mm512_castps_si512(load_small_scales<Avx512Simd, kE2m1Format<Unit>>(address, count - g));
+        else values[i] = _mm512_castps_si512(Avx512Simd::load_scalars(weight.scale_type, address, smaller(count - g, 16)));
       }
       transpose16(values);
       for (uint32_t i = 0; i < smaller(count - g, 16); ++i) {

@@ -6,7 +6,7 @@ namespace markbase::cpu {
 namespace {
 
 /**
- * Products of many rows in bfloat16 with weights that are not quantised, lanes along the outputs, sums in float32.
+ * Products of many rows in bfloat16 with weights that are plain or mxfp8, lanes along the outputs, sums in float32.
  *
  * A tile of 32 weight rows x 512 columns is rounded to bfloat16 and transposed into scratch: one register of scratch holds
  * 2 columns of 16 weight rows. Against it each activation row needs one vdpbf16ps per 2 columns and 16 outputs, with 2 of
@@ -38,6 +38,22 @@ struct Avx512Bf16Tile {
     auto* target = static_cast<uint16_t*>(prepared);
     for (uint32_t k = 0; k < in; k += kStep) {
       _mm512_storeu_si512(target + k, round_pairs(kScalarF32, reinterpret_cast<const uint8_t*>(x + k), smaller(in - k, kStep)));
+    }
+  }
+
+  /** Few rows with mxfp8: weights in the order of the file, lanes along the columns, up to kFewRows rows at a time. */
+  static void run_few(
+      const WeightView& weight, const void* prepared, uint32_t rows, uint32_t begin, uint32_t end, float* y, size_t y_stride) {
+    const size_t row_bytes = prepared_row_bytes(weight.in);
+    for (uint32_t r = 0; r < rows; r += kFewRows) {
+      const uint8_t* x = static_cast<const uint8_t*>(prepared) + r * row_bytes;
+      float* target = y + r * y_stride;
+      switch (smaller(rows - r, kFewRows)) {
+        case 1: multiply_few<1>(weight, x, row_bytes, begin, end, target, y_stride); break;
+        case 2: multiply_few<2>(weight, x, row_bytes, begin, end, target, y_stride); break;
+        case 3: multiply_few<3>(weight, x, row_bytes, begin, end, target, y_stride); break;
+        default: multiply_few<4>(weight, x, row_bytes, begin, end, target, y_stride);
+      }
     }
   }
 
@@ -95,16 +111,71 @@ struct Avx512Bf16Tile {
     return (__m512i)_mm512_cvtne2ps_pbh(high, low);
   }
 
+  /** 32 numbers of mxfp8 and their scale as bfloat16 in order: exact, unless they are too small or too large for a normal number. */
+  static __m512i mxfp8_pairs(const uint8_t* source, uint8_t scale) {
+    __m512 w[2];
+    Avx512Simd::elements32<true>(source, w);
+    const __m512 factor = _mm512_set1_ps(e8m0_to_float(scale));
+    return (__m512i)_mm512_cvtne2ps_pbh(_mm512_mul_ps(w[1], factor), _mm512_mul_ps(w[0], factor));
+  }
+
+  static constexpr uint32_t kFewRows = 4;
+  static constexpr size_t kBytesAhead = 8192;  ///< see Int8Product
+
+  /** Two sums per row, of the even and the odd groups of 32 columns. */
+  template <uint32_t Rows>
+  static void multiply_few(
+      const WeightView& weight, const uint8_t* x, size_t row_bytes, uint32_t begin, uint32_t end, float* y, size_t y_stride) {
+    const uint32_t groups = weight.in / kStep;
+    for (uint32_t n = begin; n < end; ++n) {
+      const uint8_t* codes = weight_row(weight, n);
+      const uint8_t* scales = static_cast<const uint8_t*>(weight.scales) + size_t{n} * groups;
+      __m512 sum[Rows][2];
+      for (auto& pair : sum) pair[0] = pair[1] = _mm512_setzero_ps();
+      for (uint32_t first = 0; first < groups; first += 16) {
+        alignas(64) float scale[16];
+        Avx512Simd::prefetch(scales + first, kBytesAhead / kStep);
+        _mm512_store_ps(scale, load_small_scales<Avx512Simd, kWeightMxfp8>(scales + first, groups - first));
+        const uint32_t count = smaller(groups - first, 16);
+        const uint8_t* own = x + size_t{first} * kStep * sizeof(uint16_t);
+        uint32_t g = 0;
+        for (; g + 2 <= count; g += 2, codes += 2 * kStep, own += 2 * kStep * sizeof(uint16_t)) {
+          Avx512Simd::prefetch(codes, kBytesAhead);
+          const __m512i packed = _mm512_loadu_si512(codes);
+          for (uint32_t half = 0; half < 2; ++half) {
+            add_group<Rows>(Avx512Simd::e4m3_pairs(packed, half), own + half * kStep * sizeof(uint16_t), row_bytes, scale[g + half], half,
+                            sum);
+          }
+        }
+        if (g == count) continue;
+        add_group<Rows>(Avx512Simd::e4m3_pairs(Avx512Simd::load_bytes<32>(codes), 0), own, row_bytes, scale[g], 0, sum);
+      }
+      for (uint32_t r = 0; r < Rows; ++r) y[r * y_stride + (n - begin)] = Avx512Simd::sum(_mm512_add_ps(sum[r][0], sum[r][1]));
+    }
+  }
+
+  template <uint32_t Rows>
+  static void add_group(__m512i weights, const uint8_t* x, size_t row_bytes, float scale, uint32_t half, __m512 (&sum)[Rows][2]) {
+    for (uint32_t r = 0; r < Rows; ++r) {
+      const __m512 dot = _mm512_dpbf16_ps(_mm512_setzero_ps(), (__m512bh)weights, (__m512bh)_mm512_loadu_si512(x + r * row_bytes));
+      sum[r][half] = _mm512_fmadd_ps(dot, _mm512_set1_ps(scale), sum[r][half]);
+    }
+  }
+
   /** Fills a half of the tile, from index `half` (0 or 16) on; outputs that do not exist repeat the last one. */
   static void unpack(
       const WeightView& weight, uint32_t first, uint32_t count, uint32_t column, uint32_t columns, uint32_t half, Tile& tile) {
     const auto type = static_cast<ScalarType>(weight.format);
-    const size_t element = scalar_bytes(type);
+    const bool is_plain = !is_quantized(weight.format);
+    const size_t element = is_plain ? scalar_bytes(type) : 1;
+    const auto* scales = static_cast<const uint8_t*>(weight.scales);
     for (uint32_t k = 0; k < columns; k += kStep) {
       __m512i pairs[16];
       for (uint32_t i = 0; i < 16; ++i) {
-        const uint8_t* row = weight_row(weight, first + smaller(i, count - 1));
-        pairs[i] = round_pairs(type, row + (column + k) * element, smaller(columns - k, kStep));
+        const uint32_t n = first + smaller(i, count - 1);
+        const uint8_t* source = weight_row(weight, n) + (column + k) * element;
+        if (is_plain) pairs[i] = round_pairs(type, source, smaller(columns - k, kStep));
+        else pairs[i] = mxfp8_pairs(source, scales[(size_t{n} * weight.in + column + k) / kStep]);
       }
       transpose16(pairs);
       for (uint32_t i = 0; i < 16; ++i) _mm512_store_si512(&tile.pairs[k / 2 + i][half], pairs[i]);

@@ -9,8 +9,9 @@ namespace {
 inline size_t weight_row_bytes(const WeightView& weight) {
   switch (weight.format) {
     case kWeightF32: return size_t{weight.in} * 4;
-    case kWeightAffine: return size_t{weight.in} * weight.bits / 8;
-    default: return size_t{weight.in} * 2;
+    case kWeightBf16:
+    case kWeightF16: return size_t{weight.in} * 2;
+    default: return size_t{weight.in} * weight.bits / 8;
   }
 }
 
@@ -34,10 +35,41 @@ inline void load_scalars(ScalarType type, const void* base, size_t first, uint32
   memcpy(out + i, rest, (count - i) * sizeof(float));
 }
 
-/** A bit width as a type. */
-template <int Bits>
+/** True for codes that the products of `fast` take as 8-bit whole numbers: all but those of mxfp8. */
+inline bool has_integer_codes(const WeightView& weight) { return is_quantized(weight.format) && weight.format != kWeightMxfp8; }
+
+/** Bytes of one scale. */
+inline uint32_t scale_bytes(const WeightView& weight) { return weight.format == kWeightAffine ? scalar_bytes(weight.scale_type) : 1; }
+
+/** A scale of a format of small floats. */
+template <WeightFormat Format>
+inline float small_scale(uint8_t byte) {
+  return Format == kWeightNvfp4 ? e4m3_to_float(byte) : e8m0_to_float(byte);
+}
+
+/** kLanes such scales, of which `count` exist; the other lanes are not NaN. */
+template <class Simd, WeightFormat Format>
+inline typename Simd::Float load_small_scales(const uint8_t* source, uint32_t count) {
+  uint8_t padded[16] = {};
+  if (count < Simd::kLanes) {
+    memcpy(padded, source, count);
+    source = padded;
+  }
+  if constexpr (Format == kWeightNvfp4) return Simd::from_e4m3(source);
+  else return Simd::from_e8m0(source);
+}
+
+/** A bit width as a type, and whether the codes are E2M1 numbers. */
+template <int Bits, bool IsE2m1 = false>
 struct BitsTag {
   static constexpr int kBits = Bits;
+  static constexpr bool kIsE2m1 = IsE2m1;
+};
+
+/** A format as a type. */
+template <WeightFormat Format>
+struct FormatTag {
+  static constexpr WeightFormat kFormat = Format;
 };
 
 /** Calls visitor(BitsTag<bits>{}), so that code for one width is compiled for it. */
@@ -51,6 +83,40 @@ inline void visit_bits(uint32_t bits, Visitor&& visitor) {
     case 6: return visitor(BitsTag<6>{});
     default: return visitor(BitsTag<8>{});
   }
+}
+
+/**
+ * Calls visitor(codes, unit) for a weight with integer codes: a BitsTag, and the columns of the smallest unit that shares one weight scale
+ * and one activation scale, as a BitsTag.
+ */
+template <class Visitor>
+inline void visit_codes(const WeightView& weight, Visitor&& visitor) {
+  if (weight.format == kWeightNvfp4) return visitor(BitsTag<4, true>{}, BitsTag<16>{});
+  if (weight.format == kWeightMxfp4) return visitor(BitsTag<4, true>{}, BitsTag<32>{});
+  visit_bits(weight.bits, [&](auto codes) {
+    if (weight.group == 32) visitor(codes, BitsTag<32>{});
+    else visitor(codes, BitsTag<64>{});
+  });
+}
+
+/** Calls visitor(FormatTag<format>{}) for a format of small floats. */
+template <class Visitor>
+inline void visit_small_floats(WeightFormat format, Visitor&& visitor) {
+  if (format == kWeightMxfp4) return visitor(FormatTag<kWeightMxfp4>{});
+  if (format == kWeightMxfp8) return visitor(FormatTag<kWeightMxfp8>{});
+  return visitor(FormatTag<kWeightNvfp4>{});
+}
+
+/** kWeightNvfp4 or kWeightMxfp4, which their units distinguish. */
+template <int Unit>
+inline constexpr WeightFormat kE2m1Format = Unit == 16 ? kWeightNvfp4 : kWeightMxfp4;
+
+/** Columns k .. k + 32 of a weight row of small floats, exactly. `scales`: those of the row. */
+template <class Simd, WeightFormat Format, class Scale>
+inline void load_small_floats(const uint8_t* row, uint32_t k, Scale&& scale, typename Simd::Float (&w)[32 / Simd::kLanes]) {
+  constexpr uint32_t kGroup = Format == kWeightNvfp4 ? 16 : 32;
+  Simd::template elements32<Format == kWeightMxfp8>(row + size_t{k} * (Format == kWeightMxfp8 ? 8 : 4) / 8, w);
+  for (uint32_t v = 0; v < 32 / Simd::kLanes; ++v) w[v] = Simd::multiply(w[v], scale((k + v * Simd::kLanes) / kGroup));
 }
 
 }  // namespace
