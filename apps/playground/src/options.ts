@@ -40,6 +40,9 @@ export function namedFolder(
   return { ...previous, [name]: folder };
 }
 
+/** Formats of quantised weights. */
+export const QUANTIZATION_MODES = ['affine', 'mxfp4', 'mxfp8', 'nvfp4'] as const;
+
 /** The options of commands that run a model. */
 export interface DeviceFlags {
   readonly device: 'auto' | 'cpu' | 'metal' | 'cuda' | 'metal-sim';

@@ -120,7 +120,7 @@ describe.runIf(device)('a step of one token on a GPU', { timeout: 300_000 }, () 
       experts: shape.experts && { count: 32, topK: 4, intermediateSize: 64 },
     };
     const directory = join(temporaryFolder(), variant);
-    await writeCheckpoint(directory, planCheckpoint(wide, { bits: 4, groupSize: 64 }, 1), {});
+    await writeCheckpoint(directory, planCheckpoint(wide, { mode: 'affine', bits: 4, groupSize: 64 }, 1), {});
     await check(await openCheckpoint(directory), LIMIT);
   });
 });

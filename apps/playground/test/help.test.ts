@@ -28,8 +28,8 @@ const COMMANDS = {
     '--json',
   ],
   inspect: ['--tensors', '--json'],
-  synth: ['--variant', '--bits', '--out', '--seed', '--tiny', '--layers', '--group-size', '--json'],
-  quantize: ['--bits', '--group-size', '--rule', '--towers', '--json'],
+  synth: ['--variant', '--mode', '--bits', '--out', '--seed', '--tiny', '--layers', '--group-size', '--json'],
+  quantize: ['--mode', '--bits', '--group-size', '--rule', '--towers', '--json'],
   schema: ['--accepts', '--json'],
   doctor: ['--json', '--model'],
 };

@@ -30,6 +30,18 @@ test('quantize applies its rules', async () => {
   });
 });
 
+test('quantize writes small floats, and says when a source is quantised already', async () => {
+  const [first, second] = [join(temporaryFolder(), 'out'), join(temporaryFolder(), 'out')];
+  await markbase(['quantize', fixture('31b-hf'), first, '--mode', 'nvfp4', '--rule', '**.mlp.*=mxfp8']);
+  const { weights, quantization } = await openCheckpoint(first);
+  expect(quantization).toMatchObject({ mode: 'nvfp4', bits: 4, groupSize: 16 });
+  expect(weights.matrix('language_model.layers.0.mlp.up_proj', EXPECTED)).toMatchObject({ kind: 'mxfp8' });
+  const { stdout } = await markbase(['quantize', first, second, '--mode', 'mxfp4']);
+  expect(stdout).toContain('errors of both add up');
+  const again = (await openCheckpoint(second)).weights;
+  expect(again.matrix('language_model.layers.0.mlp.up_proj', EXPECTED)).toMatchObject({ kind: 'mxfp4' });
+});
+
 test('quantize is silent in a pipe', async () => {
   const target = join(temporaryFolder(), 'out');
   const outcome = await markbase(['quantize', fixture('31b-hf'), target]);

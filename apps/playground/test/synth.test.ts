@@ -1,6 +1,6 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openCheckpoint } from '@markbase/loader';
+import { openCheckpoint, readMatrixRows } from '@markbase/loader';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { textShape, VARIANT_NAMES } from '../src/synth/shape.js';
@@ -82,6 +82,30 @@ test('a width that is not a multiple of the group size gets smaller groups', asy
   expect(groups.get('language_model.layers.#.mlp.up_proj')).toBe(128);
   // The experts of the tiny shape have width 64.
   expect(groups.get('language_model.layers.#.experts.switch_glu.down_proj')).toBe(64);
+});
+
+test.each(['mxfp4', 'mxfp8', 'nvfp4'])('%s has the standard deviation, is valid, and runs', async (mode) => {
+  const folder = await synthTiny('--variant', '26b-a4b', '--layers', '6', '--mode', mode);
+  const report = await markbaseJson<{ isValid: boolean; findings: unknown[] }>(['inspect', folder, '--json']);
+  expect(report).toMatchObject({ quantization: { mode } });
+  const { weights } = await openCheckpoint(folder);
+  const at = 'language_model.layers.0';
+  const matrix = weights.matrix(`${at}.mlp.up_proj`, { rows: 256, columns: 128 });
+  expect(matrix.kind).toBe(mode);
+  const values = await readMatrixRows(matrix, 0, matrix.rows);
+  const variance = values.reduce((sum, value) => sum + value ** 2, 0) / values.length;
+  // Scales are powers of two, or have four significant bits.
+  expect(Math.sqrt(variance) * Math.sqrt(matrix.columns)).toBeGreaterThan(0.65);
+  expect(Math.sqrt(variance) * Math.sqrt(matrix.columns)).toBeLessThan(1.5);
+  expect(weights.stored(`${at}.router.proj`)).toMatchObject({ kind: 'affine', bits: 8 });
+  const run = ['--prompt', '8', '--generate', '3', '--reps', '1'];
+  const { bytesPerToken } = await markbaseJson<{ bytesPerToken: number }>([
+    'bench',
+    '--model',
+    folder,
+    ...run,
+  ]);
+  expect(bytesPerToken).toBeGreaterThan(0);
 });
 
 test.each([

@@ -33,6 +33,7 @@ export {
 } from './quantization/affine-codec.js';
 export { dequantizeFloat, type FloatParts } from './quantization/float-codec.js';
 export { type FloatDType, fromFloat32, isFloatDType, toFloat32 } from './quantization/float-conversion.js';
+export { quantizeFloat } from './quantization/float-encoder.js';
 export { readMatrixRows } from './quantization/read-matrix-rows.js';
 export type { HeaderOptions } from './safetensors/header.js';
 export { type OpenPortableOptions, openSafetensors } from './safetensors/open-portable.js';

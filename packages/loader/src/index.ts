@@ -66,12 +66,14 @@ export {
 } from './quantization/affine-codec.js';
 export { dequantizeFloat, type FloatParts } from './quantization/float-codec.js';
 export { type FloatDType, fromFloat32, isFloatDType, toFloat32 } from './quantization/float-conversion.js';
+export { quantizeFloat } from './quantization/float-encoder.js';
 export { onLoadQuantizer } from './quantization/on-load-quantizer.js';
-export type {
-  FloatParameters,
-  FloatQuantizationMode,
-  QuantizationMode,
-  QuantizationParameters,
+export {
+  FLOAT_FORMATS,
+  type FloatParameters,
+  type FloatQuantizationMode,
+  type QuantizationMode,
+  type QuantizationParameters,
 } from './quantization/quantization-mode.js';
 export {
   type QuantizeOptions,

@@ -1,4 +1,4 @@
-import { type Checkpoint, dequantizeAffine } from '@markbase/loader';
+import { type Checkpoint, readMatrixRows } from '@markbase/loader';
 import type { MixtureConfig } from '../src/index.js';
 
 /** The output of a block, and the experts of every row. */
@@ -70,19 +70,7 @@ async function matrix(
   columns: number,
 ): Promise<Float32Array[]> {
   const stored = weights.matrix(module, { rows, columns });
-  const all =
-    stored.kind === 'plain'
-      ? await stored.weight.readFloat32()
-      : dequantizeAffine(
-          {
-            weight: new Uint32Array((await stored.weight.read()).slice().buffer),
-            scales: await stored.scales.read(),
-            biases: await stored.biases.read(),
-          },
-          rows,
-          columns,
-          stored,
-        );
+  const all = await readMatrixRows(stored, 0, rows);
   return Array.from({ length: rows }, (_, row) => all.subarray(row * columns, (row + 1) * columns));
 }
 

@@ -25,7 +25,7 @@ export interface PlanOptions {
 }
 
 /** 4-bit codes in groups of 64, like most published checkpoints. */
-const STORAGE = { bits: 4, groupSize: 64 };
+const STORAGE = { mode: 'affine', bits: 4, groupSize: 64 } as const;
 /** The caches only take address space, but a plan needs no long context. */
 const CONTEXT_TOKENS = 32_768;
 

@@ -1,12 +1,14 @@
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from '@markbase/core';
+import { FLOAT_FORMATS, type QuantizationMode } from '@markbase/loader';
 import { Command, Option } from 'commander';
 import { withInterrupt } from '../interrupt.js';
-import { integer } from '../options.js';
+import { integer, QUANTIZATION_MODES } from '../options.js';
 import { formatBytes, printJson, printLines } from '../output.js';
 import { startProgress } from '../progress.js';
 import { planCheckpoint } from '../synth/plan-checkpoint.js';
 import { textShape, VARIANT_NAMES, type VariantName } from '../synth/shape.js';
+import type { Storage } from '../synth/tensor-writer.js';
 import type { Layout } from '../synth/tensors.js';
 import { planBytes, writeCheckpoint } from '../synth/write-checkpoint.js';
 
@@ -15,9 +17,10 @@ const UNQUANTISED_BITS = 16;
 
 interface SynthFlags {
   readonly variant: VariantName;
+  readonly mode: QuantizationMode;
   readonly bits?: string;
   readonly layout: Layout;
-  readonly groupSize: string;
+  readonly groupSize?: string;
   readonly out: string;
   readonly seed: number;
   readonly tiny: boolean;
@@ -35,15 +38,19 @@ export function synthCommand(): Command {
     .addOption(new Option('--variant <name>', 'model variant').choices(VARIANT_NAMES).makeOptionMandatory())
     .requiredOption('--out <dir>', 'new or empty folder to write')
     .addOption(
+      new Option('--mode <name>', 'format of the weights').choices(QUANTIZATION_MODES).default('affine'),
+    )
+    .addOption(
       new Option(
         '--bits <n>',
-        'bits per weight; 16 = plain bfloat16 (default: 4, or 16 in the layout hf)',
+        'bits per affine weight; 16 = plain bfloat16 (default: 4, or 16 in the layout hf)',
       ).choices(['2', '3', '4', '5', '6', '8', '16']),
     )
     .addOption(
-      new Option('--group-size <n>', 'number of weights that share a scale and a bias')
-        .choices(['32', '64', '128'])
-        .default('64'),
+      new Option(
+        '--group-size <n>',
+        'number of affine weights that share a scale and a bias (default: 64)',
+      ).choices(['32', '64', '128']),
     )
     .addOption(
       new Option('--layout <name>', 'mlx: text only, quantised; hf: as released, plain, with towers')
@@ -56,8 +63,8 @@ export function synthCommand(): Command {
     .option('--json', 'print the result as JSON', false)
     .action(async (flags: SynthFlags) => {
       const shape = textShape(flags.variant, { isTiny: flags.tiny, layerCount: flags.layers });
-      const bits = bitsOf(flags);
-      const storage = bits === UNQUANTISED_BITS ? null : { bits, groupSize: Number(flags.groupSize) };
+      const storage = storageOf(flags);
+      const bits = storage?.bits ?? UNQUANTISED_BITS;
       const plan = planCheckpoint(shape, storage, flags.seed, flags.layout);
       const directory = resolve(flags.out);
 
@@ -78,6 +85,7 @@ export function synthCommand(): Command {
         printJson({
           directory,
           variant: flags.variant,
+          mode: storage?.mode ?? null,
           bits,
           groupSize: storage?.groupSize ?? null,
           layerCount,
@@ -87,18 +95,31 @@ export function synthCommand(): Command {
       }
       printLines([
         `${directory}: ${flags.variant}${flags.tiny ? ' (tiny)' : ''}, ${layerCount} layers, ${formatBytes(sizeBytes)} of ` +
-          `random weights at ${bits} bits; ${flags.layout === 'mlx' ? 'text only, ' : ''}no tokenizer`,
+          `random weights at ${bits} bits${storage && storage.mode !== 'affine' ? ` in ${storage.mode}` : ''}; ${flags.layout === 'mlx' ? 'text only, ' : ''}no tokenizer`,
       ]);
     });
 }
 
-function bitsOf({ bits, layout }: SynthFlags): number {
-  if (layout === 'mlx') return Number(bits ?? 4);
-  if (bits === undefined || Number(bits) === UNQUANTISED_BITS) return UNQUANTISED_BITS;
+/** @throws InvalidArgumentError for what the layout hf or a mode other than affine does not have */
+function storageOf({ mode, bits, groupSize, layout }: SynthFlags): Storage {
+  if (layout === 'mlx' && mode === 'affine') {
+    const width = Number(bits ?? 4);
+    return width === UNQUANTISED_BITS ? null : { mode, bits: width, groupSize: Number(groupSize ?? 64) };
+  }
+  if (layout === 'mlx' && mode !== 'affine') {
+    const fixed = FLOAT_FORMATS[mode];
+    if (bits === undefined && groupSize === undefined) return fixed;
+    throw new InvalidArgumentError({
+      argument: '--bits, --group-size',
+      expected: `none, because ${mode} fixes ${fixed.bits} bits and groups of ${fixed.groupSize}`,
+      received: [bits, groupSize],
+    });
+  }
+  if (mode === 'affine' && (bits === undefined || Number(bits) === UNQUANTISED_BITS)) return null;
   throw new InvalidArgumentError({
-    argument: '--bits',
-    expected: '16 in the layout hf, which is not quantised',
-    received: bits,
+    argument: '--bits, --mode',
+    expected: '16 bits in the layout hf, which is not quantised',
+    received: [bits, mode],
     hint: 'Quantise it afterwards with markbase quantize',
   });
 }

@@ -5,6 +5,8 @@ import { NO_TOWERS, type TowersJson } from './towers-json.js';
 export interface QuantizationEntry {
   readonly bits: number;
   readonly group_size: number;
+  /** Absent = affine. */
+  readonly mode?: string;
 }
 
 /** The special tokens of the released vocabulary, with their keys in config.json. */

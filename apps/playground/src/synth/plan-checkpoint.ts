@@ -52,7 +52,7 @@ function quantizationJson(
   const quantization = {
     group_size: storage.groupSize,
     bits: storage.bits,
-    mode: 'affine',
+    mode: storage.mode,
     ...overrides,
   };
   return { quantization, quantization_config: quantization };

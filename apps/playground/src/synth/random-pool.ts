@@ -1,8 +1,12 @@
-import { fromFloat32 } from '@markbase/loader';
+import { FLOAT_FORMATS, type FloatQuantizationMode, fromFloat32, quantizeFloat } from '@markbase/loader';
 
 const POOL_WORDS = 1 << 22;
 const PAIR_COUNT = 1 << 17;
 const PIECE_BYTES = 4 << 20;
+/** Sign, two bits of the exponent and the fraction: numbers below 1. */
+const E4M3_BITS = 0xb7;
+/** Root mean square of all codes of E2M1, and of those that E4M3_BITS leaves, by bits. */
+const ELEMENT_DEVIATION = { 4: 2.9262, 8: 0.3784 } as const;
 
 /**
  * Seeded random tensor data at disk speed: a pool is filled once with xorshift numbers, and a tensor consists of pieces
@@ -25,6 +29,34 @@ export class RandomPool {
   /** Random bytes; read as a bit stream, they are uniform codes of any width. */
   *codes(name: string, sizeBytes: number): Generator<Uint8Array> {
     yield* pieces(this.#words, 4, sizeBytes, xorshift(hash(this.#seed, name)));
+  }
+
+  /** Random numbers of E4M3 below 1: each of 32 magnitudes is equally likely, and none is NaN. */
+  *smallFloats(name: string, sizeBytes: number): Generator<Uint8Array> {
+    const pool = this.#cached('E4M3', () => this.#words.map((byte) => byte & E4M3_BITS));
+    yield* pieces(pool, 4, sizeBytes, xorshift(hash(this.#seed, name)));
+  }
+
+  /** Scales of random small floats such that these have approximately this standard deviation. */
+  *smallScales(
+    name: string,
+    count: number,
+    mode: FloatQuantizationMode,
+    deviation: number,
+  ): Generator<Uint8Array> {
+    const pool = this.#cached(`${mode} ${deviation}`, () => {
+      const { groupSize, bits } = FLOAT_FORMATS[mode];
+      const largest = bits === 8 ? 448 : 6;
+      const groups = 4096;
+      const values = new Float32Array(groups * groupSize);
+      const next = xorshift(hash(this.#seed, 'pairs'));
+      for (let group = 0; group < groups; group++) {
+        const scale = (deviation / ELEMENT_DEVIATION[bits === 8 ? 8 : 4]) * (0.8 + 0.4 * (next() / 2 ** 32));
+        values.fill(scale * largest, group * groupSize, (group + 1) * groupSize);
+      }
+      return quantizeFloat(values, groups, groupSize, mode).scales;
+    });
+    yield* pieces(pool, 1, count, xorshift(hash(this.#seed, name)));
   }
 
   /**

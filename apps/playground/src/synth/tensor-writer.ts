@@ -1,9 +1,13 @@
-import type { TensorSource } from '@markbase/loader';
+import type { FloatQuantizationMode, QuantizationMode, TensorSource } from '@markbase/loader';
 import type { QuantizationEntry } from './config-json.js';
 import type { RandomPool } from './random-pool.js';
 
 /** How the matrices of a checkpoint are stored; null = plain bfloat16. */
-export type Storage = { readonly bits: number; readonly groupSize: number } | null;
+export type Storage = {
+  readonly mode: QuantizationMode;
+  readonly bits: number;
+  readonly groupSize: number;
+} | null;
 
 /** The tensors of a random checkpoint, and the modules that are stored differently. */
 export interface SynthTensors {
@@ -11,6 +15,9 @@ export interface SynthTensors {
   /** Entries of `quantization` in config.json, by module path. */
   readonly overrides: Readonly<Record<string, QuantizationEntry>>;
 }
+
+/** Columns of a matrix of small floats are a multiple of this. */
+const FLOAT_COLUMNS = 32;
 
 const GAIN = { mean: 1, deviation: 0.05 };
 
@@ -45,13 +52,22 @@ export class TensorWriter {
   ): void {
     const columns = shape.at(-1) ?? 1;
     const deviation = options.deviation ?? columns ** -0.5;
-    const groupSize = this.#storage && [this.#storage.groupSize, 64, 32].find((size) => columns % size === 0);
-    if (!this.#storage || !groupSize) {
+    const storage = this.#storage;
+    const hasOwnBits = options.bits !== undefined;
+    if (storage && storage.mode !== 'affine' && columns % FLOAT_COLUMNS === 0 && !hasOwnBits) {
+      this.#floats(module, shape, storage.mode, { ...storage, deviation });
+      return;
+    }
+    const isAffine = storage?.mode === 'affine';
+    const groupSize =
+      storage && [isAffine ? storage.groupSize : 64, 64, 32].find((size) => columns % size === 0);
+    if (!storage || !groupSize || (!isAffine && !hasOwnBits)) {
       this.plain(`${module}.weight`, shape, { mean: 0, deviation });
       return;
     }
-    const bits = options.bits ?? this.#storage.bits;
-    if (bits !== this.#storage.bits || groupSize !== this.#storage.groupSize) {
+    const bits = options.bits ?? storage.bits;
+    if (!isAffine) this.#overrides[module] = { bits, group_size: groupSize, mode: 'affine' };
+    else if (bits !== storage.bits || groupSize !== storage.groupSize) {
       this.#overrides[module] = { bits, group_size: groupSize };
     }
     this.#affine(module, shape, { bits, groupSize, deviation });
@@ -59,6 +75,34 @@ export class TensorWriter {
 
   result(): SynthTensors {
     return { tensors: this.#tensors, overrides: this.#overrides };
+  }
+
+  #floats(
+    module: string,
+    shape: readonly number[],
+    mode: FloatQuantizationMode,
+    options: { bits: number; groupSize: number; deviation: number },
+  ): void {
+    const pool = this.#pool;
+    const { bits, groupSize, deviation } = options;
+    const columns = shape.at(-1) ?? 1;
+    const packed = [...shape.slice(0, -1), (columns * bits) / 32];
+    const groups = [...shape.slice(0, -1), columns / groupSize];
+    const bytes = 4 * product(packed);
+    this.#tensors.push(
+      {
+        name: `${module}.weight`,
+        dtype: 'U32',
+        shape: packed,
+        chunks: () => (bits === 8 ? pool.smallFloats(module, bytes) : pool.codes(module, bytes)),
+      },
+      {
+        name: `${module}.scales`,
+        dtype: 'U8',
+        shape: groups,
+        chunks: () => pool.smallScales(module, product(groups), mode, deviation),
+      },
+    );
   }
 
   #affine(

@@ -68,11 +68,11 @@ export interface FloatQuantizedMatrix {
 /** Which tensors belong together, and how to read them. */
 export type QuantizedTensor = AffineMatrix | FloatQuantizedMatrix;
 
-/** A matrix that the engine computes with. */
-export type StoredMatrix = PlainMatrix | AffineMatrix;
-
-/** A matrix in any format that this package reads. */
+/** A matrix in any format. */
 export type StoredTensor = PlainMatrix | QuantizedTensor;
+
+/** A matrix that the engine computes with: small floats have a multiple of 32 columns. */
+export type StoredMatrix = StoredTensor;
 
 /** Something about the way a module is stored that deserves attention. */
 export interface StorageWarning {

@@ -203,7 +203,17 @@ describe('matrices of small floats', () => {
     expect(index.stored('m', SIZE)).toEqual(expected);
     expect(index.stored('m')).toEqual(expected);
     expect(index.warnings()).toEqual([]);
-    expect(() => index.matrix('m', SIZE)).toThrow(expect.objectContaining({ code: 'UNSUPPORTED_MODEL' }));
+    expect(index.matrix('m', SIZE)).toEqual(expected);
+  });
+
+  it('are refused with a global scale, or with columns that the engine does not take', () => {
+    const index = indexOf([...floats(16, 8), view('m.global_scale', 'F32', 1)], of('nvfp4', 4, 16));
+    const refused = (text: string) =>
+      expect.objectContaining({ code: 'UNSUPPORTED_MODEL', message: expect.stringContaining(text) });
+    expect(() => index.stored('m', SIZE)).toThrow(refused('m.global_scale'));
+    const narrow = indexOf(floats(6, 3), of('nvfp4', 4, 16));
+    expect(narrow.stored('m', { rows: 8, columns: 48 })).toMatchObject({ kind: 'nvfp4' });
+    expect(() => narrow.matrix('m', { rows: 8, columns: 48 })).toThrow(refused('markbase quantize'));
   });
 
   it.each([

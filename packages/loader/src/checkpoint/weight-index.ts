@@ -6,7 +6,7 @@ import {
   shownParameters,
 } from '../config/quantization-config.js';
 import { type FloatDType, isFloatDType } from '../quantization/float-conversion.js';
-import type { QuantizationParameters } from '../quantization/quantization-mode.js';
+import { FLOAT_COLUMNS, type QuantizationParameters } from '../quantization/quantization-mode.js';
 import type { TensorView } from '../safetensors/tensor-view.js';
 import { similarNames } from './similar-names.js';
 import {
@@ -28,9 +28,10 @@ export interface WeightIndex {
   /** The tensor with this full name, or null. */
   find(name: string): TensorView | null;
   /**
-   * The weight of a linear or an embedding, plain or affine-quantised, checked against the expected size.
+   * The weight of a linear or an embedding, checked against the expected size.
    *
-   * @throws as `stored`; UnsupportedModelError for the small-float formats, which the engine does not compute with
+   * @throws as `stored`; UnsupportedModelError for small floats whose columns are not a multiple of 32, which the engine does not compute
+   * with
    */
   matrix(module: string, expected: ExpectedMatrix): StoredMatrix;
   /**
@@ -137,11 +138,13 @@ class CanonicalWeightIndex implements WeightIndex {
 
   matrix(module: string, expected: ExpectedMatrix): StoredMatrix {
     const stored = this.stored(module, expected);
-    if (stored.kind === 'plain' || stored.kind === 'affine') return stored;
-    throw new UnsupportedModelError({
-      modelType: this.fields.modelType ?? '',
-      reason: `${module} is stored as ${stored.kind}, which the engine cannot compute with; convert it to affine or plain weights`,
-    });
+    const isUsable =
+      stored.kind === 'plain' || stored.kind === 'affine' || stored.columns % FLOAT_COLUMNS === 0;
+    if (isUsable) return stored;
+    throw this.unsupported(
+      `${module} is stored as ${stored.kind} with ${stored.columns} columns, and the engine takes multiples of ${FLOAT_COLUMNS}; ` +
+        'convert the original checkpoint with "markbase quantize", which leaves such a matrix plain',
+    );
   }
 
   stored(module: string, expected?: ExpectedMatrix): StoredTensor {
@@ -152,6 +155,13 @@ class CanonicalWeightIndex implements WeightIndex {
     if (scales === null && weight.dtype === 'U32')
       throw new WeightMapError({ missing: [`${module}.scales`] });
     if (scales === null) return plainMatrix(weight, expected);
+    const globalScale = this.find(`${module}.global_scale`);
+    if (globalScale !== null) {
+      throw this.unsupported(
+        `${globalScale.name} is a global scale, which is supported only if it is folded into the scales; ` +
+          'convert the original checkpoint with "markbase quantize --mode nvfp4"',
+      );
+    }
     const biases = this.find(`${module}.biases`);
     if (biases === null && isFloatDType(scales.dtype)) {
       throw new WeightMapError({ missing: [`${module}.biases`] });
@@ -161,6 +171,10 @@ class CanonicalWeightIndex implements WeightIndex {
 
   warnings(): readonly StorageWarning[] {
     return [...this.noticed.values()];
+  }
+
+  private unsupported(reason: string): UnsupportedModelError {
+    return new UnsupportedModelError({ modelType: this.fields.modelType ?? '', reason });
   }
 
   private quantized(module: string, arrays: QuantizedArrays, expected?: ExpectedMatrix): QuantizedTensor {

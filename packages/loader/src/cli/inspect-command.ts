@@ -149,7 +149,7 @@ export function reportLines(title: string, report: Omit<CheckpointReport, 'tenso
         String(module.moduleCount),
         module.bits === null
           ? module.dtype
-          : `${module.bits} bits, group ${module.groupSize}, ${module.dtype}`,
+          : `${module.mode === 'affine' ? '' : `${module.mode}, `}${module.bits} bits, group ${module.groupSize}, ${module.dtype}`,
         formatBytes(module.sizeBytes),
       ]),
     ]),

@@ -99,6 +99,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   convert: {
     positionals: 2,
     options: {
+      mode: TEXT,
       bits: TEXT,
       'group-size': TEXT,
       rule: { type: 'string', multiple: true },
@@ -110,8 +111,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       const request = {
         source,
         target,
-        bits: values.count('bits') ?? 4,
-        groupSize: values.count('group-size') ?? 64,
+        mode: values.choice('mode', 'affine', 'mxfp4', 'mxfp8', 'nvfp4'),
+        bits: values.count('bits'),
+        groupSize: values.count('group-size'),
         rules: values.texts('rule').map(parseRule),
         towers: values.choice('towers', 'keep', 'quantize'),
         maxShardBytes: values.bytes('max-shard-size'),

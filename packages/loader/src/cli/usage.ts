@@ -12,9 +12,10 @@ export const USAGE = `markbase-loader: inspect, check and convert Gemma 4 checkp
       --values                        read all values and look for NaN and infinity
   markbase-loader diff A B            compare two checkpoints or two files
       --headers                       compare only dtypes and shapes
-  markbase-loader convert FROM TO     plain weights into the MLX layout with quantised matrices
-      --bits N  --group-size N        general setting; 4 and 64
-      --rule PATTERN=skip|BITS|BITS/GROUP   an exception, repeatable; the first match applies
+  markbase-loader convert FROM TO     the MLX layout with quantised matrices, best from plain weights
+      --mode affine|mxfp4|mxfp8|nvfp4  general format; affine
+      --bits N  --group-size N        of affine codes; 4 and 64
+      --rule PATTERN=skip|MODE|BITS|BITS/GROUP   an exception, repeatable; the first match applies
       --towers keep|quantize          encoders; keep
       --max-shard-size SIZE           5GiB
       --resume                        continue where an interrupted conversion stopped

@@ -1,11 +1,12 @@
 import { InvalidArgumentError } from '@markbase/core';
 import { shardCheckpoint } from '../checkpoint/shard-checkpoint.js';
 import { type DownloadOptions, downloadCheckpoint } from '../hub/download-checkpoint.js';
+import type { QuantizationMode } from '../quantization/quantization-mode.js';
 import { type QuantizeOptions, quantizeCheckpoint } from '../quantization/quantize-checkpoint.js';
 import type { QuantizeRule } from '../quantization/quantize-rules.js';
 import { type CliOutput, formatBytes, printable, progressLine } from './output.js';
 
-/** Converts a checkpoint of plain weights into the MLX layout. */
+/** Converts a checkpoint into the MLX layout. */
 export async function convert(
   request: { readonly source: string; readonly target: string; readonly json?: boolean } & QuantizeOptions,
   output: CliOutput,
@@ -25,8 +26,14 @@ export async function convert(
   output.out(
     `${report.directory}: ${formatBytes(report.sourceBytes)} became ${formatBytes(report.targetBytes)}; ` +
       `${report.quantized.length} matrices quantised, ${report.plain.length} copied, ` +
-      `${report.dropped.length} tensors dropped\n`,
+      `${report.dropped.length} tensors dropped\n${requantizedText(report.requantized.length)}`,
   );
+}
+
+/** What it costs to quantise matrices that were quantised; empty if there are none. */
+function requantizedText(count: number): string {
+  if (count === 0) return '';
+  return `${count} of the matrices were quantised in the source: errors of both add up; the original checkpoint gives better ones\n`;
 }
 
 /** Writes the weights of a checkpoint into files of another size. */
@@ -76,21 +83,22 @@ export async function download(
 }
 
 /**
- * A rule from a text: `PATTERN=skip`, `PATTERN=8`, or `PATTERN=6/32` for 6 bits and groups of 32.
+ * A rule from a text: `PATTERN=skip`, `PATTERN=mxfp8`, `PATTERN=8`, or `PATTERN=6/32` for 6 bits and groups of 32.
  *
  * @throws InvalidArgumentError
  */
 export function parseRule(text: string): QuantizeRule {
-  const match = /^([^=]+)=(?:(skip)|(\d+)(?:\/(\d+))?)$/.exec(text);
+  const match = /^([^=]+)=(?:(skip)|(mxfp4|mxfp8|nvfp4)|(\d+)(?:\/(\d+))?)$/.exec(text);
   if (match === null) {
     throw new InvalidArgumentError({
       argument: '--rule',
-      expected: 'PATTERN=skip, PATTERN=BITS or PATTERN=BITS/GROUP',
+      expected: 'PATTERN=skip, PATTERN=MODE (mxfp4, mxfp8, nvfp4), PATTERN=BITS or PATTERN=BITS/GROUP',
       received: text,
     });
   }
-  const [, pattern = '', skip, bits, groupSize] = match;
+  const [, pattern = '', skip, mode, bits, groupSize] = match;
   if (skip !== undefined) return { match: pattern, skip: true };
+  if (mode !== undefined) return { match: pattern, mode: mode as QuantizationMode };
   return {
     match: pattern,
     bits: Number(bits),

@@ -68,7 +68,8 @@ export function foreignLayoutError(modelType: string, layout: string): Unsupport
     modelType,
     reason:
       `its weights are stored as ${layout}; supported are plain weights and the MLX layout ` +
-      '(affine, mxfp4, mxfp8, nvfp4). Take the original checkpoint, or convert it to MLX',
+      '(affine, mxfp4, mxfp8, nvfp4). Take the original checkpoint with plain weights; ' +
+      '"markbase quantize FROM TO" writes it in any of these formats',
   });
 }
 

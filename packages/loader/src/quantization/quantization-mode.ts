@@ -3,6 +3,9 @@ import type { AffineBits, AffineGroupSize } from './affine-codec.js';
 /** Number formats of quantised matrices in the MLX layout. */
 export type QuantizationMode = 'affine' | FloatQuantizationMode;
 
+/** Columns that the engine decodes together: those of a matrix of small floats are a multiple of it. */
+export const FLOAT_COLUMNS = 32;
+
 /** Small-float formats: one scale per group, no biases. */
 export type FloatQuantizationMode = 'mxfp4' | 'mxfp8' | 'nvfp4';
 

@@ -6,7 +6,10 @@ import { findFixture } from '../../../../fixtures/locate.js';
 import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { type Checkpoint, openCheckpoint } from '../checkpoint/open-checkpoint.js';
 import { dequantizeAffine } from './affine-codec.js';
+import { dequantizeFloat } from './float-codec.js';
+import { quantizeFloat } from './float-encoder.js';
 import { type QuantizeOptions, quantizeCheckpoint } from './quantize-checkpoint.js';
+import { readMatrixRows } from './read-matrix-rows.js';
 
 const root = temporaryFolder();
 
@@ -127,10 +130,53 @@ describe('quantizeCheckpoint', () => {
     expect(await readdir(target)).toEqual([]);
   });
 
-  it('refuses a quantised source, itself as target, and unknown bits', async () => {
-    const refused = { code: 'INVALID_ARGUMENT' };
+  it.each(['mxfp4', 'mxfp8', 'nvfp4'] as const)(
+    'writes %s, with its exceptions in config.json',
+    async (mode) => {
+      const target = join(root, mode);
+      const report = await quantizeCheckpoint(source, target, {
+        mode,
+        rules: [{ match: '**.layers.0.mlp.down_proj', bits: 8 }],
+      });
+      expect(report.requantized).toEqual([]);
+      const { quantization } = JSON.parse(await readFile(join(target, 'config.json'), 'utf8'));
+      expect(quantization).toEqual({
+        ...{ mode, bits: mode === 'mxfp8' ? 8 : 4, group_size: mode === 'nvfp4' ? 16 : 32 },
+        'language_model.model.layers.0.mlp.down_proj': { mode: 'affine', bits: 8, group_size: 64 },
+      });
+      const { weights } = await openCheckpoint(target);
+      const module = 'language_model.layers.0.mlp.up_proj';
+      const matrix = weights.matrix(module, { rows: 192, columns: 64 });
+      expect(matrix.kind).toBe(mode);
+      const values = await readMatrixRows(matrix, 0, 192);
+      const original = await (await openCheckpoint(source)).weights.tensor(`${module}.weight`).readFloat32();
+      const expected = quantizeFloat(original, 192, 64, mode);
+      expect(await matrix.weight.read()).toEqual(new Uint8Array(expected.weight.buffer));
+      expect(values).toEqual(dequantizeFloat(expected, 192, 64, mode));
+      expect(weights.warnings()).toEqual([]);
+    },
+  );
+
+  it('quantises a quantised source again, and copies what is in the wanted format', async () => {
     const quantised = findFixture('12b-mlx-4bit')!;
-    await expect(quantizeCheckpoint(quantised, join(root, 'x'), options)).rejects.toMatchObject(refused);
+    const [floats, back] = [join(root, 'requantised'), join(root, 'back')];
+    const report = await quantizeCheckpoint(quantised, floats, { mode: 'mxfp8', towers: 'quantize' });
+    expect(report.requantized.length).toBeGreaterThan(30);
+    expect(report.requantized).toEqual(report.quantized.map(({ module }) => module));
+    const module = 'language_model.layers.0.mlp.up_proj';
+    const before = (await openCheckpoint(quantised)).weights.stored(module);
+    const made = (await openCheckpoint(floats)).weights.stored(module);
+    expect(made.kind).toBe('mxfp8');
+    const [values, old] = [await readMatrixRows(made, 0, 2), await readMatrixRows(before, 0, 2)];
+    for (let i = 0; i < old.length; i++)
+      expect(Math.abs(values[i]! - old[i]!)).toBeLessThanOrEqual(Math.max(Math.abs(old[i]!) / 8, 0.002));
+    const copied = await quantizeCheckpoint(floats, back, { mode: 'mxfp8', towers: 'quantize' });
+    expect(copied.requantized).toEqual([]);
+    expect(await digest(await openCheckpoint(back))).toBe(await digest(await openCheckpoint(floats)));
+  });
+
+  it('refuses itself as target, and unknown bits', async () => {
+    const refused = { code: 'INVALID_ARGUMENT' };
     await expect(quantizeCheckpoint(source, source, options)).rejects.toMatchObject(refused);
     await expect(quantizeCheckpoint(source, join(root, 'x'), { ...options, bits: 7 })).rejects.toMatchObject(
       refused,

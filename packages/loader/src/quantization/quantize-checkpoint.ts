@@ -3,24 +3,27 @@ import { join, resolve } from 'node:path';
 import { InvalidArgumentError } from '@markbase/core';
 import { COPIED_FILES } from '../checkpoint/companion-files.js';
 import { type Checkpoint, openCheckpoint } from '../checkpoint/open-checkpoint.js';
+import type { QuantizedTensor } from '../checkpoint/stored-matrix.js';
 import { hasSeparateHead, separateHeadError } from '../checkpoint/tied-head.js';
-import { mlxName } from '../checkpoint/weight-names.js';
-import type { AffineParameters } from '../config/quantization-config.js';
+import { isDeadWeight, isSharedKeyValue, mlxName } from '../checkpoint/weight-names.js';
 import { withFile } from '../files/file-access.js';
 import { withJsonEntries } from '../files/json-entries.js';
 import { readText } from '../files/read-json.js';
 import { MAX_CONFIG_BYTES } from '../limits.js';
 import type { TensorGroup } from '../safetensors/tensor-group.js';
-import { isFloatDType } from './float-conversion.js';
+import { type FloatDType, isFloatDType } from './float-conversion.js';
 import { type MlxTensor, toMlxTensors } from './mlx-tensors.js';
+import { FLOAT_COLUMNS, type QuantizationMode, type QuantizationParameters } from './quantization-mode.js';
 import { copiedGroup, quantizedGroup } from './quantize-group.js';
 import {
   compileRules,
   DEFAULT_QUANTIZE_RULES,
+  generalParameters,
   KEEP_TOWERS_RULES,
   type QuantizeRule,
   type RuleTable,
 } from './quantize-rules.js';
+import { dequantizedRows } from './row-source.js';
 import { writeConversion } from './write-conversion.js';
 
 /** Progress of `quantizeCheckpoint`. */
@@ -35,10 +38,12 @@ export interface QuantizeProgress {
 
 /** Options of `quantizeCheckpoint`. */
 export interface QuantizeOptions {
-  /** General width of a code: 2, 3, 4, 5, 6 or 8. */
-  readonly bits: number;
-  /** General group size: 32, 64 or 128. */
-  readonly groupSize: number;
+  /** General format; affine by default. */
+  readonly mode?: QuantizationMode;
+  /** General width of an affine code: 2, 3, 4, 5, 6 or 8; 4 by default. The other modes fix it. */
+  readonly bits?: number;
+  /** General group size when affine: 32, 64 or 128; 64 by default. The other modes fix it. */
+  readonly groupSize?: number;
   /** Exceptions; the first match applies, and all of them take precedence over `DEFAULT_QUANTIZE_RULES`. */
   readonly rules?: readonly QuantizeRule[];
   /** keep (default): vision and audio encoders are copied as they are. quantize: they are quantised like the rest. */
@@ -60,9 +65,11 @@ export interface QuantizeOptions {
 export interface QuantizeReport {
   /** Folder of the new checkpoint, absolute. */
   readonly directory: string;
-  /** The quantised modules, each with its bits and group size. */
-  readonly quantized: readonly ({ readonly module: string } & AffineParameters)[];
-  /** Matrices that were copied: skipped by a rule, or with a number of columns that is not a multiple of the group size. */
+  /** The quantised modules, each with its format. */
+  readonly quantized: readonly ({ readonly module: string } & QuantizationParameters)[];
+  /** Those among them that the source stores in another format: their rounding errors add to those of the source. */
+  readonly requantized: readonly string[];
+  /** Plain matrices that were copied: skipped by a rule, or with columns that are not whole groups, or blocks of 32 for small floats. */
   readonly plain: readonly string[];
   /** Tensors that nothing needs, and that were left out. */
   readonly dropped: readonly string[];
@@ -76,16 +83,23 @@ export interface QuantizeReport {
 
 const DEFAULT_MAX_SHARD_BYTES = 5 * 1024 ** 3;
 
+/** The arrays of a quantised module. */
+const PARTS = /^(.*)\.(weight|scales|biases)$/;
+
 /** The new checkpoint before anything is written. */
 interface Plan {
   readonly groups: TensorGroup[];
-  readonly quantized: ({ module: string } & AffineParameters)[];
+  readonly quantized: ({ module: string } & QuantizationParameters)[];
+  readonly requantized: string[];
   readonly plain: string[];
   readonly dropped: string[];
 }
 
 /**
- * Converts a checkpoint of plain weights into the MLX layout, with affine-quantised matrices.
+ * Converts a checkpoint into the MLX layout, with quantised matrices.
+ *
+ * Matrices that the source stores in the wanted format, or that a rule skips, are copied. Those in another format are recovered and
+ * quantised again, which adds the errors of both: take the original checkpoint if there is one.
  *
  * Tensors are renamed, convolutions become channel-last, fused experts are split, keys and values that no layer uses and
  * the copy of a tied head are dropped. config.json gets `quantization` with every exception, and the tokenizer and
@@ -95,7 +109,7 @@ interface Plan {
  *
  * @param source a checkpoint folder, as for `openCheckpoint`
  * @param target folder of the new checkpoint; created when missing, never the source itself
- * @throws InvalidArgumentError for wrong options or a source that is already quantised; the errors of `openCheckpoint`
+ * @throws InvalidArgumentError for wrong options; the errors of `openCheckpoint`
  * and `writeSafetensors`; the signal's reason
  */
 export async function quantizeCheckpoint(
@@ -124,10 +138,10 @@ export async function quantizeCheckpoint(
     onWritten: ({ writtenBytes, totalBytes }, tensor) =>
       options.onProgress?.({ tensor, doneBytes: writtenBytes, totalBytes }),
   });
-  const { quantized, plain, dropped } = plan;
+  const { quantized, requantized, plain, dropped } = plan;
   const { sizeBytes: targetBytes } = await openCheckpoint(directory);
   const { sizeBytes: sourceBytes } = checkpoint;
-  return { directory, quantized, plain, dropped, sourceBytes, targetBytes, resumedBytes };
+  return { directory, quantized, requantized, plain, dropped, sourceBytes, targetBytes, resumedBytes };
 }
 
 function rulesOf({ rules = [], towers = 'keep' }: QuantizeOptions): QuantizeRule[] {
@@ -135,13 +149,6 @@ function rulesOf({ rules = [], towers = 'keep' }: QuantizeOptions): QuantizeRule
 }
 
 async function checkPlaces(checkpoint: Checkpoint, target: string): Promise<void> {
-  if (checkpoint.quantization !== null) {
-    throw new InvalidArgumentError({
-      argument: 'source',
-      expected: 'a checkpoint with plain weights',
-      received: `${checkpoint.directory}, which is quantised`,
-    });
-  }
   const existing = await realpath(target).catch(() => null);
   if (existing !== null && existing === (await realpath(checkpoint.directory))) {
     throw new InvalidArgumentError({
@@ -154,9 +161,14 @@ async function checkPlaces(checkpoint: Checkpoint, target: string): Promise<void
 
 function planCheckpoint(checkpoint: Checkpoint, rules: RuleTable): Plan {
   const { weights, config } = checkpoint;
-  const plan: Plan = { groups: [], quantized: [], plain: [], dropped: [] };
+  const plan: Plan = { groups: [], quantized: [], requantized: [], plain: [], dropped: [] };
   const isAssistant = config.family === 'gemma4_assistant';
   for (const name of weights.names()) {
+    const [, module = '', part] = PARTS.exec(name) ?? [];
+    if (part !== undefined && weights.find(`${module}.scales`) !== null) {
+      if (part === 'weight') planStored(plan, checkpoint, module, rules, isAssistant);
+      continue;
+    }
     for (const mlx of toMlxTensors(name, weights.tensor(name), config)) {
       if (mlx.kind === 'dropped') plan.dropped.push(mlx.name);
       else if (mlx.kind === 'matrix') planMatrix(plan, mlx, rules, isAssistant);
@@ -166,22 +178,71 @@ function planCheckpoint(checkpoint: Checkpoint, rules: RuleTable): Plan {
   return plan;
 }
 
+/** A matrix that the source stores quantised: copied if nothing changes, otherwise quantised again. */
+function planStored(
+  plan: Plan,
+  { weights, config }: Checkpoint,
+  module: string,
+  rules: RuleTable,
+  isAssistant: boolean,
+): void {
+  const weightName = `${module}.weight`;
+  if (isDeadWeight(weightName, config.text.tieWordEmbeddings) || isSharedKeyValue(weightName, config.text)) {
+    plan.dropped.push(weightName);
+    return;
+  }
+  // It has scales, so it is not plain.
+  const stored = weights.stored(module) as QuantizedTensor;
+  const { bits, groupSize, columns } = stored;
+  const own = { mode: stored.kind, bits, groupSize } as QuantizationParameters;
+  const wanted = rules(module);
+  const name = mlxName(module, isAssistant);
+  if (wanted === null || !fits(columns, wanted) || isSame(wanted, own)) {
+    plan.quantized.push({ module, ...own });
+    const arrays = {
+      weight: stored.weight,
+      scales: stored.scales,
+      ...('biases' in stored && { biases: stored.biases }),
+    };
+    for (const [part, tensor] of Object.entries(arrays)) {
+      const copy = { kind: 'copy', name: '', tensor, shape: tensor.shape } as const;
+      plan.groups.push(copiedGroup(`${name}.${part}`, copy));
+    }
+    return;
+  }
+  plan.quantized.push({ module, ...wanted });
+  plan.requantized.push(module);
+  const shape = [...stored.weight.shape.slice(0, -1), columns];
+  const scaleDtype = stored.kind === 'affine' ? stored.scaleDtype : 'BF16';
+  plan.groups.push(quantizedGroup(name, { shape, source: dequantizedRows(stored), scaleDtype }, wanted));
+}
+
+/** Columns must be whole groups, and for small floats what the engine decodes together. */
+function fits(columns: number, { mode, groupSize }: QuantizationParameters): boolean {
+  return columns % (mode === 'affine' ? groupSize : FLOAT_COLUMNS) === 0;
+}
+
+function isSame(a: QuantizationParameters, b: QuantizationParameters): boolean {
+  return a.mode === b.mode && a.bits === b.bits && a.groupSize === b.groupSize;
+}
+
 function planMatrix(
   plan: Plan,
   mlx: Extract<MlxTensor, { kind: 'matrix' }>,
   rules: RuleTable,
   isAssistant: boolean,
 ): void {
-  const { module, source, tensor } = mlx;
+  const { module, source, tensor, shape } = mlx;
   const parameters = rules(module);
   const isQuantizable = isFloatDType(tensor.dtype) && source.rows > 0 && source.columns > 0;
   const name = mlxName(module, isAssistant);
-  if (parameters === null || !isQuantizable || source.columns % parameters.groupSize !== 0) {
+  if (parameters === null || !isQuantizable || !fits(source.columns, parameters)) {
     plan.plain.push(module);
     plan.groups.push(copiedGroup(`${name}.weight`, mlx));
   } else {
     plan.quantized.push({ module, ...parameters });
-    plan.groups.push(quantizedGroup(name, mlx, parameters));
+    const scaleDtype = tensor.dtype as FloatDType;
+    plan.groups.push(quantizedGroup(name, { shape, source, scaleDtype }, parameters));
   }
 }
 
@@ -189,14 +250,19 @@ function planMatrix(
 async function quantizedConfig(
   checkpoint: Checkpoint,
   plan: Plan,
-  { bits, groupSize }: QuantizeOptions,
+  options: QuantizeOptions,
 ): Promise<string> {
+  const general = generalParameters(options);
+  const { mode, bits, groupSize } = general;
   const path = join(checkpoint.directory, 'config.json');
   const isAssistant = checkpoint.config.family === 'gemma4_assistant';
-  const quantization: Record<string, unknown> = { group_size: groupSize, bits, mode: 'affine' };
+  const quantization: Record<string, unknown> = { group_size: groupSize, bits, mode };
   for (const own of plan.quantized) {
-    if (own.bits === bits && own.groupSize === groupSize) continue;
-    quantization[mlxName(own.module, isAssistant)] = { group_size: own.groupSize, bits: own.bits };
+    if (isSame(own, general)) continue;
+    const entry = { group_size: own.groupSize, bits: own.bits };
+    // Without a mode, an exception is affine.
+    quantization[mlxName(own.module, isAssistant)] =
+      own.mode === 'affine' && mode === 'affine' ? entry : { ...entry, mode: own.mode };
   }
   return withJsonEntries(await readText(path, MAX_CONFIG_BYTES), {
     quantization,
@@ -211,6 +277,7 @@ async function fingerprintOf(checkpoint: Checkpoint, options: QuantizeOptions): 
   for (const path of [checkpoint.configPath, ...[...paths].sort()]) {
     files.push(await withFile(path, async (_, identity) => ({ path, ...identity })));
   }
-  const { bits, groupSize, rules, towers, maxShardBytes } = options;
-  return JSON.stringify({ version: 1, bits, groupSize, rules, towers, maxShardBytes, files });
+  const { rules, towers, maxShardBytes } = options;
+  const general = generalParameters(options);
+  return JSON.stringify({ version: 2, ...general, rules, towers, maxShardBytes, files });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compileRules, DEFAULT_QUANTIZE_RULES, type QuantizeRule } from './quantize-rules.js';
 
-const GENERAL = { bits: 4, groupSize: 64 };
+const GENERAL = { mode: 'affine', bits: 4, groupSize: 64 } as const;
 const matches = (match: string, module: string) =>
   compileRules([{ match, bits: 8 }], GENERAL)(module)?.bits === 8;
 
@@ -46,14 +46,18 @@ describe('compileRules', () => {
     ];
     const table = compileRules(rules, GENERAL);
     expect(table('x.a')).toBeNull();
-    expect(table('x.b')).toEqual({ bits: 4, groupSize: 32 });
+    expect(table('x.b')).toEqual({ mode: 'affine', bits: 4, groupSize: 32 });
     expect(table('x.c')).toEqual(GENERAL);
   });
 
   it('keeps routers and the per-layer embedding at 8 bits by default', () => {
     const table = compileRules(DEFAULT_QUANTIZE_RULES, GENERAL);
-    expect(table('language_model.layers.3.router.proj')).toEqual({ bits: 8, groupSize: 64 });
-    expect(table('language_model.embed_tokens_per_layer')).toEqual({ bits: 8, groupSize: 64 });
+    expect(table('language_model.layers.3.router.proj')).toEqual({ mode: 'affine', bits: 8, groupSize: 64 });
+    expect(table('language_model.embed_tokens_per_layer')).toEqual({
+      mode: 'affine',
+      bits: 8,
+      groupSize: 64,
+    });
     expect(table('language_model.embed_tokens')).toEqual(GENERAL);
     expect(table('audio_tower.layers.0.lconv1d.linear_start.linear')).toBeNull();
   });
@@ -62,5 +66,19 @@ describe('compileRules', () => {
     const expected = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
     expect(() => compileRules([{ match: '**', ...wrong }], GENERAL)).toThrow(expected);
     expect(() => compileRules([], { ...GENERAL, ...wrong })).toThrow(expected);
+  });
+
+  it('takes bits and groups as affine, beside a general format of small floats', () => {
+    const rules: QuantizeRule[] = [
+      { match: '**.a', bits: 8 },
+      { match: '**.b', mode: 'mxfp8' },
+    ];
+    const table = compileRules([...rules, { match: '**.d' }], { mode: 'nvfp4' });
+    const nvfp4 = { mode: 'nvfp4', bits: 4, groupSize: 16 };
+    expect(table('x.a')).toEqual({ mode: 'affine', bits: 8, groupSize: 64 });
+    expect(table('x.b')).toEqual({ mode: 'mxfp8', bits: 8, groupSize: 32 });
+    expect(table('x.c')).toEqual(nvfp4);
+    expect(table('x.d')).toEqual(nvfp4);
+    expect(() => compileRules([], { mode: 'mxfp4', groupSize: 64 })).toThrow('mxfp4 fixes');
   });
 });

@@ -1,7 +1,12 @@
 import { InvalidArgumentError } from '@markbase/core';
 import { canonicalName } from '../checkpoint/weight-names.js';
-import type { AffineParameters } from '../config/quantization-config.js';
 import { isAffineBits, isAffineGroupSize } from './affine-codec.js';
+import {
+  FLOAT_FORMATS,
+  isFloatMode,
+  type QuantizationMode,
+  type QuantizationParameters,
+} from './quantization-mode.js';
 
 /** What to do with the modules that a pattern matches. */
 export interface QuantizeRule {
@@ -10,9 +15,11 @@ export interface QuantizeRule {
    * segments, such as `language_model.layers.*.mlp.*` or `**.router.proj`. Both spellings of the text prefix are accepted.
    */
   readonly match: string;
-  /** 2, 3, 4, 5, 6 or 8; absent = the general setting. */
+  /** Absent = affine if `bits` or `groupSize` is given, otherwise the general setting. */
+  readonly mode?: QuantizationMode;
+  /** affine: 2, 3, 4, 5, 6 or 8; absent = the general setting, or 4. The other modes fix it. */
   readonly bits?: number;
-  /** 32, 64 or 128; absent = the general setting. */
+  /** affine: 32, 64 or 128; absent = the general setting, or 64. The other modes fix it. */
   readonly groupSize?: number;
   /** true = the module is copied as it is. */
   readonly skip?: boolean;
@@ -36,27 +43,24 @@ export const KEEP_TOWERS_RULES: readonly QuantizeRule[] = [
 ];
 
 /** Finds the parameters of a module by its canonical path; null = it is not quantised. */
-export type RuleTable = (module: string) => AffineParameters | null;
+export type RuleTable = (module: string) => QuantizationParameters | null;
+
+/** A mode with its parameters, as far as they are given. */
+type Wanted = Pick<QuantizeRule, 'mode' | 'bits' | 'groupSize'>;
+
+const DEFAULT_BITS = 4;
+const DEFAULT_GROUP_SIZE = 64;
 
 /**
  * Checks rules and compiles them into a table; the first match applies.
  *
  * @throws InvalidArgumentError for unknown bits or group sizes
  */
-export function compileRules(
-  rules: readonly QuantizeRule[],
-  general: { bits: number; groupSize: number },
-): RuleTable {
-  const usual = checkedParameters(general, 'options');
+export function compileRules(rules: readonly QuantizeRule[], general: Wanted): RuleTable {
+  const usual = generalParameters(general);
   const compiled = rules.map((rule) => ({
     pattern: canonicalName(rule.match).split('.'),
-    parameters:
-      rule.skip === true
-        ? null
-        : checkedParameters(
-            { bits: rule.bits ?? general.bits, groupSize: rule.groupSize ?? general.groupSize },
-            `rule "${rule.match}"`,
-          ),
+    parameters: rule.skip === true ? null : parametersOfRule(rule, usual),
   }));
   return (module) => {
     const found = compiled.find(({ pattern }) => matches(pattern, module));
@@ -64,15 +68,49 @@ export function compileRules(
   };
 }
 
+/** The parameters of modules that no rule matches. */
+export function generalParameters({ mode = 'affine', bits, groupSize }: Wanted): QuantizationParameters {
+  return checkedParameters({ mode, bits, groupSize }, 'options', DEFAULT_BITS, DEFAULT_GROUP_SIZE);
+}
+
+function parametersOfRule(rule: QuantizeRule, usual: QuantizationParameters): QuantizationParameters {
+  const { match, bits, groupSize } = rule;
+  const hasOwn = bits !== undefined || groupSize !== undefined;
+  const mode = rule.mode ?? (hasOwn ? 'affine' : usual.mode);
+  const isLikeUsual = usual.mode === 'affine';
+  return checkedParameters(
+    { mode, bits, groupSize },
+    `rule "${match}"`,
+    isLikeUsual ? usual.bits : DEFAULT_BITS,
+    isLikeUsual ? usual.groupSize : DEFAULT_GROUP_SIZE,
+  );
+}
+
 function checkedParameters(
-  { bits, groupSize }: { bits: number; groupSize: number },
+  wanted: Wanted & { mode: QuantizationMode },
   where: string,
-): AffineParameters {
-  if (isAffineBits(bits) && isAffineGroupSize(groupSize)) return { bits, groupSize };
+  usualBits: number,
+  usualGroupSize: number,
+): QuantizationParameters {
+  const { mode } = wanted;
+  if (isFloatMode(mode)) {
+    const fixed = FLOAT_FORMATS[mode];
+    const { bits = fixed.bits, groupSize = fixed.groupSize } = wanted;
+    if (bits === fixed.bits && groupSize === fixed.groupSize) return fixed;
+    throw new InvalidArgumentError({
+      argument: where,
+      expected: `${fixed.bits} bits and groups of ${fixed.groupSize}, which ${mode} fixes`,
+      received: { bits, groupSize },
+    });
+  }
+  const { bits = usualBits, groupSize = usualGroupSize } = wanted;
+  if (mode === 'affine' && isAffineBits(bits) && isAffineGroupSize(groupSize))
+    return { mode, bits, groupSize };
   throw new InvalidArgumentError({
     argument: where,
-    expected: 'bits 2, 3, 4, 5, 6 or 8 and a group size of 32, 64 or 128',
-    received: { bits, groupSize },
+    expected:
+      'mode mxfp4, mxfp8 or nvfp4, or affine with bits 2, 3, 4, 5, 6 or 8 and a group size of 32, 64 or 128',
+    received: { mode, bits, groupSize },
   });
 }
 

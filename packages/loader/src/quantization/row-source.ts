@@ -1,8 +1,13 @@
+import type { QuantizedTensor } from '../checkpoint/stored-matrix.js';
 import { COPY_CHUNK_BYTES } from '../limits.js';
 import type { TensorView } from '../safetensors/tensor-view.js';
+import type { FloatDType } from './float-conversion.js';
+import { readMatrixRows } from './read-matrix-rows.js';
 
 /** A matrix in a file, read by rows. Leading axes count as rows. */
 export interface RowSource {
+  /** Of the elements; a tensor whose dtype is not a float is only ever copied. */
+  readonly dtype: FloatDType;
   readonly rows: number;
   readonly columns: number;
   readonly rowBytes: number;
@@ -16,6 +21,7 @@ export function allRows(tensor: TensorView): RowSource {
   const rows = tensor.elementCount / columns;
   const rowBytes = tensor.range.sizeBytes / rows;
   return {
+    dtype: tensor.dtype as FloatDType,
     rows,
     columns,
     rowBytes,
@@ -33,6 +39,7 @@ export function expertHalf(tensor: TensorView, half: 0 | 1): RowSource {
   const size = fused / 2;
   const rowBytes = tensor.range.sizeBytes / (experts * fused);
   return {
+    dtype: tensor.dtype as FloatDType,
     rows: experts * size,
     columns,
     rowBytes,
@@ -42,6 +49,18 @@ export function expertHalf(tensor: TensorView, half: 0 | 1): RowSource {
       const last = Math.min(end, (expert + 1) * size);
       const shift = (expert + half) * size;
       return tensor.readBytes((begin + shift) * rowBytes, (last + shift) * rowBytes);
+    },
+  };
+}
+
+/** All rows of a quantised matrix, recovered as float32. */
+export function dequantizedRows(matrix: QuantizedTensor): RowSource {
+  const { rows, columns } = matrix;
+  return {
+    ...{ dtype: 'F32', rows, columns, rowBytes: columns * Float32Array.BYTES_PER_ELEMENT },
+    async read(begin, end) {
+      const values = await readMatrixRows(matrix, begin, end);
+      return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
     },
   };
 }

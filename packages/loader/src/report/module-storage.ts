@@ -1,11 +1,14 @@
 import type { DType } from '@markbase/core';
 import type { QuantizationConfig } from '../config/quantization-config.js';
 import type { SizedTensor } from '../estimate/tensor-bytes.js';
+import type { QuantizationMode } from '../quantization/quantization-mode.js';
 
 /** How the modules of one kind, such as `language_model.layers.#.self_attn.q_proj`, are stored. */
 export interface ModuleStorage {
   /** Module path with `#` for every number. */
   readonly kind: string;
+  /** null = plain. */
+  readonly mode: QuantizationMode | null;
   /** null = plain. */
   readonly bits: number | null;
   /** Adjacent columns that share a scale; null if the modules are not quantised. */
@@ -32,6 +35,7 @@ export function moduleStorages(
     const parameters = scales ? (quantization?.overrides.get(module) ?? quantization) : null;
     const storage = {
       kind: module.replace(/\.\d+(?=\.)/g, '.#'),
+      mode: parameters ? parameters.mode : null,
       bits: parameters ? parameters.bits : null,
       groupSize: parameters ? parameters.groupSize : null,
       dtype: (scales ?? tensor).dtype,

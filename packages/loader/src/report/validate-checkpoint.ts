@@ -87,8 +87,7 @@ function weightFindings({ config, weights }: Checkpoint): Finding[] {
     const subject = expected.kind === 'matrix' ? expected.module : expected.name;
     try {
       if (expected.kind === 'matrix') {
-        // Matrices in a format that the engine cannot compute with are nevertheless valid.
-        weights.stored(expected.module, expected);
+        weights.matrix(expected.module, expected);
         continue;
       }
       const { elementCount, shape } = weights.tensor(expected.name);
