@@ -1,6 +1,7 @@
 import { quantizeCheckpoint } from '@markbase/loader';
 
 const report = await quantizeCheckpoint('models/gemma-4-e2b-it', 'models/gemma-4-e2b-it-mlx', {
+  mode: 'affine', // or mxfp4, mxfp8, nvfp4, which fix bits and groups
   bits: 4,
   groupSize: 64,
   rules: [

@@ -245,7 +245,8 @@ function roundTo(value: number, dtype: FloatType): number {
   return toFloat32(fromFloat32(Float32Array.of(value), dtype), dtype)[0]!;
 }
 
-/** The type in which a matrix is stored: that of the weights, or of the scales if it is quantised. */
+/** The type in which a matrix is stored: that of the weights, or of the scales; small floats are recovered as bfloat16. */
 function floatTypeOf(matrix: Matrix<Axis, Axis>): FloatType {
-  return matrix.kind === 'plain' ? matrix.dtype : matrix.scaleDtype;
+  if (matrix.kind === 'plain') return matrix.dtype;
+  return matrix.kind === 'affine' ? matrix.scaleDtype : 'BF16';
 }
