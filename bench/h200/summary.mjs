@@ -1,4 +1,4 @@
-import { AIMS, COPY_RATE, PEER, REQUIRED, VARIANTS } from './figures.mjs';
+import { AIMS, COPY_RATE, MANY, PEER, REQUIRED, VARIANTS } from './figures.mjs';
 
 /** The table of all results of a file: `{ parts: { [title]: { checks, seconds, data, about } } }`. */
 export function summaryLines({ parts }) {
@@ -42,7 +42,7 @@ function rateRows(variant, kind, { rates, bytesPerToken }) {
     const name = `${variant} ${kind} ${count}`;
     const share =
       kind === 'decode' && count === '1' ? `${((100 * median * bytesPerToken) / COPY_RATE).toFixed(0)}%` : '';
-    if (!peer) return [name, median.toFixed(0), '-', '-', '-', '-', share, ''];
+    if (!peer) return manyRow(name, median, share, kind === 'decode' ? MANY[variant]?.[count] : undefined);
     const ratio = median / peer;
     const [required, aim] = [REQUIRED[kind], kind === 'decode' && count !== '1' ? null : AIMS[kind][variant]];
     const verdict = ratio < required ? 'MISSED' : aim && ratio >= aim ? 'aim reached' : 'ok';
@@ -55,6 +55,12 @@ function rateRows(variant, kind, { rates, bytesPerToken }) {
     ];
     return [name, ...numbers, share, verdict];
   });
+}
+
+/** A row without a figure of the peer: required and target rates are in tokens per second. */
+function manyRow(name, median, share, { required, aim } = {}) {
+  const verdict = !required ? '' : median < required ? 'MISSED' : aim && median >= aim ? 'aim reached' : 'ok';
+  return [name, median.toFixed(0), '-', '-', String(required ?? '-'), String(aim ?? '-'), share, verdict];
 }
 
 function columns(rows) {
