@@ -44,6 +44,10 @@ const LIMITS = [
   { kernels: /^linear_cores(?:_row|_each|8|_each8)_/, threads: 256, threadgroups: 2 },
   { kernels: /^linear_stream/, threads: 512, threadgroups: 1 },
   { kernels: /^(?:linear_warpgroup(?:128|64)_q|moe_warpgroup)/, threads: 256, threadgroups: 2 },
+  { kernels: /^linear_batch\d+x128_/, threads: 256, threadgroups: 2 },
+  { kernels: /^moe_wide/, threads: 128, threadgroups: 3 },
+  { kernels: /^linear_batch\d+x192_/, threads: 384, threadgroups: 1 },
+  { kernels: /^linear_batch\d+x256_/, threads: 512, threadgroups: 1 },
   { kernels: /^linear_warpgroup(?:256|\d+_bf16)/, threads: 256, threadgroups: 1 },
 ];
 

@@ -13,7 +13,8 @@ export interface RecordOptions {
   /**
    * Selects the kernels of products, and of attention if the backend has two: kernels that read weights and keys in
    * order, for a few rows, or kernels that work on tiles. They add in different orders; a row has the same bits
-   * regardless of the other rows in its step (on NVIDIA GPUs: in `high`). Default: by `maxRows`.
+   * regardless of the other rows in its step. Default: by `maxRows`. On NVIDIA GPUs, which promise equal bits only in
+   * `high`, it selects kernels of attention; those of products in `fast` follow from the rows of each step.
    */
   readonly kernelsFor?: 'few-rows' | 'many-rows';
   /**

@@ -14,7 +14,8 @@ interface KernelTable {
  * Kernels that cuda-tiles.test.ts runs by name: only large grids reach the first ones; this test covers `each8` with 8
  * bits.
  */
-const BY_NAME = /^linear_(?:warpgroup|wide128x128|wide64x128|wide_add128)|^linear_cores_each8_q[246]$/;
+const BY_NAME =
+  /^linear_(?:warpgroup|batch|wide128x128|wide64x128|wide_add(?:128|192|256))|^linear_cores_each8_q[246]$/;
 
 const ofMetal = new Set(metalFiles().map(sourceName));
 /** The stand-in imitates the GPU that a test needs. */

@@ -9,7 +9,7 @@ import { plannedKernels } from './planned-kernels.js';
 const device = await openCuda();
 device?.dispose();
 
-/** Small cases would all run on the smallest tiles. */
+/** Small cases would all run on the smallest tiles. `linear_batch` takes only the cases that are named after it. */
 describe.runIf(device)('tiles of many rows on cuda', { timeout: 120_000 }, () => {
   const check = isBriefOn(device) ? checkBriefly : checkCase;
   // wgmma needs compute capability 9.0 and a driver for CUDA 12 or newer.
@@ -17,6 +17,16 @@ describe.runIf(device)('tiles of many rows on cuda', { timeout: 120_000 }, () =>
     device?.info.isa === 'sm_90' && Number(device.info.driver?.replace('CUDA ', '')) >= 12;
   const kernels = [
     ...(hasWarpgroups ? ['linear_warpgroup256', 'linear_warpgroup128', 'linear_warpgroup64'] : []),
+    ...(hasWarpgroups
+      ? [
+          'linear_batch32x128',
+          'linear_batch32x192',
+          'linear_batch64x128',
+          'linear_batch64x192',
+          'linear_batch64x256',
+          'linear_batch128x192',
+        ]
+      : []),
     ...['linear_wide128x128', 'linear_wide64x128', 'linear_wide64x64'],
   ];
   describe.each(kernels)('%s', (kernel) => {
@@ -29,14 +39,18 @@ describe.runIf(device)('tiles of many rows on cuda', { timeout: 120_000 }, () =>
     });
     afterAll(() => tiled.dispose());
 
-    const cases = linear.cases.filter((test) => test.rows.count > 32 && isTakenOn(device, test));
+    const isBatch = kernel.startsWith('linear_batch');
+    const cases = linear.cases.filter(
+      (test) => (isBatch ? test.name.startsWith('batch') : test.rows.count > 32) && isTakenOn(device, test),
+    );
     it.each(cases)('$name', async (test) => {
       await check(tiled, test);
       for (const name of plannedKernels(tiled, test, 'fast')) planned.add(name);
     });
 
     it('ran in every format that it supports', () => {
-      const formats = ['q2', 'q4', 'q6', 'q8', ...(kernel === 'linear_wide128x128' ? [] : ['bf16'])];
+      const others = ['q2', 'q6', 'q8', ...(kernel === 'linear_wide128x128' ? [] : ['bf16'])];
+      const formats = isBatch ? ['q4'] : ['q4', ...others];
       expect([...planned].filter((name) => name.startsWith(`${kernel}_`)).sort()).toEqual(
         formats.map((format) => `${kernel}_${format}`).sort(),
       );

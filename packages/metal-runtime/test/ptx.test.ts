@@ -20,8 +20,8 @@ interface KernelEntry {
   architectures?: string[];
 }
 
-/** Kernels that decode four or eight rows at a time run out of registers; no other kernel may spill. */
-const MAY_SPILL = /^(?:linear_rows[48]|moe_tiles)_q\d$/;
+/** Kernels that decode four or eight rows at a time run out of registers, and moe_wide does by a few; no other kernel may spill. */
+const MAY_SPILL = /^(?:(?:linear_rows[48]|moe_tiles)_q\d|moe_wide)$/;
 const MOST_SPILLED_BYTES = 600;
 /** Shared memory of a threadgroup without an opt-in. */
 const MAX_STATIC_SHARED_BYTES = 48 * 1024;

@@ -40,7 +40,7 @@ struct Chunks {
 inline Chunks chunks_of(Visible seen, uint most) {
   const uint first = seen.low / kChunk;
   const uint count = (seen.high - 1) / kChunk - first + 1;
-  const uint spans = count <= kDirectSpans * kDirectChunks ? kDirectSpans : most;
+  const uint spans = count <= kDirectSpans * kDirectChunks ? min(kDirectSpans, most) : most;
   return {first, count, (count + spans - 1) / spans};
 }
 

@@ -20,6 +20,9 @@ constexpr uint32_t kFewHeads = 8;
 /** Threadgroups of a row with a long context: one per multiprocessor of the largest GPUs; registers do not suffice for more. */
 constexpr uint32_t kRowGroups = 132;
 
+/** Up to this many rows are divided into as many spans as a single row; threadgroups of a multiprocessor that keep it busy. */
+constexpr uint32_t kMostSplitRows = 16, kEnoughGroups = 4;
+
 /** Columns of values that a simdgroup sums, and columns of a folding threadgroup. */
 constexpr uint32_t kValueColumns = 64;
 constexpr uint32_t kFoldColumns = 128;
@@ -37,8 +40,15 @@ uint32_t most_rows(const CommandContext& context, const AttentionParams& p) {
   return divide_up(static_cast<uint32_t>(context.command.bindings[kAttentionOutput].size_bytes / sizeof(float)), p.out_stride);
 }
 
-/** Spans of a row with a long context: enough threadgroups for any GPU; fewer in wide programs, where each row adds threadgroups. */
+/**
+ * Spans of a row with a long context: enough threadgroups for any GPU; fewer in wide programs, where each row adds threadgroups. Many rows
+ * are only divided as far as they do not fill the GPU.
+ */
 uint32_t spans_of_long(const CommandContext& context, const AttentionParams& p) {
+  if (context.rows() > kMostSplitRows) {
+    const uint32_t enough = kEnoughGroups * context.traits.multiprocessors;
+    return std::clamp(divide_up(enough, context.rows() * head_tiles(p)), 1u, kDirectSpans);
+  }
   uint32_t spans = std::clamp(kRowGroups / head_tiles(p), kDirectSpans, kMostFewSpans);
   const size_t span_bytes = size_t{most_rows(context, p)} * p.heads * p.width * sizeof(float);
   while (spans > kDirectSpans && spans * span_bytes > kMostSpanBytes) spans = std::max(spans / 2, kDirectSpans);
@@ -50,7 +60,7 @@ uint32_t most_places(const AttentionParams& p, const StepShape& shape, uint32_t 
   uint32_t chunks = divide_up(shape.positions + shape.lookahead, kFewChunk);
   // A window that is not aligned touches one chunk more than it fills.
   if (p.window != 0) chunks = std::min(chunks, divide_up(p.window + shape.lookahead, kFewChunk) + 1);
-  return std::min(chunks, chunks <= kDirectSpans * kDirectChunks ? kDirectSpans : spans_of_long);
+  return std::min(chunks, chunks <= kDirectSpans * kDirectChunks ? std::min(kDirectSpans, spans_of_long) : spans_of_long);
 }
 
 void bind_positions(const AttentionParams& p, DispatchBuilder* dispatch) {

@@ -24,7 +24,7 @@ bool takes(const CommandContext& context, std::span<const Command> commands) {
   const auto& linear = next.params_as<LinearParams>();
   if (context.rows() != 1 || context.shape.rows[next.row_set] != 1 || count_spans(context) == 0) return false;
   // Tiles and tensor cores add in another order, and are used for all steps of a program.
-  if (is_tiled(linear) || runs_on_cores(context.traits, linear, linear.weight[0], 1)) return false;
+  if (is_tiled(context, linear) || runs_on_cores(context.traits, linear, linear.weight[0], 1)) return false;
   return context.params<AttentionParams>().heads <= MARKBASE_ATTENTION_LINEAR_HEADS &&
          linear.in * sizeof(float) + kFactorBytes <= kMaxSharedRowBytes;
 }

@@ -147,7 +147,7 @@ kernel void linear_wide_add(constant LinearParams& p [[buffer(0)]],
   const Tile tile = tile_at<1, outputs>(p, at);
   const uint r = thread_index / tile.outputs, n = thread_index % tile.outputs;
   const uint row = at.y * (kRowThreads / tile.outputs) + r, output = tile.first_output + n;
-  if (row >= launch.rows || output >= tile.out) return;
+  if (r >= kRowThreads / tile.outputs || row >= launch.rows || output >= tile.out) return;
   const ulong width = grid.x * outputs, step = width * launch.rows;
   device const float* own = shares + row * width + at.x * outputs + wide_column<output_blocks>(tile.is_pair, n);
   const uint behind = tile.is_pair ? 4 * output_blocks : 0;
@@ -161,6 +161,8 @@ kernel void linear_wide_add(constant LinearParams& p [[buffer(0)]],
   y[ulong(row) * p.weight[tile.weight].y_stride + output] = finish_product(p, tile.weight, product, up, operand, row, output);
 }
 
+template [[host_name("linear_wide_add256")]] kernel decltype(linear_wide_add<8>) linear_wide_add<8>;
+template [[host_name("linear_wide_add192")]] kernel decltype(linear_wide_add<6>) linear_wide_add<6>;
 template [[host_name("linear_wide_add128")]] kernel decltype(linear_wide_add<4>) linear_wide_add<4>;
 template [[host_name("linear_wide_add64")]] kernel decltype(linear_wide_add<2>) linear_wide_add<2>;
 

@@ -38,3 +38,19 @@ constexpr uint32_t wide_shared_bytes(uint32_t threads, uint32_t rows, uint32_t o
   const uint32_t products = rows * wide_product_stride(threads, outputs) * 4;
   return stages > products ? stages : products;
 }
+
+/** Columns of a chunk of weights of linear_batch, and chunks in threadgroup memory. */
+#define MARKBASE_BATCH_COLUMNS 256
+#define MARKBASE_BATCH_CHUNKS 3
+
+/** Stages of rows of linear_batch in threadgroup memory. */
+constexpr uint32_t batch_row_stages(uint32_t) { return 6; }
+
+/** Bytes of a chunk of linear_batch: codes, then eight bytes of scales and of biases for every output. */
+constexpr uint32_t batch_chunk_bytes(uint32_t outputs) { return outputs * (MARKBASE_BATCH_COLUMNS / 2 + 16); }
+
+constexpr uint32_t batch_shared_bytes(uint32_t threads, uint32_t rows, uint32_t outputs) {
+  const uint32_t stages = batch_row_stages(rows) * wide_row_bytes(rows) + MARKBASE_BATCH_CHUNKS * batch_chunk_bytes(outputs);
+  const uint32_t products = rows * wide_product_stride(threads, outputs) * 4;
+  return stages > products ? stages : products;
+}

@@ -145,6 +145,13 @@ export const linear: ConformanceFamily = {
       fusedCase({ title: 'stream', rows, weights: STREAM_PAIR, epilogue: 'geglu', hasResidual: true }),
     ]),
     ...[1, 2, 9].map((rows) => linearCase('stream', rows, q(299, 41, 4352, 4))),
+    // The same weights for the tokens of many sequences.
+    ...[17, 70].flatMap((rows) => [
+      linearCase('batch', rows, q(298, 530, 512, 4)),
+      fusedCase({ title: 'batch', rows, weights: STREAM_PAIR, epilogue: 'geglu', hasResidual: true }),
+    ]),
+    fusedCase({ title: 'batch', rows: 130, weights: STREAM, epilogue: 'store', hasResidual: true }),
+    linearCase('batch, one chunk', 33, q(330, 140, 256, 4)),
     linearCase('deep q4', 33, q(267, 50, 2048, 4)),
     linearCase('deep q6', 33, q(268, 50, 1600, 6)),
     fusedCase({ title: 'deep', rows: 33, weights: DEEP_PAIR, epilogue: 'geglu' }),

@@ -79,9 +79,13 @@ bool is_whole(const LinearParams& p) {
   return weight.format == kWeightAffine && weight.bits == 4 && weight.group == kSpan && p.in % kWholeSpan == 0;
 }
 
+bool has_many_rows(const GpuTraits& traits, const LinearParams& p, uint32_t rows) {
+  return rows > (traits.has_warpgroups && is_whole(p) ? kMostStreamRows : kMostCoreRows);
+}
+
 bool runs_on_cores(const GpuTraits& traits, const LinearParams& p, const LinearWeightParams& weight, uint32_t rows) {
   if (!traits.has_tensor_cores() || p.is_fast == 0 || p.in % kSpan != 0) return false;
-  if (p.has_few_rows == 0 && rows > kMostCoreRows) return false;
+  if (has_many_rows(traits, p, rows)) return false;
   if (weight.format != kWeightAffine) return weight.format == kWeightBf16;
   return weight.bits % 2 == 0 && weight.group % kSpan == 0 && weight.scale_type == kScalarBf16;
 }

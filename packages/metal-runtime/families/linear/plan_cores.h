@@ -4,8 +4,8 @@
 
 namespace markbase::gpu {
 
-/** Number of rows that counts as few even in programs of many rows: the last row of a prompt, or of several prompts. */
-inline constexpr uint32_t kMostCoreRows = 32;
+/** Maximum number of rows of linear_cores, and of linear_stream. */
+inline constexpr uint32_t kMostCoreRows = 32, kMostStreamRows = 16;
 
 /**
  * True when the tensor cores of a GPU can multiply a few rows with a weight of a linear, whatever its alignment: linear_cores_nvidia.metal
@@ -18,6 +18,9 @@ bool packs_with_prologue(const CommandContext& context);
 
 /** True when the first weight has 4-bit codes in groups of 64, and its rows are whole chunks of 256 columns. */
 bool is_whole(const LinearParams& p);
+
+/** True when a command has so many rows that the kernels of plan_wide_tiles.h are faster, if they take its weights. `p`: of the command. */
+bool has_many_rows(const GpuTraits& traits, const LinearParams& p, uint32_t rows);
 
 /** True when the tensor cores compute a product of a few rows; linear_stream takes some of these. */
 bool takes_cores(const LinearProduct& product);

@@ -24,7 +24,7 @@ bool takes(const LinearProduct& product) {
   const CommandContext& context = product.context;
   const LinearParams& p = product.p;
   const LinearWeightParams& weight = p.weight[0];
-  if (product.rows != nullptr || p.weights != 1 || is_tiled(p)) return false;
+  if (product.rows != nullptr || p.weights != 1 || is_tiled(context, p)) return false;
   const bool has_many_rows = context.rows() > kMostCoreRows;
   if (weight.out > (has_many_rows ? kMostOutputs : kRowSimdgroups * context.traits.multiprocessors)) return false;
   // The sums of norms run over all threads.

@@ -63,8 +63,16 @@ extern const LinearStrategy kRowsLinear;
 /** Products of a command with some of its weights. `rows`: null if the products include the prologue; else the prologue has run. */
 LinearProduct product_of(CommandContext& context, const WeightGroup& group, const PreparedRows* rows);
 
-/** True when all steps of the program run on tiles, however few rows a step has: a row's bits do not depend on its neighbours. */
-inline bool is_tiled(const LinearParams& p) { return p.is_fast != 0 && p.has_few_rows == 0; }
+/** Maximum number of rows of a step for which kernels that convert every row are faster than tiles, on NVIDIA GPUs. */
+inline constexpr uint32_t kMostUntiledRows = 8;
+
+/**
+ * True when products run on tiles: on NVIDIA GPUs in steps of many rows, elsewhere in all steps of a program of many rows, so that a row's
+ * bits do not depend on its neighbours.
+ */
+inline bool is_tiled(const CommandContext& context, const LinearParams& p) {
+  return p.is_fast != 0 && (context.traits.has_tensor_cores() ? context.rows() > kMostUntiledRows : p.has_few_rows == 0);
+}
 
 inline bool has_prologue(const LinearParams& p) { return p.has_residual != 0 || p.has_norm != 0; }
 

@@ -2,6 +2,7 @@
 
 #include "elementwise/elementwise_params.h"
 #include "gather_rows/gather_rows_params.h"
+#include "plan_cores.h"
 #include "plan_wide.h"
 
 namespace markbase::gpu {
@@ -54,10 +55,11 @@ bool has_same_input(const LinearWeightParams& a, const LinearWeightParams& b) {
 
 PreparedRows prepare_rows(CommandContext& context) {
   if (!are_wide(context)) return prepare(context);
-  if (context.params<LinearParams>().has_norm != 0) return prepare_wide(context);
+  const auto& p = context.params<LinearParams>();
+  if (p.has_norm != 0 || (has_prologue(p) && packs_with_prologue(context))) return prepare_wide(context);
   const PreparedRows rows = prepare(context);
   // All weights take the same rows, so the bytes are widened once.
-  return row_alignment_of(context, rows) < 16 ? rows : widen_rows(context, context.params<LinearParams>(), rows);
+  return row_alignment_of(context, rows) < 16 ? rows : widen_rows(context, p, rows);
 }
 
 PreparedRows clamp_rows(const LinearProduct& product) {

@@ -17,7 +17,7 @@ constexpr LinearTiling kEight = {"linear", "linear_rows8_", 8, kRowSimdgroups* k
 
 /** Every threadgroup of every dispatch would store h: a single dispatch may include the prologue; for several, it must run before. */
 bool takes_row(const LinearProduct& product) {
-  return product.rows == nullptr && has_prologue(product.p) && product.context.rows() == 1 && !is_tiled(product.p);
+  return product.rows == nullptr && has_prologue(product.p) && product.context.rows() == 1 && !is_tiled(product.context, product.p);
 }
 
 void plan_row(const LinearProduct& product) { plan_tiling(product, kOneWithPrologue); }

@@ -15,11 +15,11 @@ constexpr uint32_t kMaxOwnWidth = 4096;
 
 bool packs_itself(const CommandContext& context, const LinearParams& p) { return context.rows() == 1 && p.in <= kMaxOwnWidth; }
 
-/** Rows of the largest kernel; those with more than eight have one plane. */
-constexpr uint32_t kMostRows = 16, kMostTwoPlanes = 8;
+/** Rows of the kernels with two planes. */
+constexpr uint32_t kMostTwoPlanes = 8;
 
 /** Rows of the kernel for `rows` rows. */
-uint32_t kernel_rows(uint32_t rows) { return rows == 1 ? 1 : rows <= 4 ? 4 : rows <= kMostTwoPlanes ? kMostTwoPlanes : kMostRows; }
+uint32_t kernel_rows(uint32_t rows) { return rows == 1 ? 1 : rows <= 4 ? 4 : rows <= kMostTwoPlanes ? kMostTwoPlanes : kMostStreamRows; }
 
 /** Number of threadgroups: one per multiprocessor, if the widest weight has enough outputs. */
 uint32_t count_threadgroups(const CommandContext& context, const LinearParams& p) {
@@ -51,7 +51,7 @@ PreparedRows pack(const LinearProduct& product) {
 /** Up to 16 rows that tensor cores take, and weights whose rows are whole stages. */
 bool takes(const LinearProduct& product) {
   const CommandContext& context = product.context;
-  if (!takes_cores(product) || context.rows() > kMostRows || !is_whole(product.p)) return false;
+  if (!takes_cores(product) || context.rows() > kMostStreamRows || !is_whole(product.p)) return false;
   return shared_bytes(context, product.p) + kStreamDeclaredBytes <= context.traits.shared_bytes;
 }
 

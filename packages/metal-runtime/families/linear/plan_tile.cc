@@ -7,7 +7,7 @@ namespace {
 /** Tile sizes of linear_tile.metal and linear_tensor.metal. */
 constexpr LinearTiling kTile = {"linear_tile", "linear_tile_", 32, 64, 128};
 
-bool takes(const LinearProduct& product) { return product.rows != nullptr && is_tiled(product.p); }
+bool takes(const LinearProduct& product) { return product.rows != nullptr && is_tiled(product.context, product.p); }
 
 void plan(const LinearProduct& product) { plan_tiling(product, kTile); }
 

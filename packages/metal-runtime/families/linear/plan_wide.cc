@@ -33,7 +33,7 @@ constexpr uint32_t kMostTileRows = 256;
 /** True when the kernel takes the weight of the command whose operands begin at `operand`; for programs of many rows in `fast`. */
 bool is_wide(const CommandContext& context, const LinearWeightParams& weight, uint32_t operand) {
   const auto& p = context.params<LinearParams>();
-  if (!context.traits.has_tensor_cores() || !is_tiled(p)) return false;
+  if (!context.traits.has_tensor_cores() || p.is_fast == 0) return false;
   // The last stage of a bf16 row may be incomplete.
   if (p.in < kSpan || p.in % (weight.format == kWeightBf16 ? kPiece : kSpan) != 0) return false;
   if (row_alignment(context.command, operand, weight_row_bytes(weight.format, weight.bits, p.in)) < 16) return false;
@@ -51,11 +51,22 @@ PreparedRows take_wide_rows(CommandContext& context) {
 
 bool takes(const LinearProduct& product) {
   const CommandContext& context = product.context;
-  if (product.rows == nullptr || context.rows() <= kMostCoreRows) return false;
+  if (product.rows == nullptr || !has_many_rows(context.traits, context.params<LinearParams>(), context.rows())) return false;
   for (uint32_t i = 0; i < product.group.count; ++i) {
     if (!is_wide(context, product.p.weight[i], kFirstWeight + kWeightParts * product.group.index[i])) return false;
   }
   return product.p.weight[0].has_clip != 0 || row_alignment_of(context, *product.rows) >= kRowAlignment;
+}
+
+/** True when linear_batch can copy the weights: whole chunks of codes, and scales of a chunk at multiples of eight bytes. */
+bool has_chunks(const LinearProduct& product) {
+  if (!is_whole(product.p)) return false;
+  for (uint32_t i = 0; i < product.group.count; ++i) {
+    const uint32_t operand = kFirstWeight + kWeightParts * product.group.index[i];
+    if (operand_offset(product.context.command, operand + 1) % 8 != 0) return false;
+    if (operand_offset(product.context.command, operand + 2) % 8 != 0) return false;
+  }
+  return true;
 }
 
 void plan(const LinearProduct& product) {
@@ -64,13 +75,14 @@ void plan(const LinearProduct& product) {
   const bool is_aligned = row_alignment_of(context, *product.rows) >= kRowAlignment;
   const PreparedRows rows = widen_rows(context, p, is_aligned ? *product.rows : clamp_rows(product));
   const LinearWeightParams& first = p.weight[0];
-  const WideTiling tiling = wide_tiling(context, p);
+  const WideTiling tiling = wide_tiling(context, p, has_chunks(product));
+  const WideTileKernel& kernel = *tiling.kernel;
   const uint32_t bits = first.format == kWeightAffine ? first.bits : 16;
-  const size_t bytes = size_t{tiling.shares} * context.rows() * tiling.blocks * tiling.outputs * sizeof(float);
+  const size_t bytes = size_t{tiling.shares} * context.rows() * tiling.blocks * kernel.outputs * sizeof(float);
   const bool is_split = tiling.shares > 1;
   const size_t offset = is_split ? context.scratch.take(bytes) : 0;
   {
-    DispatchBuilder dispatch(context, tiling.source(), tiling.kernel() + "_" + kernel_format(first.format, first.bits));
+    DispatchBuilder dispatch(context, kernel.source, std::string(kernel.name) + "_" + kernel_format(first.format, first.bits));
     dispatch.params(p);
     bind_rows(rows, &dispatch);
     dispatch.operand(kEpilogueOperand);
@@ -83,15 +95,15 @@ void plan(const LinearProduct& product) {
       bind_outputs(product, &dispatch);
       dispatch.nothing(kScratchArgument);
     }
-    dispatch.shared_bytes(wide_shared_bytes(tiling.threads, tiling.rows, tiling.outputs, bits));
-    dispatch.grid(tiling.blocks, divide_up(context.rows(), tiling.rows), tiling.shares, tiling.threads);
+    dispatch.shared_bytes(kernel.shared_bytes(bits));
+    dispatch.grid(tiling.blocks, divide_up(context.rows(), kernel.rows), tiling.shares, kernel.threads);
   }
   if (!is_split) return;
-  DispatchBuilder add(context, "linear_wide", "linear_wide_add" + std::to_string(tiling.outputs));
+  DispatchBuilder add(context, "linear_wide", "linear_wide_add" + std::to_string(kernel.outputs));
   add.params(p).operand(kEpilogueOperand).scratch(kScratchArgument, offset, bytes, false);
   bind_outputs(product, &add);
   add.launch().is_split = tiling.shares;
-  const uint32_t outputs = p.epilogue == kLinearGeglu ? tiling.outputs / 2 : tiling.outputs;
+  const uint32_t outputs = p.epilogue == kLinearGeglu ? kernel.outputs / 2 : kernel.outputs;
   add.grid(tiling.blocks, divide_up(context.rows(), kRowThreads / outputs), 1, kRowThreads);
 }
 
@@ -99,7 +111,7 @@ void plan(const LinearProduct& product) {
 
 bool are_wide(const CommandContext& context) {
   const auto& p = context.params<LinearParams>();
-  if (context.rows() <= kMostCoreRows) return false;
+  if (!has_many_rows(context.traits, p, context.rows())) return false;
   for (uint32_t i = 0; i < p.weights; ++i) {
     if (!has_same_input(p.weight[0], p.weight[i]) || !is_wide(context, p.weight[i], kFirstWeight + kWeightParts * i)) return false;
   }

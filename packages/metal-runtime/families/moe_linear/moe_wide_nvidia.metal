@@ -31,6 +31,8 @@ constant constexpr uint kBlocks = kTileChoices / 8;
 constant constexpr uint kWordStride = kUnitWords + 1;
 /** Words that a thread copies there. */
 constant constexpr uint kBroughtWords = kTileChoices * kUnitWords / kWideThreads;
+/** Choices whose words the threads copy at a time. */
+constant constexpr uint kBroughtChoices = kTileChoices / kBroughtWords;
 
 /** groups: most_tiles tiles (expert, first place, choices), unused ones without choices; then choices by place. */
 template <uint tile_choices>
@@ -102,21 +104,26 @@ struct WideLoads {
 
 /** Weight rows of a lane, and the choices that a thread copies to threadgroup memory. */
 struct WideSources {
-  device const uchar* codes[2 * kTiles];
-  device const ushort* numbers[2 * kTiles];  ///< scales in lanes 0 and 1 of four, biases in the others
-  device const uint4* words[kBroughtWords];
+  device const uchar* codes[2];     ///< of even and odd weight rows of a lane
+  device const ushort* numbers[2];  ///< the same: scales in lanes 0 and 1 of four, biases in the others
+  device const uint4* words;
+  uint row_at[2 * kTiles];  ///< index of a weight row
+  uint word_at[kBroughtWords];
   device const float* totals;
+  uint count;  ///< of choices
 
   WideLoads load(uint in, uint unit, uint lane) const {
     WideLoads loads;
     const uint at = min(unit * (kUnitColumns / 2) + lane % 4 * 16, in / 2 - 16);
     const uint group = min(unit * 2 + lane % 2, in / kGroupColumns - 1);
 #pragma unroll
-    for (uint i = 0; i < 2 * kTiles; ++i) loads.codes[i] = *(device const uint4*)(codes[i] + at);
+    for (uint i = 0; i < 2 * kTiles; ++i) loads.codes[i] = *(device const uint4*)(codes[i % 2] + ulong(row_at[i]) * (in / 2) + at);
 #pragma unroll
-    for (uint i = 0; i < 2 * kTiles; ++i) loads.numbers[i] = numbers[i][group];
+    for (uint i = 0; i < 2 * kTiles; ++i) loads.numbers[i] = numbers[i % 2][ulong(row_at[i]) * (in / kGroupColumns) + group];
 #pragma unroll
-    for (uint k = 0; k < kBroughtWords; ++k) loads.words[k] = words[k][unit * kUnitWords];
+    for (uint k = 0; k < kBroughtWords; ++k) {
+      if (kBroughtChoices * k < count) loads.words[k] = words[word_at[k] + unit * kUnitWords];
+    }
     loads.total = totals[unit * 2];
     return loads;
   }
@@ -222,22 +229,27 @@ kernel void moe_wide(constant MoeLinearParams& p [[buffer(0)]],
   const uint items = p.has_slices != 0 ? choice_count : launch.rows, choices_of_item = p.has_slices != 0 ? 1 : p.top_k;
   device const float* all_totals = (device const float*)(prepared + ulong(items) * units * kUnitWords);
   WideSources sources;
+  sources.words = prepared;
+  sources.count = count;
 #pragma unroll
-  for (uint i = 0; i < 2 * kTiles; ++i) {
-    const bool is_up = is_pair && i % 2 == 1;
-    const uint output = min(first + i / 2 * outputs + lane / 4 + (is_pair ? 0 : i % 2 * 8), p.out - 1);
-    const uint index = is_up ? 1 : 0;
-    const ulong row = ulong(expert) * p.weight[index].rows_per_expert + p.weight[index].first_row + output;
-    sources.codes[i] = (is_up ? w1 : w0) + row * (p.in / 2);
+  for (uint i = 0; i < 2; ++i) {
+    const bool is_up = is_pair && i == 1;
     device const uchar* numbers = lane % 4 < 2 ? (is_up ? s1 : s0) + launch.shift[is_up ? 10 : 7]
                                                : (is_up ? b1 : b0) + launch.shift[is_up ? 11 : 8];
-    sources.numbers[i] = (device const ushort*)numbers + row * (p.in / kGroupColumns);
+    sources.codes[i] = is_up ? w1 : w0;
+    sources.numbers[i] = (device const ushort*)numbers;
+  }
+#pragma unroll
+  for (uint i = 0; i < 2 * kTiles; ++i) {
+    const uint output = min(first + i / 2 * outputs + lane / 4 + (is_pair ? 0 : i % 2 * 8), p.out - 1);
+    const uint index = is_pair && i % 2 == 1 ? 1 : 0;
+    sources.row_at[i] = expert * p.weight[index].rows_per_expert + p.weight[index].first_row + output;
   }
   const uint own_word = thread_index % kUnitWords, own_choice = thread_index / kUnitWords;
 #pragma unroll
   for (uint k = 0; k < kBroughtWords; ++k) {
-    const uint item = choices[min(own_choice + k * (kTileChoices / kBroughtWords), count - 1)] / choices_of_item;
-    sources.words[k] = prepared + ulong(item) * units * kUnitWords + own_word;
+    const uint item = choices[min(own_choice + k * kBroughtChoices, count - 1)] / choices_of_item;
+    sources.word_at[k] = item * (units * kUnitWords) + own_word;
   }
   const uint total_choice = thread_index % kTileChoices, total_group = thread_index / kTileChoices % 2;
   sources.totals = all_totals + ulong(choices[min(total_choice, count - 1)] / choices_of_item) * units * 2 + total_group;
@@ -249,7 +261,7 @@ kernel void moe_wide(constant MoeLinearParams& p [[buffer(0)]],
     threadgroup uint4* own_words = words[unit % 2];
 #pragma unroll
     for (uint k = 0; k < kBroughtWords; ++k) {
-      own_words[(own_choice + k * (kTileChoices / kBroughtWords)) * kWordStride + own_word] = next.words[k];
+      if (kBroughtChoices * k < count) own_words[(own_choice + k * kBroughtChoices) * kWordStride + own_word] = next.words[k];
     }
     if (thread_index < 2 * kTileChoices) totals[unit % 2][total_group][total_choice] = next.total;
     uint4 codes[2 * kTiles];

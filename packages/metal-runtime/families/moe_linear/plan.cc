@@ -75,11 +75,14 @@ struct Target {
   size_t size_bytes;
 };
 
-/** True when all steps of the program multiply bf16 matrices, however few rows a step has; see is_tiled in ../linear/plan_linear.h. */
-bool is_tiled(const MoeLinearParams& p) { return p.is_fast != 0 && p.has_few_rows == 0; }
+/** True when bf16 matrices are multiplied; see is_tiled in ../linear/plan_linear.h. */
+bool is_tiled(const CommandContext& context) {
+  const auto& p = context.params<MoeLinearParams>();
+  return p.is_fast != 0 && (context.traits.has_tensor_cores() ? context.rows() > kManyRows : p.has_few_rows == 0);
+}
 
 /** Choices of a tile; see moe_group.metal and moe_linear_tile.metal. */
-uint32_t tile_choices(const MoeLinearParams& p) { return is_tiled(p) ? 32 : 8; }
+uint32_t tile_choices(const CommandContext& context) { return is_tiled(context) ? 32 : 8; }
 
 /** The choices of all rows by expert, in scratch; see metal_groups.h. */
 struct Groups {
@@ -93,7 +96,7 @@ Groups group(CommandContext& context) {
   const size_t bytes = (size_t{2} * (p.experts + 1) + size_t{context.rows()} * p.top_k) * sizeof(uint32_t);
   const Groups groups = {context.scratch.take(bytes), bytes};
   constexpr uint32_t kExperts = 4;
-  DispatchBuilder dispatch(context, "moe_group", "moe_group_" + std::to_string(tile_choices(p)));
+  DispatchBuilder dispatch(context, "moe_group", "moe_group_" + std::to_string(tile_choices(context)));
   if (p.has_routing != 0) dispatch.read(kExperts, kExperts + kFirstOperand);
   else dispatch.operand(kExperts);
   dispatch.scratch(kScratchArgument, groups.offset, groups.size_bytes, true).grid(1, 1, 1, kRowThreads);
@@ -101,9 +104,10 @@ Groups group(CommandContext& context) {
 }
 
 /** Maximum number of tiles of the choices of all rows: each expert may have one that is not full. */
-uint32_t most_tiles(const MoeLinearParams& p, uint32_t rows) {
-  const uint32_t choices = rows * p.top_k;
-  const uint32_t tiles = choices / tile_choices(p) + p.experts;
+uint32_t most_tiles(const CommandContext& context) {
+  const auto& p = context.params<MoeLinearParams>();
+  const uint32_t choices = context.rows() * p.top_k;
+  const uint32_t tiles = choices / tile_choices(context) + p.experts;
   return tiles < choices ? tiles : choices;
 }
 
@@ -115,9 +119,9 @@ struct Cut {
   uint32_t threads;
 };
 
-Cut cut_of(const MoeLinearParams& p, const std::string& kind) {
+Cut cut_of(const CommandContext& context, const std::string& kind) {
   if (kind != "tiles") return {"moe_linear", "moe_linear_" + kind + "_", kStreams * kRowSimdgroups, kRowThreads};
-  if (is_tiled(p)) return {"moe_linear_tile", "moe_linear_tile_", 64, 128};
+  if (is_tiled(context)) return {"moe_linear_tile", "moe_linear_tile_", 64, 128};
   return {"moe_group", "moe_tiles_", kTileStreams * kRowSimdgroups, kRowThreads};
 }
 
@@ -132,7 +136,7 @@ void multiply(
   const MoeLinearWeightParams& weight = selected.weight[0];
   const bool does_prologue = kind == "row";
   const bool has_tiles = kind == "tiles";
-  const Cut cut = cut_of(p, kind);
+  const Cut cut = cut_of(context, kind);
   DispatchBuilder dispatch(context, cut.source, cut.kernel + kernel_format(weight.format, weight.bits));
   if (has_tiles) dispatch.scratch(kScratchArgument, groups.offset, groups.size_bytes, false);
   dispatch.params(selected);
@@ -165,12 +169,12 @@ void multiply(
   const uint32_t slice_alignment = p.has_slices != 0 ? alignment_of(size_t{p.in} * sizeof(float)) : 16;
   launch.x_alignment = std::min(activation_alignment(offset, rows.stride), slice_alignment);
   if (does_prologue) dispatch.shared_row(p.in, chunk_columns(weight.format));
-  const uint32_t copies = has_tiles ? most_tiles(p, context.rows()) : kind == "combine" ? context.rows() : context.rows() * p.top_k;
+  const uint32_t copies = has_tiles ? most_tiles(context) : kind == "combine" ? context.rows() : context.rows() * p.top_k;
   dispatch.grid(divide_up(p.out, cut.streams / selection.count), copies, 1, cut.threads);
 }
 
 /** True when the choices of a step are sorted by expert. */
-bool is_sorted(const CommandContext& context) { return is_tiled(context.params<MoeLinearParams>()) || context.rows() >= kManyRows; }
+bool is_sorted(const CommandContext& context) { return is_tiled(context) || context.rows() >= kManyRows; }
 
 /** geglu of two weights that are stored differently: two products, then the formula. */
 void multiply_unlike_pair(CommandContext& context, const Source& rows) {
@@ -245,7 +249,7 @@ Status plan_moe_linear(CommandContext& context) {
     return Status::good();
   }
   const bool is_combining = p.epilogue == kMoeLinearCombine;
-  const bool does_prologue = context.rows() == 1 && !is_tiled(p) && p.has_slices == 0 && !is_combining && !is_unlike_pair &&
+  const bool does_prologue = context.rows() == 1 && !is_tiled(context) && p.has_slices == 0 && !is_combining && !is_unlike_pair &&
                              (p.has_norm != 0 || p.has_routing != 0) && p.in * sizeof(float) <= kMaxSharedRowBytes;
   Source rows = {false, 0, 0, p.x_stride};
   if (!does_prologue && p.has_routing != 0) route(context);

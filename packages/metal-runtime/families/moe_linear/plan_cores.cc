@@ -17,6 +17,7 @@ constexpr uint32_t kUnitColumns = 128;
 constexpr uint32_t kMaxColumns = 3072;  ///< three units for each simdgroup
 constexpr uint32_t kMaxExperts = 256;
 constexpr uint32_t kMaxChosen = 32;
+constexpr uint32_t kMostFewRows = 8;   ///< for which an expert is read once for every row that chose it
 constexpr uint32_t kTileRows = 16;     ///< weight rows of a threadgroup of moe_cores
 constexpr uint32_t kWideRows = 128;    ///< ... of moe_wide and moe_warpgroup
 constexpr uint32_t kTileChoices = 32;  ///< of moe_wide
@@ -176,7 +177,8 @@ bool runs_on_expert_cores(const CommandContext& context, uint32_t first, uint32_
 }
 
 void multiply_on_cores(CommandContext& context, const ExpertProducts& job) {
-  if (job.p.has_few_rows != 0 && job.p.has_slices != 0) {
+  const bool has_few_rows = context.rows() <= kMostFewRows;
+  if (has_few_rows && job.p.has_slices != 0) {
     // It chooses the experts too.
     if (job.p.has_routing != 0) prepare(context, job);
     multiply_slices(context, job);
@@ -190,7 +192,7 @@ void multiply_on_cores(CommandContext& context, const ExpertProducts& job) {
     stored.products = take(context, size_t{context.rows()} * stored.p.y_stride * sizeof(float));
     multiply_on_cores(context, stored);
     combine_products(context, stored.products.offset, stored.products.bytes);
-  } else if (job.p.has_few_rows == 0) {
+  } else if (!has_few_rows) {
     multiply_many(context, job);
   } else if (context.rows() == 1) {
     multiply_row(context, job);

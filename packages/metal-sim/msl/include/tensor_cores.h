@@ -295,13 +295,13 @@ inline void copy_8_if(bool exists, uchar* to, const uchar* from) {
 }
 
 /**
- * sums [64, rows] += weights [64, 16] times rows [rows, 16], in bf16, where `rows` is 64, 128 or 256. Each simdgroup supplies 16 weight
+ * sums [64, rows] += weights [64, 16] times rows [rows, 16], in bf16, where `rows` is 32, 64, 128 or 256. Each simdgroup supplies 16 weight
  * rows in the layout of rows in multiply_accumulate, and has their sums: sums 4 i .. for rows 8 i .., in its layout. `stage`, at a multiple
  * of 1024 bytes, has rows of 64 columns, whose 16-byte piece p is stored at index p ^ row % 8; the product takes columns 16 m ...
  */
 template <int rows>
 inline void multiply_warpgroup(float (&sums)[rows / 2], const unsigned (&weights)[4], const uchar* stage, int m, MSL_LINE) {
-  static_assert(rows == 64 || rows == 128 || rows == 256);
+  static_assert(rows == 32 || rows == 64 || rows == 128 || rows == 256);
   msl::WarpgroupSlot<rows> slot{sums, weights, {}};
   for (unsigned i = 0; i < rows / msl::kSimdWidth; ++i) {
     const unsigned row = i * msl::kSimdWidth + msl::lane_index();

@@ -177,11 +177,12 @@ inline void wait_products() {
 #define MARKBASE_SUMS_8(i)                                                                                                         \
   "+f"(sums[i]), "+f"(sums[i + 1]), "+f"(sums[i + 2]), "+f"(sums[i + 3]), "+f"(sums[i + 4]), "+f"(sums[i + 5]), "+f"(sums[i + 6]), \
       "+f"(sums[i + 7])
-#define MARKBASE_SUMS_32(i) MARKBASE_SUMS_8(i), MARKBASE_SUMS_8(i + 8), MARKBASE_SUMS_8(i + 16), MARKBASE_SUMS_8(i + 24)
+#define MARKBASE_SUMS_16(i) MARKBASE_SUMS_8(i), MARKBASE_SUMS_8(i + 8)
+#define MARKBASE_SUMS_32(i) MARKBASE_SUMS_16(i), MARKBASE_SUMS_16(i + 16)
 #define MARKBASE_SUMS_64(i) MARKBASE_SUMS_32(i), MARKBASE_SUMS_32(i + 32)
 
 /**
- * sums [64, rows] += weights [64, 16] times rows [rows, 16], in bf16, where `rows` is 64, 128 or 256. Each simdgroup supplies 16 weight
+ * sums [64, rows] += weights [64, 16] times rows [rows, 16], in bf16, where `rows` is 32, 64, 128 or 256. Each simdgroup supplies 16 weight
  * rows in the layout of rows in multiply_accumulate, and has their sums: sums 4 i .. for rows 8 i .., in its layout. `stage`, at a multiple
  * of 1024 bytes, has rows of 64 columns, whose 16-byte piece p is stored at index p ^ row % 8; the product takes columns 16 m ...
  */
@@ -213,14 +214,21 @@ inline void multiply_warpgroup(float (&sums)[rows / 2], const unsigned (&weights
         "}, {%64, %65, %66, %67}, %68, p, 1, 1, 0; }"
         : MARKBASE_SUMS_64(0)
         : "r"(weights[0]), "r"(weights[1]), "r"(weights[2]), "r"(weights[3]), "l"(matrix));
-  } else {
-    static_assert(rows == 64);
+  } else if constexpr (rows == 64) {
     asm volatile(
         "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
         "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
         "}, {%32, %33, %34, %35}, %36, p, 1, 1, 0; }"
         : MARKBASE_SUMS_32(0)
+        : "r"(weights[0]), "r"(weights[1]), "r"(weights[2]), "r"(weights[3]), "l"(matrix));
+  } else {
+    static_assert(rows == 32);
+    asm volatile(
+        "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 {"
+        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+        "}, {%16, %17, %18, %19}, %20, p, 1, 1, 0; }"
+        : MARKBASE_SUMS_16(0)
         : "r"(weights[0]), "r"(weights[1]), "r"(weights[2]), "r"(weights[3]), "l"(matrix));
   }
 }
