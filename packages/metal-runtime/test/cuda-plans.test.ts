@@ -38,9 +38,16 @@ async function plannedOn(environment: Record<string, string>): Promise<Set<strin
   return new Set(planned);
 }
 
+let ofOlder: Promise<Set<string>> | undefined;
+/** The same on a GPU without warpgroup products, which has its own kernels for 17 to 32 rows. */
+const plannedOnOlder = () => {
+  ofOlder ??= plannedOn({ CUDA_SIM_CAPABILITY: '80' });
+  return ofOlder;
+};
+
 describe.runIf(isPlayable)('plans of the conformance cases on cuda', { timeout: 120_000 }, () => {
   it('reach every kernel that only NVIDIA GPUs have', async () => {
-    const planned = new Set<string>();
+    const planned = new Set(await plannedOnOlder());
     for (const count of ['2', '132']) {
       for (const kernel of await plannedOn({ CUDA_SIM_MULTIPROCESSORS: count })) planned.add(kernel);
     }
@@ -51,7 +58,7 @@ describe.runIf(isPlayable)('plans of the conformance cases on cuda', { timeout: 
   });
 
   it('name no kernel of newer GPUs', async () => {
-    const planned = await plannedOn({ CUDA_SIM_CAPABILITY: '80' });
+    const planned = await plannedOnOlder();
     const tables: KernelTable['sources'][string] = Object.assign({}, ...Object.values(sources));
     const isMissing = (kernel: string) => !tables[kernel] || tables[kernel].architectures !== undefined;
     expect([...planned].filter(isMissing)).toEqual([]);
