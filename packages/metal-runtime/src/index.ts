@@ -1,6 +1,7 @@
 export type { Routing } from '../families/moe_route/node.js';
 export { MAX_TOP_LOGPROBS } from '../families/sample/node.js';
 export type { Axes, Axis, RowAxis } from './axes.js';
+export { BLOCK_TOKENS } from './cache-tables.js';
 export {
   type Device,
   type DeviceInfo,

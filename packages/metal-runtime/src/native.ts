@@ -66,7 +66,9 @@ export interface NativeStep {
   layerTokens: Int32Array;
   softIndex: Int32Array;
   positions: Int32Array;
+  /** Where the table of each row's sequence begins in `tables`; without caches, any number. */
   slots: Int32Array;
+  tables: Int32Array;
   visibleEnd: Int32Array;
   outputRows: Int32Array;
   sampling: Float64Array;

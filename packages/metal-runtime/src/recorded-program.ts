@@ -1,5 +1,6 @@
 import { DisposedError, InvalidArgumentError } from '@markbase/core';
 import { AddonBuffer } from './addon-buffer.js';
+import type { CacheLimits } from './cache-tables.js';
 import type { DeviceBuffer } from './device-buffer.js';
 import {
   callNative,
@@ -12,14 +13,14 @@ import {
 import { fromNativeError } from './native-error.js';
 import type { Program, ProgramPlan, RecordOptions } from './program.js';
 import { encodeNode, needsOf } from './recorder/families.js';
-import type { Operand } from './recorder/family.js';
+import { cacheKind, type Operand } from './recorder/family.js';
 import { fuse } from './recorder/fusions/index.js';
 import type { Merge } from './recorder/fusions/merge.js';
 import type { Graph } from './recorder/graph.js';
 import { type MemoryPlan, planMemory } from './recorder/plan.js';
 import { strideOf } from './recorder/values.js';
 import type { StepInput, StepResult } from './step.js';
-import { type SlidingLimit, StepEncoder } from './step-encoder.js';
+import { StepEncoder } from './step-encoder.js';
 
 /** Up to this many rows, the CPU's kernels for a few rows are as fast as those for many; measured on Zen 4. */
 const FEW_ROWS = 8;
@@ -191,27 +192,33 @@ function samplerOf(graph: Graph, memory: MemoryPlan) {
 
 /** Limits of a step from the caches and tables of a program. */
 function limitsOf(graph: Graph) {
-  const limits = {
-    slotCount: INT32_LIMIT,
-    contextTokens: INT32_LIMIT,
-    vocabulary: INT32_LIMIT,
-    logitsWidth: 0,
-  };
-  const sliding = new Map<string, SlidingLimit>();
+  const limits = { contextTokens: INT32_LIMIT, vocabulary: INT32_LIMIT, logitsWidth: 0 };
+  const caches: (CacheLimits | null)[] = [null, null];
   for (const node of graph.nodes) {
     if (node.kind === 'embed') limits.vocabulary = Math.min(limits.vocabulary, node.table.rows);
     if (node.kind === 'sample') limits.logitsWidth = graph.values[node.logits]!.width;
     if (node.kind !== 'attention' && node.kind !== 'kvAppend' && node.kind !== 'kvCopy') continue;
-    const { slotCount, capacityTokens, windowTokens } = node.cache;
-    limits.slotCount = Math.min(limits.slotCount, slotCount);
+    const { capacityTokens, windowTokens } = node.cache;
     if (windowTokens === null) limits.contextTokens = Math.min(limits.contextTokens, capacityTokens);
-    else if (node.kind !== 'kvCopy')
-      sliding.set(`${capacityTokens}/${windowTokens}`, { capacityTokens, windowTokens });
+    const kind = cacheKind(node.cache);
+    caches[kind] = smallest(caches[kind]!, node.cache);
   }
   return {
     ...limits,
-    slidingCaches: [...sliding.values()],
+    caches,
     needs: new Set(graph.nodes.flatMap(needsOf)),
     hasSegments: graph.nodes.some((node) => node.kind === 'segmentAttention'),
+  };
+}
+
+/** Limits that two caches of one kind of layer share. */
+function smallest(
+  known: CacheLimits | null,
+  { blockCount, capacityTokens, windowTokens }: CacheLimits,
+): CacheLimits {
+  return {
+    blockCount: Math.min(known?.blockCount ?? blockCount, blockCount),
+    capacityTokens: Math.min(known?.capacityTokens ?? capacityTokens, capacityTokens),
+    windowTokens: windowTokens === null ? null : Math.max(known?.windowTokens ?? 0, windowTokens),
   };
 }

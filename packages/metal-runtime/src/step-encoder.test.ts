@@ -3,19 +3,22 @@ import { describe, expect, it } from 'vitest';
 import type { StepInput } from './step.js';
 import { StepEncoder } from './step-encoder.js';
 
+/** A sliding cache of one block holds 32 positions: 29 more than the past keys of the window. */
 const WINDOW = 4;
-const CAPACITY = 6;
+const CAPACITY = 30;
 
 const encoder = new StepEncoder({
   label: 'test',
-  maxRows: 8,
+  maxRows: 64,
   maxOutputs: 2,
   inputs: [],
   outputs: [],
   logitsWidth: 10,
-  slotCount: 2,
   contextTokens: 100,
-  slidingCaches: [{ capacityTokens: CAPACITY, windowTokens: WINDOW }],
+  caches: [
+    { blockCount: 8, capacityTokens: 100, windowTokens: null },
+    { blockCount: 2, capacityTokens: CAPACITY, windowTokens: WINDOW },
+  ],
   vocabulary: 10,
   needs: new Set(['tokens', 'positions'] as const),
   hasSegments: false,
@@ -29,14 +32,17 @@ const TOWER = {
   inputs: [],
   outputs: [],
   logitsWidth: 0,
-  slotCount: 2 ** 31,
   contextTokens: 2 ** 31,
-  slidingCaches: [],
+  caches: [null, null],
   vocabulary: 2 ** 31,
   needs: new Set<never>(),
   hasSegments: false,
 };
 const tower = new StepEncoder(TOWER);
+
+function rowsFrom(first: number, count: number): number[] {
+  return Array.from({ length: count }, (_, row) => first + row);
+}
 
 /** Rows at `positions` of slot 0. */
 function step(positions: readonly number[], changes: Partial<StepInput> = {}): StepInput {
@@ -52,17 +58,44 @@ function step(positions: readonly number[], changes: Partial<StepInput> = {}): S
 
 describe('StepEncoder', () => {
   it('takes as many rows as a sliding cache holds in addition to the window', () => {
-    // 6 positions hold 3 past keys and 3 rows.
-    expect(() => encoder.encode(step([9, 10, 11]), [])).not.toThrow();
+    expect(() => encoder.encode(step(rowsFrom(9, 29)), [])).not.toThrow();
     // Nothing is overwritten before the cache is full.
-    expect(() => encoder.encode(step([0, 1, 2, 3, 4, 5]), [])).not.toThrow();
+    expect(() => encoder.encode(step(rowsFrom(0, 32)), [])).not.toThrow();
   });
 
   it('rejects rows that would overwrite positions that the first row sees', () => {
-    expect(() => encoder.encode(step([9, 10, 11, 12]), [])).toThrow('4 rows from position 9 on');
-    expect(() => encoder.encode(step([0, 1, 2, 3, 4, 5, 6]), [])).toThrow(InvalidArgumentError);
+    expect(() => encoder.encode(step(rowsFrom(9, 30)), [])).toThrow('30 rows from position 9 on');
+    expect(() => encoder.encode(step(rowsFrom(0, 33)), [])).toThrow(InvalidArgumentError);
     const twoSlots = { slots: Int32Array.of(0, 1, 0, 1) };
     expect(() => encoder.encode(step([9, 30, 10, 31], twoSlots), [])).not.toThrow();
+  });
+
+  it('gives each slot its share of the caches without tables', () => {
+    const twoSlots = { slots: Int32Array.of(1, 0) };
+    const { slots, tables } = encoder.encode(step([40, 33], twoSlots), []);
+    // Full and sliding blocks of slot 1, then of slot 0; the sliding cache has one block per slot.
+    expect([...tables]).toEqual([4, 1, 5, 1, 0, 0, 1, 0]);
+    expect([...slots]).toEqual([0, 4]);
+  });
+
+  it('joins the tables of the slots in the step, up to their last positions', () => {
+    const tables = [Int32Array.of(7, 1, 3, 0, 6, 6), Int32Array.of(2, 0)];
+    const encoded = encoder.encode(step([31, 5], { slots: Int32Array.of(0, 1), tables }), []);
+    expect([...encoded.tables]).toEqual([7, 1, 2, 0]);
+    expect([...encoded.slots]).toEqual([0, 2]);
+    // Rows that no ring could hold: each block has its own place.
+    expect(() => encoder.encode(step(rowsFrom(0, 64), { tables }), [])).not.toThrow();
+  });
+
+  it('rejects tables that are too short or name blocks that do not exist', () => {
+    const encode = (positions: number[], ...table: number[]) =>
+      encoder.encode(step(positions, { tables: [Int32Array.from(table)] }), []);
+    expect(() => encode([32], 0, 0)).toThrow('tables[0]: expected at least 4 numbers, received 2');
+    expect(() => encode([0], 8, 0)).toThrow('tables[0]: expected blocks below 8, received 8');
+    expect(() => encode([0], 0, 2)).toThrow('tables[0]: expected blocks below 2, received 2');
+    expect(() => encode([0], -1, 0)).toThrow('blocks below 8');
+    const others = { slots: Int32Array.of(1), tables: [Int32Array.of(0, 0)] };
+    expect(() => encoder.encode(step([0], others), [])).toThrow('slots');
   });
 
   it('rejects rows that see positions not added by the step', () => {

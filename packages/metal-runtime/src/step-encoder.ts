@@ -1,6 +1,7 @@
 import { types } from 'node:util';
 import { NonFiniteError } from '@markbase/core';
 import { MAX_TOP_LOGPROBS } from '../families/sample/node.js';
+import { BLOCK_TOKENS, blocksOf, type CacheLimits, encodeTables, type Span } from './cache-tables.js';
 import { check } from './check.js';
 import { encodeSampling, ownSampling, topLogprobsOf } from './encode-sampling.js';
 import type { NativePort, NativeStep } from './native.js';
@@ -18,11 +19,7 @@ const ROW_ARRAYS = [
   'outputRows',
 ] as const;
 
-/** A sliding cache: position p overwrites position p - capacity. */
-export interface SlidingLimit {
-  readonly capacityTokens: number;
-  readonly windowTokens: number;
-}
+const INT32_LIMIT = 2 ** 31;
 
 /** Limits of a program's steps. */
 export interface StepLimits {
@@ -32,12 +29,10 @@ export interface StepLimits {
   readonly maxOutputs: number;
   readonly inputs: readonly NativePort[];
   readonly outputs: readonly NativePort[];
-  /** Number of slots in every cache of the program. */
-  readonly slotCount: number;
   /** Number of positions in a full-attention cache. */
   readonly contextTokens: number;
-  /** The sliding caches that the program writes, one of each kind. */
-  readonly slidingCaches: readonly SlidingLimit[];
+  /** The caches of full and of sliding layers; null if the program has none. */
+  readonly caches: readonly (CacheLimits | null)[];
   /** Width V of the sampled logits; 0 if the program does not sample. */
   readonly logitsWidth: number;
   /** Number of rows in the smallest embedding table. */
@@ -78,11 +73,11 @@ export class StepEncoder {
       check(array.length === rows, name, `${rows} numbers`, `${array.length} numbers`);
       return array;
     };
-    const { slotCount, contextTokens, vocabulary } = this.#limits;
+    const { contextTokens, vocabulary, caches } = this.#limits;
     const zeros = new Int32Array(rows);
     const tokens = within('tokens', step.tokens ?? zeros, 0, vocabulary);
     const positions = within('positions', perRow('positions', zeros), 0, contextTokens);
-    const slots = within('slots', perRow('slots', zeros), 0, slotCount);
+    const slots = within('slots', perRow('slots', zeros), 0, this.#slotCount(step));
     const visibleEnd = perRow('visibleEnd', positions);
     const spans = spansOf(slots, positions);
     const areSeen = seeOwnSlot(visibleEnd, positions, slots, spans);
@@ -92,7 +87,7 @@ export class StepEncoder {
       "its row's position, or a later one that the step adds to the same slot",
       areSeen || [...visibleEnd],
     );
-    this.#checkWindows(spans);
+    if (!step.tables) this.#checkWindows(spans);
     if (this.#limits.hasSegments) checkSegments(positions, visibleEnd);
     const inputs = this.#inputs(step, rows, outputs);
     const softRows = inputs.reduce((most, { port, data }) => {
@@ -103,7 +98,7 @@ export class StepEncoder {
     return {
       tokens,
       positions,
-      slots,
+      ...encodeTables(slots, spans, caches, step.tables),
       layerTokens: within('layerTokens', perRow('layerTokens', tokens), 0, vocabulary),
       visibleEnd,
       softIndex: within('softIndex', perRow('softIndex', new Int32Array(rows).fill(-1)), -1, softRows),
@@ -163,18 +158,30 @@ export class StepEncoder {
     });
   }
 
+  /** Number of sequences that the step may name. */
+  #slotCount({ tables }: OwnStep): number {
+    if (tables) return tables.length;
+    const shares = this.#limits.caches.map((cache) =>
+      cache ? Math.floor(cache.blockCount / blocksOf(cache.capacityTokens)) : INT32_LIMIT,
+    );
+    return Math.min(...shares);
+  }
+
   /**
-   * All rows of a step are cached before any of them is attended: a sliding cache must hold the window of a slot's
-   * first row in addition to everything up to its last row.
+   * All rows of a step are cached before any of them is attended: without a table, a sliding cache must hold the window
+   * of a slot's first row in addition to everything up to its last row.
    */
   #checkWindows(spans: ReadonlyMap<number, Span>): void {
-    for (const { capacityTokens, windowTokens } of this.#limits.slidingCaches) {
+    for (const cache of this.#limits.caches) {
+      if (!cache || cache.windowTokens === null) continue;
+      const { windowTokens } = cache;
+      const capacity = blocksOf(cache.capacityTokens) * BLOCK_TOKENS;
       for (const { first, last } of spans.values()) {
         const oldestSeen = Math.max(0, first - windowTokens + 1);
         check(
-          last - oldestSeen < capacityTokens,
+          last - oldestSeen < capacity,
           'positions',
-          `rows whose window the sliding caches hold: ${windowTokens} + rows - 1 of ${capacityTokens} positions`,
+          `rows whose window the sliding caches hold: ${windowTokens} + rows - 1 of ${capacity} positions`,
           `${last - first + 1} rows from position ${first} on`,
         );
       }
@@ -217,10 +224,13 @@ function ownStep(given: StepInput): OwnStep {
     name,
     isBytes(input) ? checkedBytes(`inputs.${name}`, input) : { data: floats(`inputs.${name}`, input) },
   ]);
-  const { rows, sampling } = given;
+  const { rows, sampling, tables } = given;
+  for (const table of tables ?? [])
+    checkType('tables', table, types.isInt32Array, 'arrays of type Int32Array');
   return {
     ...(rows !== undefined && { rows }),
     ...(sampling && { sampling: ownSampling(sampling) }),
+    ...(tables && { tables: tables.map((table) => plainArray(table)) }),
     ...Object.fromEntries(arrays),
     inputs: Object.fromEntries(inputs),
   };
@@ -243,12 +253,6 @@ function checkedBytes(
   const plain = floats(`${name}.values`, values);
   check(plain?.length === 256, `${name}.values`, '256 numbers', plain && `${plain.length} numbers`);
   return { data: plainArray(bytes), values: plain };
-}
-
-/** First and last position that a step adds to a slot. */
-interface Span {
-  first: number;
-  last: number;
 }
 
 function spansOf(slots: Int32Array, positions: Int32Array): Map<number, Span> {

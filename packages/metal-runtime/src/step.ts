@@ -42,8 +42,14 @@ export interface StepInput {
   readonly tokens?: Int32Array;
   /** [T] absolute positions in the row's sequence, 0-based; required by programs that read them; default: zeros. */
   readonly positions?: Int32Array;
-  /** [T] sequence slots; default: zeros. */
+  /** [T] sequence of each row, as a number from 0 on; default: zeros. */
   readonly slots?: Int32Array;
+  /**
+   * By slot, where the sequence's positions are in the caches: for positions 0 .. BLOCK_TOKENS - 1 and so on, a pair of
+   * blocks, first of full layers, then of sliding layers; blocks before the window may be any. Default: slot s has the
+   * s-th share of `capacityTokens` positions of each cache.
+   */
+  readonly tables?: readonly Int32Array[];
   /** [T] ids for the per-layer embedding; default: `tokens`. */
   readonly layerTokens?: Int32Array;
   /** [T] last position that each row sees in sliding layers; default: `positions`. */

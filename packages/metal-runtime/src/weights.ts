@@ -107,15 +107,18 @@ export interface RelativeKeys {
   readonly data: DeviceBuffer;
 }
 
-/** Keys and values of one layer for every slot, [slots, capacity, G, K] each. */
+/** Keys and values of one layer in blocks of BLOCK_TOKENS positions, [blocks, BLOCK_TOKENS, G, K] each. */
 export interface KvCache {
-  /** Keys of all slots. */
+  /** Keys of all sequences. */
   readonly keys: DeviceBuffer;
-  /** Values of all slots. */
+  /** Values of all sequences. */
   readonly values: DeviceBuffer;
-  /** Number of sequences that the cache holds. */
-  readonly slotCount: number;
-  /** Number of positions per slot; position p is stored at p % capacityTokens. */
+  /** Number of blocks. */
+  readonly blockCount: number;
+  /**
+   * Maximum number of positions of a sequence. In steps without tables, a sliding cache keeps that many, in whole
+   * blocks.
+   */
   readonly capacityTokens: number;
   /** G, heads of keys and values. */
   readonly kvHeadCount: number;

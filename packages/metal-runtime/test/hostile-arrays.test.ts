@@ -295,7 +295,12 @@ describe('the native border', () => {
     ...{ positions: new Int32Array(2), slots: new Int32Array(2), visibleEnd: new Int32Array(2) },
     ...{ outputRows: Int32Array.of(1), sampling: new Float64Array(16), historyTokens: new Int32Array(0) },
     ...{ historyCounts: new Int32Array(0), biasTokens: new Int32Array(0), biasValues: new Float32Array(0) },
-    ...{ allowedWords: new Int32Array(1), cancelFlag: new Int32Array(1), sampled: new Int32Array(0) },
+    ...{
+      tables: new Int32Array(0),
+      allowedWords: new Int32Array(1),
+      cancelFlag: new Int32Array(1),
+      sampled: new Int32Array(0),
+    },
     ...{ logprobs: new Float32Array(0), topTokens: new Int32Array(0), topLogprobs: new Float32Array(0) },
     inputs: [{ port: 0, data: Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8) }],
     outputs: [{ port: 0, data: new Float32Array(8) }],

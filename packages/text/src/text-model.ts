@@ -1,6 +1,7 @@
 import { ContextLengthError, DisposedError, InvalidArgumentError } from '@markbase/core';
 import type { Checkpoint } from '@markbase/loader';
 import {
+  BLOCK_TOKENS,
   checkSampling,
   type Device,
   type PlannedDispatch,
@@ -24,7 +25,7 @@ import {
   type PrefillPart,
   prefillStep,
 } from './engine/prefill-step.js';
-import { COPY_SOURCE_INPUT, Programs } from './engine/programs.js';
+import { COPY_SOURCE_INPUTS, Programs } from './engine/programs.js';
 import { type Prompt, type PromptRows, promptRows } from './engine/prompt.js';
 import type { Sequence } from './engine/sequence.js';
 import { SequencePool } from './engine/sequence-pool.js';
@@ -358,11 +359,26 @@ export class TextModel {
         const rows = Math.min(this.settings.prefillChunk, length - begin);
         const positions = Int32Array.from({ length: rows }, (_, row) => begin + row);
         const slots = new Int32Array(rows).fill(sequence.slot);
-        const inputs = { [COPY_SOURCE_INPUT]: new Float32Array(rows).fill(source.slot) };
+        const inputs = this.#copySources(source.slot, positions);
         await this.#runProgram(this.#programs.copy(), { positions, slots, inputs }, [], signal);
       }
       sequence.adopt(source, length);
     });
+  }
+
+  /** Blocks of a slot that hold `positions`, as inputs of `Programs.copy`. */
+  #copySources(slot: number, positions: Int32Array): Record<string, Float32Array> {
+    const sources = COPY_SOURCE_INPUTS.map((name, kind) => {
+      const cache = this.decoder.layers.find(
+        ({ attention }) => (attention.cache.windowTokens === null) === (kind === 0),
+      )?.attention.cache;
+      const share = cache ? Math.ceil(cache.capacityTokens / BLOCK_TOKENS) : 1;
+      const blocks = Float32Array.from(positions, (position) => {
+        return slot * share + (Math.floor(position / BLOCK_TOKENS) % share);
+      });
+      return [name, blocks];
+    });
+    return Object.fromEntries(sources);
   }
 
   async #run(

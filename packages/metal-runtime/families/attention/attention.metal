@@ -16,6 +16,7 @@ using namespace metal;
 #include "metal_storage.h"
 #include "metal_math.h"
 #include "metal_norm.h"
+#include "metal_cache.h"
 #include "metal_attention.h"
 
 /** Widest head of the kernels with `quads` quads per lane. */
@@ -40,6 +41,7 @@ kernel void attention(constant AttentionParams& p [[buffer(0)]],
                       device const int* positions [[buffer(24)]],
                       device const int* slots [[buffer(25)]],
                       device const int* visible_ends [[buffer(26)]],
+                      device const int* tables [[buffer(27)]],
                       uint3 at [[threadgroup_position_in_grid]],
                       uint thread_index [[thread_index_in_threadgroup]]) {
   constexpr uint widest = widest_head<quads>();
@@ -55,7 +57,7 @@ kernel void attention(constant AttentionParams& p [[buffer(0)]],
   const uint g = at.y / tiles, first_head = g * group_heads + at.y % tiles * heads;
   const uint end_head = (g + 1) * group_heads;
   const int position = positions[row];
-  // A segment is read like the beginning of a slot, with its rows as positions.
+  // A segment is read like a sequence, with its rows as positions.
   const bool has_segments = launch.has_segments != 0;
   Visible seen = visible_positions(p.window, position, visible_ends[row]);
   if (has_segments) {
@@ -67,7 +69,7 @@ kernel void attention(constant AttentionParams& p [[buffer(0)]],
   const uint begin_part = is_split ? at.x * partitions.span : 0;
   const uint end_part = is_split ? min(begin_part + partitions.span, partitions.count) : partitions.count;
   const ulong kv_width = ulong(p.kv_heads) * p.width;
-  const ulong slot_begin = has_segments ? ulong(row) - uint(position) : ulong(slots[row]) * p.capacity;
+  const CacheTable cache = cache_table(tables, slots[row], p.cache_kind);
   const bool has_own = launch.has_prologue != 0 && p.has_kv != 0;
 
   // 1. The queries of the tile; the last head is repeated beyond the end. With a prologue, also the row's own key and value.
@@ -89,7 +91,7 @@ kernel void attention(constant AttentionParams& p [[buffer(0)]],
                  own, lane);
     // The first threadgroup of a kv head stores them for later steps; all threadgroups use the values as the cache will hold them.
     const bool stores = at.x == 0 && at.y % tiles == 0;
-    const ulong place = (slot_begin + uint(position) % p.capacity) * kv_width + g * p.width;
+    const ulong place = cache.place(uint(position)) * kv_width + g * p.width;
     for (uint i = lane; i < p.width; i += kLanes) {
       if (stores) Cache::store(is_key ? keys : values, place + i, own[i]);
       own[i] = Cache::round(own[i]);
@@ -112,13 +114,16 @@ kernel void attention(constant AttentionParams& p [[buffer(0)]],
   for (uint part = begin_part; part < end_part; ++part) {
     const uint begin = (partitions.first + part) * kPartition + simdgroup * kLanes;
     const uint low = max(seen.low, begin), high = min(seen.high, begin + kLanes);
+    // The 32 positions are one block of the cache.
+    ulong begin_place = 0;
+    if (low < high) begin_place = has_segments ? ulong(row) - uint(position) + begin : cache.block(begin);
 
     // 2. Scores: lane i keeps the score of position begin + i.
     float score[heads];
     for (int h = 0; h < heads; ++h) score[h] = kLowest;
     for (uint at_position = low; at_position < high; ++at_position) {
       const bool is_own = has_own && at_position == uint(position);
-      const ulong head = (slot_begin + at_position % p.capacity) * kv_width + g * p.width;
+      const ulong head = (begin_place + (at_position - begin)) * kv_width + g * p.width;
       float partial[heads];
       for (int h = 0; h < heads; ++h) partial[h] = 0.0f;
       for (int i = 0; i < quads; ++i) {
@@ -163,7 +168,7 @@ kernel void attention(constant AttentionParams& p [[buffer(0)]],
     for (int i = 0; i < heads * quads; ++i) sum[i] = float4(0.0f);
     for (uint at_position = low; at_position < high; ++at_position) {
       const bool is_own = has_own && at_position == uint(position);
-      const ulong head = (slot_begin + at_position % p.capacity) * kv_width + g * p.width;
+      const ulong head = (begin_place + (at_position - begin)) * kv_width + g * p.width;
       for (int i = 0; i < quads; ++i) {
         const uint column = (lane + i * kLanes) * 4;
         const float4 value = is_own ? shared_quad(own_value, column, p.width) : cached_quad<Cache>(values, head, column, p.width);
@@ -266,6 +271,7 @@ kernel void attention_prepare(constant AttentionParams& p [[buffer(0)]],
                               device float* prepared [[buffer(23)]],
                               device const int* positions [[buffer(24)]],
                               device const int* slots [[buffer(25)]],
+                              device const int* tables [[buffer(27)]],
                               uint2 at [[threadgroup_position_in_grid]],
                               uint lane [[thread_index_in_threadgroup]]) {
   threadgroup float head[kSimdgroupWidth];
@@ -280,7 +286,7 @@ kernel void attention_prepare(constant AttentionParams& p [[buffer(0)]],
     for (uint i = lane; i < p.width; i += kLanes) prepared[(row * p.heads + g) * p.width + i] = head[i];
     return;
   }
-  const ulong place = ulong(slots[row]) * p.capacity + uint(positions[row]) % p.capacity;
+  const ulong place = cache_table(tables, slots[row], p.cache_kind).place(uint(positions[row]));
   const ulong index = (place * p.kv_heads + g) * p.width;
   for (uint i = lane; i < p.width; i += kLanes) Cache::store(is_value ? values : keys, index + i, head[i]);
 }

@@ -17,6 +17,7 @@ using namespace metal;
 #include "metal_storage.h"
 #include "metal_math.h"
 #include "metal_norm.h"
+#include "metal_cache.h"
 #include "metal_attention.h"
 #include "attention_few_nvidia.h"
 
@@ -95,33 +96,32 @@ inline void place_query(threadgroup ushort* query, uint head, uint turn, uint la
 /** Elements `odd` of words a and b as a pair. */
 inline uint pair_of(uint a, uint b, bool odd) { return odd ? (a >> 16) | (b & 0xffff0000u) : (a & 0xffffu) | (b << 16); }
 
-/** Where the positions of a chunk are in a ring buffer; positions that must not be read are replaced by readable ones. */
+/** Where the positions of a chunk are in the cache: in one block. Positions that must not be read are replaced by readable ones. */
 struct ChunkPlaces {
-  uint base;      ///< ring index of the first position
+  uint begin;     ///< place of the first position
   int low, last;  ///< offsets that may be read
-  uint capacity;
 
-  uint at(int offset) const {
-    const int place = int(base) + min(max(offset, low), last);
-    return uint(place < 0 ? place + int(capacity) : place >= int(capacity) ? place - int(capacity) : place);
-  }
+  ulong at(int offset) const { return ulong(begin) + uint(min(max(offset, low), last)); }
 };
 
 /** A threadgroup's view of its row. */
 struct FewRow {
   Visible seen;
   uint read_end;  ///< end of the positions that are read from the cache
-  uint capacity;
+  CacheTable table;
 
   ChunkPlaces places(uint chunk) const {
     const uint begin = chunk * kChunk;
-    return {begin % capacity, int(max(seen.low, begin)) - int(begin), int(read_end) - 1 - int(begin), capacity};
+    const int low = int(max(seen.low, begin)) - int(begin), last = int(read_end) - 1 - int(begin);
+    // If the row's own position is the only one, the next one is read, which nothing writes, and replaced.
+    if (last < 0) return {table.block(begin), 1, 1};
+    return {table.block(begin), low, last};
   }
 };
 
 /** 8 keys of a chunk, 256 columns of them: lane i has key i / 4. `keys`: of the first column, in words of 16 bytes. */
-inline void load_keys(device const uint4* keys, ulong stride, FewRow row, uint chunk, uint tile, uint lane, thread uint4* key) {
-  device const uint4* at = keys + row.places(chunk).at(int(tile * kTileKeys + lane / 4)) * stride + lane % 4;
+inline void load_keys(device const uint4* keys, ulong stride, ChunkPlaces places, uint tile, uint lane, thread uint4* key) {
+  device const uint4* at = keys + places.at(int(tile * kTileKeys + lane / 4)) * stride + lane % 4;
 #pragma unroll
   for (uint i = 0; i < kKeyBlocks; ++i) key[i] = at[i * kBlockColumns / 8];
 }
@@ -130,8 +130,7 @@ inline void load_keys(device const uint4* keys, ulong stride, FewRow row, uint c
 inline uint value_offset(uint i, uint lane) { return i / 2 * 8 + lane % 4 * 2 + i % 2; }
 
 /** 64 columns of the values of a chunk; a lane has 8 columns of 8 positions. */
-inline void load_values(device const uint4* values, ulong stride, FewRow row, uint chunk, uint lane, thread uint4* value) {
-  const ChunkPlaces places = row.places(chunk);
+inline void load_values(device const uint4* values, ulong stride, ChunkPlaces places, uint lane, thread uint4* value) {
 #pragma unroll
   for (uint i = 0; i < 8; ++i) value[i] = values[places.at(int(value_offset(i, lane))) * stride + lane / 4];
 }
@@ -153,6 +152,7 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
                           device const int* positions [[buffer(24)]],
                           device const int* slots [[buffer(25)]],
                           device const int* visible_ends [[buffer(26)]],
+                          device const int* tables [[buffer(27)]],
                           uint3 at [[threadgroup_position_in_grid]],
                           uint thread_index [[thread_index_in_threadgroup]]) {
   constexpr uint kSimdgroups = width / kValueColumns, kThreads = kSimdgroups * kLanes;
@@ -176,7 +176,6 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
   // 1. Issue all loads before any computation.
   const uint position = uint(positions[row]);
   const Visible seen = visible_positions(p.window, int(position), visible_ends[row]);
-  const ulong slot_begin = ulong(slots[row]) * p.capacity;
   LaneHead<kTurns> head[kTasks];
   float cosine[kTurns / 2], sine[kTurns / 2];
   device const float* rows_of_q = q + ulong(row) * launch.x_stride;
@@ -201,14 +200,15 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
   const uint begin = chunks.first + at.x * chunks.span;
   const uint end = min(begin + chunks.span, chunks.first + chunks.count);
   if (begin >= end) return;
-  const FewRow few = {seen, has_own && seen.high == position + 1 ? position : seen.high, p.capacity};
+  const FewRow few = {seen, has_own && seen.high == position + 1 ? position : seen.high, cache_table(tables, slots[row], p.cache_kind)};
   const ulong stride = ulong(p.kv_heads) * (width / 8);
   const uint tile = simdgroup % kKeyTiles, half_of_key = simdgroup / kKeyTiles;
-  device const uint4* slot_keys = (device const uint4*)keys + slot_begin * stride + g * (width / 8) + half_of_key * (kKeyColumns / 8);
-  device const uint4* slot_values = (device const uint4*)values + slot_begin * stride + g * (width / 8) + simdgroup * (kValueColumns / 8);
+  device const uint4* head_keys = (device const uint4*)keys + g * (width / 8) + half_of_key * (kKeyColumns / 8);
+  device const uint4* head_values = (device const uint4*)values + g * (width / 8) + simdgroup * (kValueColumns / 8);
   uint4 key[kKeyBlocks], value[8];
-  load_keys(slot_keys, stride, few, begin, tile, lane, key);
-  load_values(slot_values, stride, few, begin, lane, value);
+  const ChunkPlaces first_places = few.places(begin);
+  load_keys(head_keys, stride, first_places, tile, lane, key);
+  load_values(head_values, stride, first_places, lane, value);
 
   // 2. The queries, padded with zeros; in the span that contains the row's own position, also its key and value.
   threadgroup ushort* own_bits = (threadgroup ushort*)own;
@@ -224,7 +224,7 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
       }
     } else if (task < kFewHeads + 2 && is_own_span) {
       device ushort* cache = (device ushort*)(task == kFewHeads ? keys : values);
-      const ulong place = (slot_begin + position % p.capacity) * p.kv_heads + g;
+      const ulong place = few.table.place(position) * p.kv_heads + g;
 #pragma unroll
       for (uint i = 0; i < kTurns; ++i) {
         const ushort bits = round_bf16(head[t].raw[i]);
@@ -248,6 +248,8 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
   for (uint chunk = begin; chunk < end; ++chunk) {
     const uint chunk_begin = chunk * kChunk;
     const bool has_next = chunk + 1 < end;
+    // Looked up before it is needed.
+    const ChunkPlaces next = few.places(min(chunk + 1, end - 1));
     const bool has_own_here = has_own && position / kChunk == chunk;
     const bool is_whole = seen.low <= chunk_begin && seen.high >= chunk_begin + kChunk && !has_own_here;
     threadgroup float* chunk_scores = scores + chunk % 2 * (kHalves * kFewHeads * kScoreStride);
@@ -268,7 +270,7 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
         nvidia::multiply_accumulate(products[j], rows, columns);
       }
     }
-    if (has_next) load_keys(slot_keys, stride, few, chunk + 1, tile, lane, key);
+    if (has_next) load_keys(head_keys, stride, next, tile, lane, key);
     {
       const uint offset = tile * kTileKeys + lane % 4 * 2;
       threadgroup float* to = chunk_scores + (half_of_key * kFewHeads + lane / 4) * kScoreStride + offset;
@@ -337,7 +339,7 @@ kernel void attention_few(constant AttentionParams& p [[buffer(0)]],
         nvidia::multiply_accumulate(sums[c], rows, columns);
       }
     }
-    if (has_next) load_values(slot_values, stride, few, chunk + 1, lane, value);
+    if (has_next) load_values(head_values, stride, next, lane, value);
   }
 
   // 6. The result of the span: a lane has 16 adjacent columns of a head.
@@ -429,6 +431,7 @@ kernel void attention_few_prepare(constant AttentionParams& p [[buffer(0)]],
                                   device float* prepared [[buffer(23)]],
                                   device const int* positions [[buffer(24)]],
                                   device const int* slots [[buffer(25)]],
+                                  device const int* tables [[buffer(27)]],
                                   uint2 at [[threadgroup_position_in_grid]],
                                   uint lane [[thread_index_in_threadgroup]]) {
   constexpr uint kTurns = width / kLanes;
@@ -437,7 +440,7 @@ kernel void attention_few_prepare(constant AttentionParams& p [[buffer(0)]],
   const uint g = is_query ? at.x : (at.x - p.heads) % p.kv_heads;
   device const float* raw = is_query ? q + row * p.q_stride : is_value ? v + row * p.v_stride : k + row * p.k_stride;
   device const uchar* gain = is_query ? q_gain + launch.shift[4] : k_gain + launch.shift[8];
-  const ulong place = ulong(slots[row]) * p.capacity + uint(positions[row]) % p.capacity;
+  const ulong place = cache_table(tables, slots[row], p.cache_kind).place(uint(positions[row]));
   LaneHead<kTurns> head;
   float cosine[kTurns / 2], sine[kTurns / 2];
   load_lanes<kTurns>(raw + g * width, gain, lane, head);

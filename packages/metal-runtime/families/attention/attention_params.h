@@ -4,7 +4,7 @@
 /**
  * Parameters of the attention kernels: out = softmax(q k^T) v per query head, scale 1, float32 softmax, query head h reads
  * kv head h / (H/G). Row r at position p sees positions max(0, p - window + 1) .. visible_end[r] in a sliding layer
- * (window > 0) and 0 .. p in a full one (window = 0), read from cache[slot][position % capacity][G][K].
+ * (window > 0) and 0 .. p in a full one (window = 0), read from their places in the cache, [G][K] each (kernels/cache_block.h).
  *
  * Fused preparation (has_prepare): q, k and v are raw projections. Before attending, q and k are normalised per head with
  * their gains and rotated, v is normalised without a gain, k and v are appended to the cache (unless has_kv is 0: the layer
@@ -21,7 +21,8 @@ struct AttentionParams {
   uint32_t k_stride;
   uint32_t v_stride;
   uint32_t out_stride;
-  uint32_t capacity;    ///< positions per slot of the cache
+  uint32_t capacity;    ///< most positions of a sequence that the cache holds
+  uint32_t cache_kind;  ///< 0: of a full layer, 1: of a sliding one
   uint32_t window;      ///< 0 = full attention
   uint32_t cache_type;  ///< ScalarType of the cache
   uint32_t has_prepare;
@@ -31,6 +32,6 @@ struct AttentionParams {
   uint32_t is_fast;       ///< 1: products in bfloat16 where the backend has them
   uint32_t has_few_rows;  ///< 1: kernels for a few rows; all rows of a program use the same kernels
 };
-static_assert(sizeof(AttentionParams) == 68, "host and kernel disagree on AttentionParams");
+static_assert(sizeof(AttentionParams) == 72, "host and kernel disagree on AttentionParams");
 
 #define MARKBASE_ATTENTION_OPERANDS 9

@@ -3,8 +3,8 @@
  *
  * A threadgroup of four simdgroups takes a block of queries: several rows × the query heads of one kv head. It loops over tiles of 32 keys,
  * which all queries of the block share, with a running maximum; keys and values go through threadgroup memory in slabs of 64 columns, and
- * simdgroups multiply them as bf16 matrices with float32 sums. Adjacent rows of one slot (or segment) share tiles; rows of another slot
- * take a separate pass.
+ * simdgroups multiply them as bf16 matrices with float32 sums. Adjacent rows of one sequence (or segment) share tiles; rows of another
+ * one take a separate pass.
  *
  * Tiles begin at absolute multiples of 32 positions, and a tile that a query does not see changes none of its bits: a row gives the same
  * bits in any step of a program.
@@ -18,6 +18,7 @@ using namespace metal;
 #include "metal_storage.h"
 #include "metal_math.h"
 #include "metal_norm.h"
+#include "metal_cache.h"
 #include "metal_attention.h"
 #include "metal_fragments.h"
 
@@ -34,10 +35,10 @@ constant constexpr uint kWeightStride = kTileKeys + 8;
 constant constexpr uint kKeyStep = kTileThreads / (kSlabColumns / 4);
 constant constexpr uint kOwnKeys = kTileKeys / kKeyStep;
 
-/** A run of consecutive rows of one slot or segment in a block, and the range of positions that they see. */
+/** A run of consecutive rows of one sequence or segment in a block, and the range of positions that they see. */
 struct Run {
-  ulong slot_begin;  ///< row index of position 0 in the cache
-  uint end;          ///< one past the last row
+  uint begin;  ///< see StepRows::begin
+  uint end;    ///< one past the last row
   Visible seen;
 };
 
@@ -46,22 +47,28 @@ struct StepRows {
   device const int* positions;
   device const int* slots;
   device const int* visible_ends;
-  uint capacity;
+  device const int* tables;
+  uint cache_kind;
   uint window;
   bool has_segments;
 
-  /** Start of the cache of a row's slot, or first row of its segment. */
-  ulong slot_begin(uint row) const { return has_segments ? ulong(row) - uint(positions[row]) : ulong(slots[row]) * capacity; }
+  /** Where the table of a row's sequence begins, or the first row of its segment. */
+  uint begin(uint row) const { return has_segments ? row - uint(positions[row]) : uint(slots[row]); }
+
+  /** Row of the keys for the first position of a tile; a tile is one block of the cache. */
+  ulong tile_begin(uint begin, uint position) const {
+    return has_segments ? ulong(begin) + position : cache_table(tables, int(begin), cache_kind).block(position);
+  }
 
   Visible seen(uint row) const {
     if (has_segments) return {0, uint(visible_ends[row]) + 1};
     return visible_positions(window, positions[row], visible_ends[row]);
   }
 
-  /** The run that begins with row `begin`, up to row `end`. */
-  Run run_from(uint begin, uint end) const {
-    Run run = {slot_begin(begin), begin + 1, seen(begin)};
-    for (; run.end < end && slot_begin(run.end) == run.slot_begin; ++run.end) {
+  /** The run that begins with row `first`, up to row `end`. */
+  Run run_from(uint first, uint end) const {
+    Run run = {this->begin(first), first + 1, seen(first)};
+    for (; run.end < end && this->begin(run.end) == run.begin; ++run.end) {
       const Visible next = seen(run.end);
       run.seen = {min(run.seen.low, next.low), max(run.seen.high, next.high)};
     }
@@ -96,6 +103,7 @@ kernel void attention_tile(constant AttentionParams& p [[buffer(0)]],
                            device const int* positions [[buffer(24)]],
                            device const int* slots [[buffer(25)]],
                            device const int* visible_ends [[buffer(26)]],
+                           device const int* tables [[buffer(27)]],
                            uint2 at [[threadgroup_position_in_grid]],
                            uint thread_index [[thread_index_in_threadgroup]]) {
   constexpr uint kQueryStride = slabs * kSlabColumns + 8;
@@ -115,7 +123,7 @@ kernel void attention_tile(constant AttentionParams& p [[buffer(0)]],
   const uint g = at.y / head_tiles, first_head = g * group_heads + at.y % head_tiles * heads;
   const uint block_rows = uint(queries) / heads;
   const uint first_row = at.x * block_rows, end_row = min(first_row + block_rows, launch.rows);
-  const StepRows rows = {positions, slots, visible_ends, p.capacity, p.window, launch.has_segments != 0};
+  const StepRows rows = {positions, slots, visible_ends, tables, p.cache_kind, p.window, launch.has_segments != 0};
   const ulong kv_width = ulong(p.kv_heads) * p.width;
 
   // 1. The queries of the block, padded with zeros. The scales of each block of eight are a diagonal matrix.
@@ -147,11 +155,12 @@ kernel void attention_tile(constant AttentionParams& p [[buffer(0)]],
     const bool is_own = own_row >= run_begin && own_row < run.end;
     run_begin = run.end;
     for (uint begin = run.seen.low / kTileKeys * kTileKeys; begin < run.seen.high; begin += kTileKeys) {
+      const ulong tile_begin = rows.tile_begin(run.begin, begin);
       ulong key_heads[kOwnKeys];
       uint seen_keys = 0;
       for (uint i = 0; i < kOwnKeys; ++i) {
-        const uint position = begin + thread_index / (kSlabColumns / 4) + i * kKeyStep;
-        key_heads[i] = (run.slot_begin + position % p.capacity) * kv_width + g * p.width;
+        const uint key = thread_index / (kSlabColumns / 4) + i * kKeyStep, position = begin + key;
+        key_heads[i] = (tile_begin + key) * kv_width + g * p.width;
         if (position >= run.seen.low && position < run.seen.high) seen_keys |= 1u << i;
       }
 

@@ -18,6 +18,7 @@ using namespace metal;
 #include "metal_storage.h"
 #include "metal_math.h"
 #include "metal_norm.h"
+#include "metal_cache.h"
 #include "metal_attention.h"
 
 /** Positions of a chunk, and columns of a head per simdgroup; plan_wide.cc has the same constants. */
@@ -78,21 +79,20 @@ struct ChunkSource {
 
   device const uchar* keys;
   device const uchar* values;
-  ulong slot_begin;  ///< byte offset of the thread's 16 bytes at ring index 0 of the slot
-  uint stride;       ///< bytes per position
-  uint capacity;
+  CacheTable table;
+  uint offset;     ///< of the thread's 16 bytes in a position, in bytes
+  uint stride;     ///< bytes per position
   uint low, high;  ///< positions that may be read
   uint first;      ///< first position in a chunk that the thread copies, below `step`
   uint piece;      ///< index of the 16 bytes in the position
 
-  /** Positions that no row sees are replaced by visible ones. `place`: ring index of the first position of the chunk. */
+  /** Positions that no row sees are replaced by visible ones. A chunk is one block of the cache, at row `place`. */
   void copy(threadgroup uchar* stage, uint begin, uint place) const {
-    const int least = int(max(low, begin) - begin - first), last = int(high - 1 - begin - first);
+    const int least = int(max(low, begin) - begin), last = int(min(high - begin, kChunk) - 1);
     threadgroup uchar* to = stage + first * row_bytes;
 #pragma unroll
     for (uint i = 0; i < kChunk / step; ++i) {
-      const uint own = place + first + uint(min(max(int(i * step), least), last));
-      const ulong from = slot_begin + ulong(own >= capacity ? own - capacity : own) * stride;
+      const ulong from = ulong(place + uint(min(max(int(first + i * step), least), last))) * stride + offset;
       // Adjacent positions begin in different banks.
       threadgroup uchar* at = to + i * step * row_bytes + (piece ^ first ^ i * step % 8) * 16;
       nvidia::copy_16(at, keys + from);
@@ -112,6 +112,7 @@ kernel void attention_wide(constant AttentionParams& p [[buffer(0)]],
                            device const int* positions [[buffer(24)]],
                            device const int* slots [[buffer(25)]],
                            device const int* visible_ends [[buffer(26)]],
+                           device const int* tables [[buffer(27)]],
                            threadgroup uchar* memory [[threadgroup(0)]],
                            uint2 at [[threadgroup_position_in_grid]],
                            uint2 grid [[threadgroups_per_grid]],
@@ -183,25 +184,27 @@ kernel void attention_wide(constant AttentionParams& p [[buffer(0)]],
   source.keys = keys;
   source.values = values;
   source.stride = p.kv_heads * Source::row_bytes;
-  source.capacity = p.capacity;
   source.first = thread_index / kPieces;
   source.piece = thread_index % kPieces;
+  source.offset = g * Source::row_bytes + source.piece * 16;
   for (SlotRows run = next_slot(rows, -1, lane); run.slot != kNoSlot; run = next_slot(rows, run.slot, lane)) {
-    source.slot_begin = ulong(run.slot) * p.capacity * source.stride + g * Source::row_bytes + source.piece * 16;
+    source.table = cache_table(tables, run.slot, p.cache_kind);
     source.low = run.low;
     source.high = run.high;
     for (uint i = thread_index; i < kQueries; i += kThreads) {
       const uint row = query_places[i] >> 16;
       query_seen[i] = uint2(row_lows[row], row_slots[row] == run.slot ? row_highs[row] - row_lows[row] : 0);
     }
-    uint begin = run.low / kChunk * kChunk, place = begin % p.capacity, stage = 0;
-    source.copy(memory, begin, place);
+    uint begin = run.low / kChunk * kChunk, stage = 0;
+    source.copy(memory, begin, source.table.block(begin));
+    // The place of the next chunk is looked up one chunk ahead.
+    uint next_place = source.table.block(min(begin + kChunk, run.high - 1));
     nvidia::end_copies();
     for (; begin < run.high; begin += kChunk) {
       nvidia::wait_copies<0>();
       threadgroup_barrier(mem_flags::mem_threadgroup);
-      place = place + kChunk >= p.capacity ? place + kChunk - p.capacity : place + kChunk;
-      if (begin + kChunk < run.high) source.copy(memory + (kStageBytes - stage), begin + kChunk, place);
+      if (begin + kChunk < run.high) source.copy(memory + (kStageBytes - stage), begin + kChunk, next_place);
+      next_place = source.table.block(min(begin + 2 * kChunk, run.high - 1));
       nvidia::end_copies();
 
       // 2. Scores over the columns of the simdgroup: of every eight positions, a lane has the scores of two, for both queries.

@@ -9,6 +9,7 @@
 #include "attention_params.h"
 
 #include "cpu_tile.h"
+#include "cache_table.h"
 #include "call.h"
 #include "kernel_list.h"
 
@@ -138,9 +139,8 @@ void prepare(const CpuCall& call, uint32_t begin, uint32_t end, float* head) {
     }
     if (p.has_kv == 0) continue;
 
-    const size_t slot = static_cast<size_t>(call.step->slot[p.row_set][row]);
-    const size_t position = static_cast<size_t>(call.step->position[p.row_set][row]);
-    const size_t index = (slot * p.capacity + position % p.capacity) * kv_width;
+    const auto position = static_cast<uint32_t>(call.step->position[p.row_set][row]);
+    const size_t index = cache_table(*call.step, p.row_set, row, p.cache_kind).place(position) * kv_width;
     const float* k = buffer<const float>(call, 6) + row * p.k_stride;
     const float* v = buffer<const float>(call, 7) + row * p.v_stride;
     for (size_t g = 0; g < p.kv_heads; ++g) {
@@ -164,11 +164,11 @@ struct Worker {
 
   KvHead kv_head(uint32_t row, uint32_t g) const {
     const size_t kv_width = size_t{p.kv_heads} * p.width;
-    const size_t slot = static_cast<size_t>(call.step->slot[p.row_set][row]);
-    return {call.buffers[1], call.buffers[2], slot * p.capacity * kv_width + g * p.width, kv_width, p.capacity, p.width, plan.padded};
+    const CacheTable table = cache_table(*call.step, p.row_set, row, p.cache_kind);
+    return {call.buffers[1], call.buffers[2], table, size_t{g} * p.width, kv_width, p.width, plan.padded};
   }
 
-  /** Query heads [first, last) of rows [begin, end), which share a slot. */
+  /** Query heads [first, last) of rows [begin, end) of one sequence. */
   Tile tile(uint32_t begin, uint32_t end, uint32_t first, uint32_t last) const {
     Tile tile = {};
     give_buffers(tile, p.width, memory);
@@ -206,7 +206,7 @@ struct Worker {
     for_each_vector(p.width, [&](uint32_t i, uint32_t n) { store(out + i, load(acc + i) * factor, n); });
   }
 
-  /** Rows [begin, end) of one slot, query heads [first, last) of kv head g, over all positions. */
+  /** Rows [begin, end) of one sequence, query heads [first, last) of kv head g, over all positions. */
   void direct(uint32_t begin, uint32_t end, uint32_t g, uint32_t first, uint32_t last) const {
     Tile t = tile(begin, end, first, last);
     const KvHead head = kv_head(begin, g);

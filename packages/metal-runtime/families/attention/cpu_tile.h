@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cache_table.h"
 #include "rows.h"
 
 /**
@@ -7,8 +8,8 @@
  *
  * Positions are cut into partitions at absolute multiples of kPartition. Within one, a query's scores q k^T are sums over
  * the head width in a fixed order, their maximum is exact, and the weighted sum of values runs over the positions one by
- * one, ascending. Partitions are folded ascending. None of this depends on which queries share a tile, on the slot or ring index of a
- * position, or on the positions that other queries see: any split of the work gives the same bits.
+ * one, ascending. Partitions are folded ascending. None of this depends on which queries share a tile, on where a position is in the
+ * cache, or on the positions that other queries see: any split of the work gives the same bits.
  */
 namespace markbase::cpu::MARKBASE_ISA_NAMESPACE {
 
@@ -28,15 +29,17 @@ inline constexpr uint32_t kQueryGroup = 2;
 /** Positions whose values are converted at once; they stay in the first cache. */
 inline constexpr uint32_t kValueBlock = 16;
 
-/** Keys and values of one kv head in one slot: element k of position p is at base + (p % capacity) * stride + k. */
+/** Keys and values of one kv head of a sequence: element k of position p is at begin + place(p) * stride + k. */
 struct KvHead {
   const void* keys;
   const void* values;
-  size_t base;
+  CacheTable table;
+  size_t begin;
   size_t stride;
-  uint32_t capacity;
   uint32_t width;         ///< K
   uint32_t padded_width;  ///< K rounded up to whole vectors
+
+  size_t index(uint32_t position) const { return begin + table.place(position) * stride; }
 };
 
 /** State of a query after some partitions; `acc` [padded width] is not normalised. */
@@ -45,7 +48,7 @@ struct Softmax {
   float sum;
 };
 
-/** Queries of one slot and kv head, and their working memory. */
+/** Queries of one sequence and kv head, and their working memory. */
 struct Tile {
   uint32_t queries;
   const float* q[kTileQueries];  ///< padded with zeros to the padded width
@@ -76,15 +79,15 @@ inline constexpr uint32_t kPrefetch = 8;
 template <ScalarType type>
 inline void prefetch(const KvHead& head, const void* cache, uint32_t position) {
   const size_t element = type == kScalarF32 ? 4 : 2;
-  const char* at = static_cast<const char*>(cache) + (head.base + position % head.capacity * head.stride) * element;
+  const char* at = static_cast<const char*>(cache) + head.index(position) * element;
   for (size_t i = 0; i < head.width * element; i += 64) __builtin_prefetch(at + i);
 }
 
-/** The row of a position as padded float32: in place if it is stored that way, else converted into `to`. */
+/** The row of a position as padded float32: in place if it is stored that way, else converted into `to`. `last`: to be read. */
 template <ScalarType type>
-inline const float* cached_row(const KvHead& head, const void* cache, uint32_t position, float* to) {
-  const size_t index = head.base + position % head.capacity * head.stride;
-  prefetch<type>(head, cache, position + kPrefetch);
+inline const float* cached_row(const KvHead& head, const void* cache, uint32_t position, uint32_t last, float* to) {
+  const size_t index = head.index(position);
+  prefetch<type>(head, cache, smaller(position + kPrefetch, last));
   if (type == kScalarF32 && head.width == head.padded_width) return static_cast<const float*>(cache) + index;
   for_each_vector(head.width, [&](uint32_t i, uint32_t n) { store(to + i, load_as<type>(cache, index + i, n)); });
   return to;
@@ -170,12 +173,13 @@ inline void attend_partition(Tile& tile, const KvHead& head, uint32_t partition)
     if (high[i] > highest) highest = high[i];
   }
 
+  const uint32_t last = first + highest - 1;
   for (uint32_t j = lowest / 4 * 4; j < highest; j += 4) {
     const float* keys[4];
     for (uint32_t n = 0; n < 4; ++n) {
       // Scores outside every query's range are never used; a position inside is read instead.
       const uint32_t at = j + n < lowest ? lowest : j + n < highest ? j + n : highest - 1;
-      keys[n] = cached_row<type>(head, head.keys, first + at, tile.converted + n * width);
+      keys[n] = cached_row<type>(head, head.keys, first + at, last, tile.converted + n * width);
     }
     uint32_t i = 0;
     for (; i + kQueryGroup <= tile.queries; i += kQueryGroup) {
@@ -194,7 +198,7 @@ inline void attend_partition(Tile& tile, const KvHead& head, uint32_t partition)
     const uint32_t end = j + kValueBlock < highest ? j + kValueBlock : highest;
     const float* values[kValueBlock];
     for (uint32_t n = 0; n < end - j; ++n) {
-      values[n] = cached_row<type>(head, head.values, first + j + n, tile.converted + n * width);
+      values[n] = cached_row<type>(head, head.values, first + j + n, last, tile.converted + n * width);
     }
     const auto sees_all = [&](uint32_t i) { return low[i] <= j && high[i] >= end; };
     for (uint32_t i = 0; i < tile.queries;) {

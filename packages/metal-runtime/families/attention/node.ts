@@ -2,6 +2,7 @@ import { ShapeMismatchError } from '@markbase/core';
 import type { RowAxis } from '../../src/axes.js';
 import {
   type AnyVector,
+  cacheKind,
   cacheOperands,
   type Family,
   scalarCode,
@@ -64,6 +65,7 @@ export const attention: Family<AttentionNode, AttentionOps> = {
         vStride: kv ? strideOf(graph, kv.v) : 0,
         outStride: strideOf(graph, node.y),
         capacity: cache.capacityTokens,
+        cacheKind: cacheKind(cache),
         window: cache.windowTokens ?? 0,
         cacheType: scalarCode(cache.dtype),
         hasPrepare: prepare ? 1 : 0,

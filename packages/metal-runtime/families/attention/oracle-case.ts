@@ -1,3 +1,4 @@
+import { testCache } from '../../conformance/cache.js';
 import type { ConformanceCase, Results } from '../../conformance/conformance-case.js';
 import { normalArray } from '../../conformance/random.js';
 import { encode, gain, roundTo, type StoredMatrix } from '../../conformance/storage.js';
@@ -101,17 +102,8 @@ export function attentionCase(options: AttentionCase): ConformanceCase {
 
   const record = (ops: Ops, device: Device) => {
     const slotCount = Math.max(...sequences.map((sequence) => sequence.slot)) + 1;
-    const bytes = slotCount * capacity * keyWidth * (dtype === 'F32' ? 4 : 2);
-    const cache: KvCache = {
-      keys: device.allocate(bytes, 'keys'),
-      values: device.allocate(bytes, 'values'),
-      slotCount,
-      capacityTokens: capacity,
-      kvHeadCount: kvHeads,
-      headWidth: width,
-      windowTokens: window,
-      dtype,
-    };
+    const shape = { kvHeadCount: kvHeads, headWidth: width, windowTokens: window, dtype };
+    const cache = testCache(device, shape, slotCount, capacity);
     const query = ops.input('q', 'T', { axis: 'HK', size: queryWidth });
     const key = ops.input('k', 'T', { axis: 'GK', size: keyWidth });
     const value = mode === 'keyIsValue' ? key : ops.input('v', 'T', { axis: 'GK', size: keyWidth });

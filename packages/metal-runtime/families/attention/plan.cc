@@ -96,7 +96,7 @@ Status plan_attention_spans(CommandContext& context, AttentionSpans* spans) {
       dispatch.operands(0, 3).operands(4, 9);
       dispatch.scratch(kScratchArgument + 1, prepared, prepared_bytes, true);
       dispatch.step(kStepArgument, of_set(StepArray::kPosition, p.row_set));
-      dispatch.step(kStepArgument + 1, of_set(StepArray::kSlot, p.row_set));
+      dispatch.step(kStepArgument + 1, of_set(StepArray::kSlot, p.row_set)).step(kTableArgument, StepArray::kTable);
       dispatch.grid(p.heads + (p.has_kv != 0 ? 2 * p.kv_heads : 0), rows, 1, kLanes);
     }
   }
@@ -138,7 +138,7 @@ Status plan_attention_spans(CommandContext& context, AttentionSpans* spans) {
     dispatch.operand(kAttentionOutput).nothing(kScratchArgument);
   }
   dispatch.step(kStepArgument, of_set(StepArray::kPosition, p.row_set));
-  dispatch.step(kStepArgument + 1, of_set(StepArray::kSlot, p.row_set));
+  dispatch.step(kStepArgument + 1, of_set(StepArray::kSlot, p.row_set)).step(kTableArgument, StepArray::kTable);
   dispatch.step(kStepArgument + 2, of_set(StepArray::kVisibleEnd, p.row_set));
   dispatch.launch().has_prologue = p.has_prepare != 0 && !prepares_first ? 1 : 0;
   dispatch.launch().x_stride = prepares_first ? p.heads * p.width : p.q_stride;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "cache_block.h"
 #include "plan_spans.h"
 #include "scalar_type.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 /** See attention_few_nvidia.h. */
 constexpr uint32_t kFewChunk = 32;
+static_assert(MARKBASE_BLOCK_TOKENS % kFewChunk == 0, "attention_few finds one place for a chunk");
 constexpr uint32_t kDirectSpans = 17;
 constexpr uint32_t kDirectChunks = 4;
 constexpr uint32_t kMostFewSpans = 128;
@@ -65,7 +67,7 @@ uint32_t most_places(const AttentionParams& p, const StepShape& shape, uint32_t 
 
 void bind_positions(const AttentionParams& p, DispatchBuilder* dispatch) {
   dispatch->step(kStepArgument, of_set(StepArray::kPosition, p.row_set));
-  dispatch->step(kStepArgument + 1, of_set(StepArray::kSlot, p.row_set));
+  dispatch->step(kStepArgument + 1, of_set(StepArray::kSlot, p.row_set)).step(kTableArgument, StepArray::kTable);
 }
 
 }  // namespace
@@ -76,7 +78,7 @@ bool runs_attention_few(const CommandContext& context) {
   const uint32_t rows = most_rows(context, p);
   // A program of many rows has few output rows.
   if (p.has_few_rows == 0 && (p.row_set != kOutputRows || rows > kMostOutputRows)) return false;
-  if ((p.width != 256 && p.width != 512) || p.cache_type != kScalarBf16 || p.capacity < kFewChunk) return false;
+  if ((p.width != 256 && p.width != 512) || p.cache_type != kScalarBf16) return false;
   if (p.has_prepare != 0 && p.gain_type != kScalarBf16) return false;
   if (!is_aligned(context, 1) || !is_aligned(context, 2) || !is_aligned(context, kAttentionOutput) || p.out_stride % 4 != 0) {
     // Reached only by operands of unusual alignment, which the recorder does not make.

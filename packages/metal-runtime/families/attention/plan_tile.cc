@@ -25,7 +25,7 @@ std::string attention_tile_kernel(const AttentionParams& p) {
 
 void cut_attention_tile(const AttentionParams& p, uint32_t rows, DispatchBuilder* dispatch) {
   dispatch->step(kStepArgument, of_set(StepArray::kPosition, p.row_set));
-  dispatch->step(kStepArgument + 1, of_set(StepArray::kSlot, p.row_set));
+  dispatch->step(kStepArgument + 1, of_set(StepArray::kSlot, p.row_set)).step(kTableArgument, StepArray::kTable);
   dispatch->step(kStepArgument + 2, of_set(StepArray::kVisibleEnd, p.row_set));
   const uint32_t queries = block_queries(p.width), group_heads = p.heads / p.kv_heads;
   const uint32_t heads = std::min(group_heads, queries);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "cache_block.h"
 #include "plan_spans.h"
 #include "scalar_type.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 /** See attention_wide_nvidia.metal. */
 constexpr uint32_t kWideChunk = 32;
+static_assert(MARKBASE_BLOCK_TOKENS % kWideChunk == 0, "attention_wide finds one place for a chunk");
 constexpr uint32_t kPartColumns = 256;
 constexpr uint32_t kSimdgroupQueries = 16;
 constexpr uint32_t kMostQueries = 64;
@@ -42,7 +44,7 @@ WideGrid wide_grid(const AttentionParams& p, uint32_t rows, uint32_t queries) {
 bool runs_attention_wide(const CommandContext& context) {
   const auto& p = context.params<AttentionParams>();
   if (context.traits.shared_bytes < kMostSharedBytes || p.is_fast == 0 || p.has_few_rows != 0) return false;
-  if ((p.width != 256 && p.width != 512) || p.cache_type != kScalarBf16 || p.capacity < kWideChunk) return false;
+  if ((p.width != 256 && p.width != 512) || p.cache_type != kScalarBf16) return false;
   if (p.has_prepare == 0 && (!is_aligned(context, 0) || p.q_stride % 4 != 0)) return false;
   return is_aligned(context, 1) && is_aligned(context, 2) && is_aligned(context, kAttentionOutput) && p.out_stride % 4 == 0;
 }
@@ -63,7 +65,7 @@ void plan_attention_wide(CommandContext& context, bool is_prepared, size_t prepa
   dispatch.read(1, kFirstOperand + 1).read(2, kFirstOperand + 2).operand(kAttentionOutput);
   dispatch.launch().x_stride = is_prepared ? p.heads * p.width : p.q_stride;
   dispatch.step(kStepArgument, of_set(StepArray::kPosition, p.row_set));
-  dispatch.step(kStepArgument + 1, of_set(StepArray::kSlot, p.row_set));
+  dispatch.step(kStepArgument + 1, of_set(StepArray::kSlot, p.row_set)).step(kTableArgument, StepArray::kTable);
   dispatch.step(kStepArgument + 2, of_set(StepArray::kVisibleEnd, p.row_set));
   dispatch.shared_bytes(shared_bytes(p.width, simdgroups));
   dispatch.grid(grid.blocks, grid.tiles, 1, simdgroups * kLanes);

@@ -1,5 +1,5 @@
 import type { RowAxis } from '../../src/axes.js';
-import { cacheOperands, type Family, scalarCode } from '../../src/recorder/family.js';
+import { cacheKind, cacheOperands, type Family, scalarCode } from '../../src/recorder/family.js';
 import { rowSetCode, strideOf } from '../../src/recorder/values.js';
 import type { Value } from '../../src/value.js';
 import type { KvCache } from '../../src/weights.js';
@@ -32,7 +32,7 @@ export const kvAppend: Family<KvAppendNode, KvAppendOps> = {
       width: node.cache.headWidth,
       kStride: strideOf(graph, node.k),
       vStride: strideOf(graph, node.v),
-      capacity: node.cache.capacityTokens,
+      cacheKind: cacheKind(node.cache),
       cacheType: scalarCode(node.cache.dtype),
     },
     operands: [{ value: node.k }, { value: node.v }, ...cacheOperands(node.cache, true)],

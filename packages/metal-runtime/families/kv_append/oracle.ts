@@ -1,3 +1,4 @@
+import { testCache } from '../../conformance/cache.js';
 import type { ConformanceCase, ConformanceFamily } from '../../conformance/conformance-case.js';
 import { normalArray } from '../../conformance/random.js';
 import { roundTo } from '../../conformance/storage.js';
@@ -33,17 +34,8 @@ function kvAppendCase(options: KvAppendCase): ConformanceCase {
       v: { rows: 'T', width: stride, data: v },
     },
     record(ops, device) {
-      const bytes = 3 * capacity * rowWidth * (dtype === 'F32' ? 4 : 2);
-      const cache = {
-        keys: device.allocate(bytes, 'keys'),
-        values: device.allocate(bytes, 'values'),
-        slotCount: 3,
-        capacityTokens: capacity,
-        kvHeadCount: kvHeads,
-        headWidth: width,
-        windowTokens: 1,
-        dtype,
-      };
+      const shape = { kvHeadCount: kvHeads, headWidth: width, windowTokens: 1, dtype };
+      const cache = testCache(device, shape, 3, capacity);
       const operand = (name: string) => {
         const whole = ops.input(name, 'T', { axis: 'GK', size: stride });
         return margin ? ops.columns(whole, { axis: 'GK', begin: margin, width: rowWidth }) : whole;

@@ -9,7 +9,7 @@ Status plan_kv_append(CommandContext& context) {
   DispatchBuilder dispatch(context, "kv_append", "kv_append");
   dispatch.operands(0, 4);
   dispatch.step(kStepArgument, of_set(StepArray::kPosition, p.row_set));
-  dispatch.step(kStepArgument + 1, of_set(StepArray::kSlot, p.row_set));
+  dispatch.step(kStepArgument + 1, of_set(StepArray::kSlot, p.row_set)).step(kTableArgument, StepArray::kTable);
   dispatch.elements(p.kv_heads * p.width);
   return Status::good();
 }

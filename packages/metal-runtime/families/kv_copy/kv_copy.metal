@@ -1,6 +1,6 @@
 /**
- * kv_copy: cache[slot][position % capacity] = cache[source][position % capacity], keys and values, unchanged; one thread per element of
- * both.
+ * kv_copy: the keys and values of each row's position, unchanged, from block `source` to the block that the row's table names; one thread
+ * per element of both.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -8,6 +8,7 @@ using namespace metal;
 #include "kv_copy_params.h"
 #include "launch.h"
 #include "scalar_type.h"
+#include "metal_cache.h"
 
 kernel void kv_copy(constant KvCopyParams& p [[buffer(0)]],
                     constant Launch& launch [[buffer(1)]],
@@ -16,13 +17,16 @@ kernel void kv_copy(constant KvCopyParams& p [[buffer(0)]],
                     device uchar* values [[buffer(4)]],
                     device const int* position [[buffer(24)]],
                     device const int* slot [[buffer(25)]],
+                    device const int* tables [[buffer(27)]],
                     uint2 at [[thread_position_in_grid]]) {
   if (at.x >= p.width || at.y >= launch.rows) return;
-  const float from_slot = source[ulong(at.y) * p.source_stride];
-  if (!(from_slot >= 0.0f && from_slot < float(p.slots)) || int(from_slot) == slot[at.y]) return;
-  const uint place = uint(position[at.y]) % p.capacity;
-  const ulong from = (ulong(from_slot) * p.capacity + place) * p.width + at.x;
-  const ulong to = (ulong(slot[at.y]) * p.capacity + place) * p.width + at.x;
+  const float block = source[ulong(at.y) * p.source_stride];
+  if (!(block >= 0.0f && block < float(p.blocks))) return;
+  const uint own = uint(position[at.y]);
+  const ulong from_place = ulong(block) * MARKBASE_BLOCK_TOKENS + own % MARKBASE_BLOCK_TOKENS;
+  const ulong to_place = cache_table(tables, slot[at.y], p.cache_kind).place(own);
+  if (from_place == to_place) return;
+  const ulong from = from_place * p.width + at.x, to = to_place * p.width + at.x;
   if (p.cache_type == kScalarF32) {
     ((device uint*)keys)[to] = ((device uint*)keys)[from];
     ((device uint*)values)[to] = ((device uint*)values)[from];

@@ -1,23 +1,23 @@
 import type { RowAxis } from '../../src/axes.js';
-import { cacheOperands, type Family, scalarCode } from '../../src/recorder/family.js';
+import { cacheKind, cacheOperands, type Family, scalarCode } from '../../src/recorder/family.js';
 import { rowSetCode, strideOf } from '../../src/recorder/values.js';
 import type { Value } from '../../src/value.js';
 import type { KvCache } from '../../src/weights.js';
 
-/** Copies keys and values at each row's position from one slot to the row's slot. */
+/** Copies keys and values at each row's position from another block. */
 export interface KvCopyNode {
   readonly kind: 'kvCopy';
   readonly label: string;
   readonly cache: KvCache;
-  /** [R, 1] the slot to copy from. */
+  /** [R, 1] the block to copy from. */
   readonly source: number;
 }
 
 /** What records `kvCopy` nodes. */
 export interface KvCopyOps {
   /**
-   * Copies keys and values at each row's position from slot `source` [R, 1] to the row's slot, so that sequences share
-   * a beginning. If the source is not a slot, nothing is copied.
+   * Copies keys and values at each row's position from block `source` [R, 1] to the block of the row's sequence, so
+   * that sequences begin alike. If the source is not a block of the cache, nothing is copied.
    */
   copyKv<R extends RowAxis>(cache: KvCache, source: Value<R, 'X'>): void;
 }
@@ -33,8 +33,8 @@ export const kvCopy: Family<KvCopyNode, KvCopyOps> = {
       rowSet: rowSetCode(graph, node.source),
       sourceStride: strideOf(graph, node.source),
       width: node.cache.kvHeadCount * node.cache.headWidth,
-      slots: node.cache.slotCount,
-      capacity: node.cache.capacityTokens,
+      blocks: node.cache.blockCount,
+      cacheKind: cacheKind(node.cache),
       cacheType: scalarCode(node.cache.dtype),
     },
     operands: [{ value: node.source }, ...cacheOperands(node.cache, true)],

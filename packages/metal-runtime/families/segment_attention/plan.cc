@@ -26,7 +26,6 @@ AttentionParams attention_over_rows(const SegmentAttentionParams& p) {
   params.width = p.width;
   params.q_stride = p.heads * p.width;
   params.out_stride = p.out_stride;
-  params.capacity = UINT32_MAX;
   params.cache_type = kScalarF32;
   params.is_fast = p.is_fast;
   return params;
@@ -75,7 +74,7 @@ Status plan_segment_attention(CommandContext& context) {
   for (uint32_t argument = 6; argument <= 10; ++argument) dispatch.nothing(argument);
   dispatch.nothing(kScratchArgument);
   dispatch.step(kStepArgument, of_set(StepArray::kPosition, p.row_set));
-  dispatch.step(kStepArgument + 1, of_set(StepArray::kSlot, p.row_set));
+  dispatch.step(kStepArgument + 1, of_set(StepArray::kSlot, p.row_set)).step(kTableArgument, StepArray::kTable);
   dispatch.step(kStepArgument + 2, of_set(StepArray::kVisibleEnd, p.row_set));
   dispatch.grid(1, p.kv_heads * divide_up(group_heads, heads), rows, kRowThreads);
   return Status::good();

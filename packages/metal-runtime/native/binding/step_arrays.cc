@@ -42,6 +42,7 @@ std::vector<SampleParams> copy_sampling(const Napi::Object& object) {
 
 StepArrays::StepArrays(Napi::Object step, const StepLimits& limits)
     : keep_alive_(Napi::Persistent(step)),
+      table_(copy_ints(step, "tables")),
       token_(copy_ints(step, "tokens")),
       layer_token_(copy_ints(step, "layerTokens")),
       soft_index_(copy_ints(step, "softIndex")),
@@ -68,6 +69,8 @@ StepArrays::StepArrays(Napi::Object step, const StepLimits& limits)
     view.slot[set] = slot_[set].data();
     view.visible_end[set] = visible_end_[set].data();
   }
+  view.table = table_.data();
+  view.table_entries = static_cast<uint32_t>(table_.size());
   view.token = token_.data();
   view.layer_token = layer_token_.data();
   view.soft_index = soft_index_.data();

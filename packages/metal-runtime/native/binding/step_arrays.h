@@ -33,7 +33,7 @@ class StepArrays {
   void find_outputs(Napi::Object step, const StepLimits& limits);
 
   Napi::ObjectReference keep_alive_;
-  std::vector<int32_t> token_, layer_token_, soft_index_, output_row_, history_token_, history_count_, bias_token_, allowed_word_;
+  std::vector<int32_t> table_, token_, layer_token_, soft_index_, output_row_, history_token_, history_count_, bias_token_, allowed_word_;
   std::vector<float> bias_value_;
   std::vector<int32_t> position_[2], slot_[2], visible_end_[2];
   std::vector<SampleParams> sample_;

@@ -40,18 +40,20 @@ inline constexpr uint32_t kMaxTopLogprobs = 20;
 struct StepView {
   uint32_t rows[2];
   const int32_t* position[2];     ///< absolute position of the row in its sequence
-  const int32_t* slot[2];         ///< sequence slot in the caches
+  const int32_t* slot[2];         ///< sequence of the row: where its table begins in `table`; without caches, any number
   const int32_t* visible_end[2];  ///< last position that the row may see in sliding layers, >= position (image blocks)
-  const int32_t* token;           ///< [T] ids for the embedding table
-  const int32_t* layer_token;     ///< [T] ids for the per-layer table: placeholders are replaced by the pad id
-  const int32_t* soft_index;      ///< [T] row of the soft tokens that replaces this row's embedding, or -1
-  const int32_t* output_row;      ///< [N] which of the T rows each output row is
-  const SampleParams* sample;     ///< [N]
-  const int32_t* history_token;   ///< tokens that occurred, for the penalties
-  const int32_t* history_count;   ///< how often it was generated; 0 = only in the prompt
-  const int32_t* bias_token;      ///< tokens whose logits are changed
-  const float* bias_value;        ///< what is added to them
-  const uint32_t* allowed_word;   ///< masks of ceil(V / 32) words: bit id % 32 of word id / 32 is set where id may be chosen
+  const int32_t* table;           ///< [table_entries] block numbers of the sequences' tables, see kernels/cache_block.h
+  uint32_t table_entries;
+  const int32_t* token;          ///< [T] ids for the embedding table
+  const int32_t* layer_token;    ///< [T] ids for the per-layer table: placeholders are replaced by the pad id
+  const int32_t* soft_index;     ///< [T] row of the soft tokens that replaces this row's embedding, or -1
+  const int32_t* output_row;     ///< [N] which of the T rows each output row is
+  const SampleParams* sample;    ///< [N]
+  const int32_t* history_token;  ///< tokens that occurred, for the penalties
+  const int32_t* history_count;  ///< how often it was generated; 0 = only in the prompt
+  const int32_t* bias_token;     ///< tokens whose logits are changed
+  const float* bias_value;       ///< what is added to them
+  const uint32_t* allowed_word;  ///< masks of ceil(V / 32) words: bit id % 32 of word id / 32 is set where id may be chosen
 };
 
 }  // namespace markbase

@@ -78,7 +78,7 @@ struct TestStep {
       call.view.slot[set] = &zero;
       call.view.visible_end[set] = &zero;
     }
-    call.view.token = call.view.layer_token = call.view.soft_index = call.view.output_row = &zero;
+    call.view.table = call.view.token = call.view.layer_token = call.view.soft_index = call.view.output_row = &zero;
     if (has_ports) call.inputs = {{0, x.data(), x.size()}};
     if (has_ports) call.outputs = {{0, y.data(), y.size()}};
     call.cancel_flag = cancel_flag;

@@ -64,7 +64,7 @@ struct Step {
     for (const RowSet set : {kAllRows, kOutputRows}) {
       call.view.position[set] = call.view.slot[set] = call.view.visible_end[set] = zeros.data();
     }
-    call.view.token = call.view.layer_token = call.view.soft_index = call.view.output_row = zeros.data();
+    call.view.table = call.view.token = call.view.layer_token = call.view.soft_index = call.view.output_row = zeros.data();
     if (has_ports) call.inputs = {{0, x.data(), x.size()}};
     if (has_ports) call.outputs = {{0, y.data(), y.size()}};
   }

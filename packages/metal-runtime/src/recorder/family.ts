@@ -1,5 +1,6 @@
 import { ShapeMismatchError } from '@markbase/core';
 import type { Axis } from '../axes.js';
+import { BLOCK_TOKENS } from '../cache-tables.js';
 import type { DeviceBuffer } from '../device-buffer.js';
 import type { FloatType, KvCache, Matrix, SmallFloatKind, Vector } from '../weights.js';
 import type { Recording } from './recording.js';
@@ -128,10 +129,15 @@ export function floatsOperand(argument: string, buffer: DeviceBuffer, count: num
   return checkedBuffer(argument, buffer, count * SCALAR_BYTES.F32);
 }
 
-/** The key and the value binding of a cache. @throws ShapeMismatchError if a buffer is too small for its slots */
+/** The caches that a layer belongs to: 0 = those of full layers, 1 = those of sliding layers. */
+export function cacheKind({ windowTokens }: KvCache): number {
+  return windowTokens === null ? 0 : 1;
+}
+
+/** The key and the value binding of a cache. @throws ShapeMismatchError if a buffer is too small for its blocks */
 export function cacheOperands(cache: KvCache, isOutput: boolean): [Operand, Operand] {
-  const { slotCount, capacityTokens, kvHeadCount, headWidth, dtype } = cache;
-  const bytes = slotCount * capacityTokens * kvHeadCount * headWidth * SCALAR_BYTES[dtype];
+  const { blockCount, kvHeadCount, headWidth, dtype } = cache;
+  const bytes = blockCount * BLOCK_TOKENS * kvHeadCount * headWidth * SCALAR_BYTES[dtype];
   return [
     { ...checkedBuffer('keys', cache.keys, bytes), isOutput },
     { ...checkedBuffer('values', cache.values, bytes), isOutput },

@@ -7,8 +7,8 @@ export function hiddenOutput(index: number): string {
   return `hidden.${index}`;
 }
 
-/** Name of the input of `Programs.copy` with the slot that each row is copied from. */
-export const COPY_SOURCE_INPUT = 'source';
+/** Names of the inputs of `Programs.copy` with the block that each row is copied from, of full and of sliding layers. */
+export const COPY_SOURCE_INPUTS = ['full source', 'sliding source'] as const;
 
 /** Settings that all programs of a model share. */
 export interface ProgramSettings {
@@ -58,14 +58,16 @@ export class Programs {
     });
   }
 
-  /** Copies the cache contents of one slot, at each row's position, to the row's slot. */
+  /** Copies the cache contents of other blocks, at each row's position, to the blocks of the row's sequence. */
   copy(): Program {
     const { device, decoder, precision, prefillChunk: maxRows } = this.#settings;
     return this.#once('copy', (label) =>
       device.record({ label, maxRows, maxOutputs: 0, precision }, (ops) => {
-        const source = ops.input(COPY_SOURCE_INPUT, 'T', { axis: 'X', size: 1 });
+        const [full, sliding] = COPY_SOURCE_INPUTS.map((name) =>
+          ops.input(name, 'T', { axis: 'X', size: 1 }),
+        );
         const caches = new Set(decoder.layers.map((layer) => layer.attention.cache));
-        for (const cache of caches) ops.copyKv(cache, source);
+        for (const cache of caches) ops.copyKv(cache, cache.windowTokens === null ? full! : sliding!);
       }),
     );
   }

@@ -1,5 +1,5 @@
 import type { LayerConfig } from '@markbase/loader';
-import type { Device, DeviceBuffer, KvCache } from '@markbase/metal-runtime';
+import { BLOCK_TOKENS, type Device, type DeviceBuffer, type KvCache } from '@markbase/metal-runtime';
 import type { DecoderConfig } from './config.js';
 
 /** Sizes that determine the caches. */
@@ -53,12 +53,13 @@ export function allocateCaches(device: Device, config: DecoderConfig, sizes: Cac
   for (const [index, layer] of config.layers.entries()) {
     if (layer.kvSource !== null) continue;
     const capacity = capacityTokens(layer, config.windowTokens, sizes);
-    const elements = sizes.slotCount * capacity * layer.kvHeadCount * layer.headDim;
+    const blockCount = sizes.slotCount * Math.ceil(capacity / BLOCK_TOKENS);
+    const elements = blockCount * BLOCK_TOKENS * layer.kvHeadCount * layer.headDim;
     const bytes = elements * (sizes.dtype === 'F32' ? 4 : 2);
     owned.set(index, {
       keys: allocate(bytes, `keys of layer ${index}`),
       values: allocate(bytes, `values of layer ${index}`),
-      slotCount: sizes.slotCount,
+      blockCount,
       capacityTokens: capacity,
       kvHeadCount: layer.kvHeadCount,
       headWidth: layer.headDim,

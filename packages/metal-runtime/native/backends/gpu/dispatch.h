@@ -32,6 +32,7 @@ enum class StepArray : uint32_t {
   kOutputSlot,
   kVisibleEnd,
   kOutputVisibleEnd,
+  kTable,
   kToken,
   kLayerToken,
   kSoftIndex,

@@ -11,6 +11,9 @@ inline constexpr uint32_t kFirstOperand = 2;
 inline constexpr uint32_t kScratchArgument = 22;
 inline constexpr uint32_t kStepArgument = 24;
 
+/** The tables of the caches follow positions, slots and visible ends. */
+inline constexpr uint32_t kTableArgument = kStepArgument + 3;
+
 /** Threads of a threadgroup that works on a row, and of a simdgroup; kRowThreads and kLanes of metal_math.h. */
 inline constexpr uint32_t kRowThreads = 256;
 inline constexpr uint32_t kLanes = 32;

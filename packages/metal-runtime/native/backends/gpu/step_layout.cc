@@ -69,6 +69,7 @@ std::vector<Source> sources_of(const ProgramDescription& program, const StepView
           {StepArray::kOutputSlot, view.slot[kOutputRows], some},
           {StepArray::kVisibleEnd, view.visible_end[kAllRows], all},
           {StepArray::kOutputVisibleEnd, view.visible_end[kOutputRows], some},
+          {StepArray::kTable, view.table, view.table_entries * sizeof(int32_t), true},
           {StepArray::kToken, view.token, all},
           {StepArray::kLayerToken, view.layer_token, all},
           {StepArray::kSoftIndex, view.soft_index, all},

@@ -42,7 +42,7 @@ function cache(): KvCache {
   return {
     keys,
     values: buffer,
-    slotCount: 1,
+    blockCount: 1,
     capacityTokens: 16,
     kvHeadCount: 1,
     headWidth: WIDTH.K,

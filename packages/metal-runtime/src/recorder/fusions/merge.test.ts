@@ -20,7 +20,7 @@ function matrix<Out extends Axis, In extends Axis>(rows: number, columns: number
 const CACHE: KvCache = {
   keys: buffer,
   values: buffer,
-  slotCount: 1,
+  blockCount: 1,
   capacityTokens: 16,
   kvHeadCount: 1,
   headWidth: 32,
