@@ -20,6 +20,7 @@ const MOE_MODEL = 'packages/demo-model/model-moe';
 /** @type {Start[]} */
 const STARTS = [
   { script: 'bench/api-schemas.mjs', args: [], refused: /^usage: / },
+  { script: 'bench/cancelled-streams.mjs', args: ['--seconds', '2', '--streams', '8'] },
   { script: 'bench/chat-templates.mjs', args: [], refused: /^usage: / },
   // Would install two agents: only its imports are checked here.
   { script: 'bench/coding-agents.mjs', args: ['--help'] },

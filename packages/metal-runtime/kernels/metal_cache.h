@@ -1,8 +1,9 @@
 #pragma once
 
-#include "cache_block.h"
-
-/** Where a sequence's positions are in the caches of one kind of layer. The only way for kernels to find one; see cache_block.h. */
+/**
+ * Where a sequence's positions are in the caches of one kind of layer. The only way for kernels to find one. The including file has
+ * cache_block.h.
+ */
 struct CacheTable {
   device const int* entries;
 

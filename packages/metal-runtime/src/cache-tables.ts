@@ -68,7 +68,12 @@ function copyTable(
   caches: readonly (CacheLimits | null)[],
 ): void {
   const name = `tables[${slot}]`;
-  check(table !== undefined && table.length >= part.length, name, `at least ${part.length} numbers`, table?.length);
+  check(
+    table !== undefined && table.length >= part.length,
+    name,
+    `at least ${part.length} numbers`,
+    table?.length,
+  );
   part.set(table.subarray(0, part.length));
   for (let index = 0; index < part.length; index++) {
     const limit = caches[index % KINDS]?.blockCount;

@@ -45,6 +45,7 @@ const attention = {
   vStride: 0,
   outStride: 32,
   capacity: 8,
+  cacheKind: 0,
   window: 0,
   cacheType: 0,
   hasPrepare: 0,

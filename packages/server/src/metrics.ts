@@ -10,6 +10,8 @@ export interface ModelGauges {
   readonly busySequences: number;
   readonly sequences: number;
   readonly cacheBytes: number;
+  readonly heldCacheBytes: number;
+  readonly idleCacheBytes: number;
 }
 
 /** Metrics of one server, in Prometheus' format. */
@@ -47,7 +49,17 @@ export class ServerMetrics {
     gauge('requests_waiting', 'Waiting answers', ({ waiting }) => waiting);
     gauge('batch_sequences', 'Sequences in the current batch', ({ busySequences }) => busySequences);
     gauge('batch_sequences_limit', 'Maximum number of sequences in a batch', ({ sequences }) => sequences);
-    gauge('kv_cache_bytes', 'Size of the key-value caches', ({ cacheBytes }) => cacheBytes);
+    gauge('kv_cache_bytes', 'Maximum size of the key-value caches', ({ cacheBytes }) => cacheBytes);
+    gauge(
+      'kv_cache_held_bytes',
+      'Key-value caches of running answers',
+      ({ heldCacheBytes }) => heldCacheBytes,
+    );
+    gauge(
+      'kv_cache_idle_bytes',
+      'Key-value caches of known prefixes',
+      ({ idleCacheBytes }) => idleCacheBytes,
+    );
     this.#describe(devices);
   }
 

@@ -1,7 +1,6 @@
 import { ContextLengthError, DisposedError, InvalidArgumentError } from '@markbase/core';
 import type { Checkpoint } from '@markbase/loader';
 import {
-  BLOCK_TOKENS,
   checkSampling,
   type Device,
   type PlannedDispatch,
@@ -13,23 +12,18 @@ import {
 } from '@markbase/metal-runtime';
 import { checkInteger } from './check.js';
 import { adaptedRows } from './engine/adapter-rows.js';
-import { type Choice, choiceOf } from './engine/choice.js';
+import { BlockStore } from './engine/block-store.js';
+import type { Choice } from './engine/choice.js';
 import { DecodeQueue, type DecodeRow, type StepOptions } from './engine/decode-queue.js';
-import { decodeStep, type StepSpan } from './engine/decode-step.js';
-import { type ModelActivity, StepCounts } from './engine/model-activity.js';
+import type { ModelActivity } from './engine/model-activity.js';
 import { type PrefillOptions, PrefillQueue } from './engine/prefill-queue.js';
-import {
-  beginJob,
-  nextParts,
-  type PrefillJob,
-  type PrefillPart,
-  prefillStep,
-} from './engine/prefill-step.js';
-import { COPY_SOURCE_INPUTS, Programs } from './engine/programs.js';
+import { beginJob, nextParts, type PrefillJob, prefillStep } from './engine/prefill-step.js';
+import { Programs } from './engine/programs.js';
 import { type Prompt, type PromptRows, promptRows } from './engine/prompt.js';
 import type { Sequence } from './engine/sequence.js';
 import { SequencePool } from './engine/sequence-pool.js';
 import { StepLock } from './engine/step-lock.js';
+import { StepRunner } from './engine/step-runner.js';
 import { suppressedIds } from './engine/suppressed-ids.js';
 import {
   checkedSettings,
@@ -39,13 +33,12 @@ import {
 import { type Language, loadLanguage } from './language.js';
 import { allocateCaches, type Caches } from './model/caches.js';
 import { type DecoderConfig, decoderConfig } from './model/config.js';
-import { LOGITS_OUTPUT } from './model/decoder.js';
 import type { Decoder } from './model/layer.js';
 import { uploadRopeFrequencies } from './model/rope-frequencies.js';
 import { loadDecoder } from './model/weights.js';
 
-/** Computing a shorter prefix is as fast as copying it. */
-const SMALLEST_COPY_TOKENS = 16;
+/** Share of a GPU's memory for weights and caches; the rest is for activations. */
+const GPU_SHARE = 0.8;
 
 /**
  * A Gemma 4 decoder on a device: token ids in, token ids out. Holds the weights, the caches of `maxSequences`
@@ -62,12 +55,16 @@ export class TextModel {
   readonly settings: TextModelSettings;
   /** Weights and caches, for code that records its own programs. */
   readonly decoder: Decoder;
-  /** Size of one sequence's caches in bytes once all of its positions are written. */
+  /** Bytes of the caches that one sequence holds once all of its positions are written. */
   readonly sequenceBytes: number;
+  /** Maximum size of all caches in bytes. The processor commits this memory when it is used, GPUs at once. */
+  readonly cacheBytes: number;
   readonly #pool: SequencePool;
   readonly #programs: Programs;
   readonly #lock = new StepLock();
-  readonly #counts = new StepCounts();
+  readonly #store: BlockStore;
+  readonly #runner: StepRunner;
+  readonly #blockBytes: readonly [number, number];
   readonly #decodeQueue: DecodeQueue;
   readonly #prefillQueue: PrefillQueue;
   readonly #release: () => void;
@@ -92,23 +89,31 @@ export class TextModel {
     this.decoder = decoder;
     this.#language = parts.language;
     this.#release = parts.release;
-    this.sequenceBytes = parts.caches.slotBytes;
-    const { smallestCapacityTokens } = parts.caches;
-    const { contextTokens, maxSequences, rememberedSequences } = settings;
-    const limits = { contextTokens, smallestCapacityTokens, windowTokens: config.windowTokens };
-    this.#pool = new SequencePool(maxSequences, limits, rememberedSequences);
+    const { fullBlocks, slidingBlocks, blockBytes, sequenceBytes } = parts.caches;
+    this.sequenceBytes = sequenceBytes;
+    this.#blockBytes = blockBytes;
+    this.cacheBytes = fullBlocks * blockBytes[0] + slidingBlocks * blockBytes[1];
+    this.#store = new BlockStore({ fullBlocks, slidingBlocks, windowTokens: config.windowTokens });
+    this.#pool = new SequencePool(settings.maxSequences, this.#store);
     const suppressed = suppressedIds(config, parts.checkpoint, settings.suppressPlaceholders);
     this.#programs = new Programs({ ...settings, device, decoder, suppressed });
+    const runner = new StepRunner({
+      ...{ config, settings, decoder, store: this.#store, pool: this.#pool, programs: this.#programs },
+      run: (program, step, read, signal) => this.#runProgram(program, step, read, signal),
+    });
+    this.#runner = runner;
     this.#prefillQueue = new PrefillQueue({
       lock: this.#lock,
       chunkTokens: settings.prefillChunk,
-      step: (parts, options) => this.#prefillStep(parts, options),
+      select: (jobs) => runner.select(jobs),
+      step: (parts, options) => runner.prefill(parts, options),
     });
     this.#decodeQueue = new DecodeQueue({
       lock: this.#lock,
       maxRows: settings.maxSequences,
       busySequences: () => this.#pool.busyCount,
-      step: (rows, options) => this.#decodeStep(rows, options),
+      hasRoomFor: (rows) => runner.hasRoomFor(rows),
+      step: (rows, options) => runner.decode(rows, options),
     });
   }
 
@@ -130,9 +135,11 @@ export class TextModel {
     const rope = uploadRopeFrequencies(device, config.layers);
     const caches = allocateCaches(device, config, {
       contextTokens: settings.contextTokens,
-      slotCount: settings.maxSequences + settings.rememberedSequences,
-      maxStepTokens: settings.maxStepTokens,
+      sequences: settings.maxSequences + settings.rememberedSequences,
+      maxStepTokens: Math.max(settings.prefillChunk, settings.maxStepTokens),
       dtype: settings.precision === 'high' ? 'F32' : 'BF16',
+      limitBytes: settings.cacheBytes ?? gpuLimit(checkpoint, device),
+      isEstimate: settings.cacheBytes === null,
     });
     const uploads = new UploadWatch(device, options);
     const resources: { dispose(): void }[] = [rope, caches, uploads];
@@ -188,6 +195,11 @@ export class TextModel {
     return { ...program.plan, dispatches: program.planStep({ rows, outputs, positions }) };
   }
 
+  /** True if `acquire` would not wait for a sequence or for blocks. */
+  isReadyFor(prompts: readonly (PromptRows | null)[]): boolean {
+    return this.#pool.isReadyFor(prompts);
+  }
+
   /** Number of sequences available without waiting. */
   get idleSequences(): number {
     return this.#pool.idleCount;
@@ -195,7 +207,7 @@ export class TextModel {
 
   /** Counts of what was computed and what the caches hold; for displays and metrics. */
   get activity(): ModelActivity {
-    return this.#counts.with(this.#pool);
+    return this.#runner.counts.with(this.#pool, this.#store, this.#blockBytes);
   }
 
   /**
@@ -217,15 +229,17 @@ export class TextModel {
   /**
    * Takes sequences; waits in line until enough are free.
    *
-   * @param prompts one entry per sequence: a prompt whose computed prefix may be reused, from this sequence or copied
-   *   from another one, or null for an empty sequence
+   * @param prompts one entry per sequence: a prompt that takes over what is known of it, whatever sequence computed it,
+   *   or null for a sequence that is computed as a whole
    */
   async acquire(prompts: readonly (PromptRows | null)[], signal?: AbortSignal): Promise<Sequence[]> {
     this.#check('acquire');
     const sequences = await this.#pool.acquire(prompts, signal);
     try {
       for (const [index, prompt] of prompts.entries()) {
-        if (prompt) await this.#share(prompt, sequences[index]!, signal);
+        const sequence = sequences[index]!;
+        const copy = prompt && this.#runner.attach(sequence, prompt);
+        if (copy) await this.#lock.run(() => this.#runner.finish(sequence, copy, signal));
       }
       return sequences;
     } catch (error) {
@@ -234,12 +248,17 @@ export class TextModel {
     }
   }
 
+  /** Of several sequences, those that can go on by a token without setting others aside, or the one taken first. */
+  fitting<Item extends { readonly sequence: Sequence }>(items: readonly Item[]): Item[] {
+    return this.#runner.fitting(items);
+  }
+
   /** Takes one empty sequence. */
   async createSequence(signal?: AbortSignal): Promise<Sequence> {
     return (await this.acquire([null], signal))[0]!;
   }
 
-  /** Releases sequences; later prompts may reuse their contents. */
+  /** Releases sequences; later prompts may take over what they hold. A released sequence is empty. */
   release(sequences: readonly Sequence[]): void {
     this.#pool.release(sequences);
   }
@@ -301,8 +320,20 @@ export class TextModel {
     const outputRows = Int32Array.from(tokens, (_, index) => index);
     const everyRow = { ...step, tokens, softIndex, outputRows, sampling: undefined };
     const spans = [{ sequence, rows, begin: sequence.length, end: rows.end }];
-    const result = await this.#lock.run(() => this.#run(program, everyRow, spans, options, names));
-    return result.outputs;
+    return this.#lock.run(async () => {
+      await this.#runner.reserve(sequence, rows.end);
+      return (await this.#runner.run(program, everyRow, spans, options, names)).outputs;
+    });
+  }
+
+  /** Takes the blocks for a sequence's positions up to `end`, for `Sequence.table` in steps of programs of one's own. */
+  reserve(sequence: Sequence, end: number): Promise<void> {
+    return this.#lock.run(() => this.#runner.reserve(sequence, end));
+  }
+
+  /** Lets a sequence go on at position `end`, with whatever the caches hold before it: for measurements at any depth. */
+  skipTo(sequence: Sequence, end: number): Promise<void> {
+    return this.#lock.run(() => this.#runner.skipTo(sequence, end));
   }
 
   /** Runs a step of a program recorded on this model's decoder, in turn with the model's own steps. */
@@ -327,78 +358,6 @@ export class TextModel {
     this.dispose();
   }
 
-  async #prefillStep(parts: readonly PrefillPart[], options: StepOptions): Promise<Choice[]> {
-    const step = prefillStep(parts, this.config.hiddenWidth, this.decoder);
-    const program = this.#programs.prefill(step.tokens.length, step.softIndex !== undefined);
-    const spans = parts.map(({ job, begin, end }) => ({ ...job, begin, end }));
-    const result = await this.#run(program, step, spans, options);
-    this.#counts.prefillTokens += step.tokens.length;
-    return Array.from(step.outputRows, (_, index) => choiceOf(result, index, this.config.vocabularySize));
-  }
-
-  #decodeStep(rows: readonly DecodeRow[], options: StepOptions): Promise<Choice[]> {
-    const { step, spans } = decodeStep(rows, this.settings.precision === 'high', this.decoder);
-    const program = this.#programs.decode(rows.length);
-    return this.#run(program, step, spans, options).then((result) => {
-      this.#counts.addDecode(rows.length);
-      return rows.map((_, index) => choiceOf(result, index, this.config.vocabularySize));
-    });
-  }
-
-  /** Copies the prefix of a prompt from the sequence that holds most of it, if that saves computation. */
-  async #share(prompt: PromptRows, sequence: Sequence, signal: AbortSignal | undefined): Promise<void> {
-    const isWorthIt = (length: number) => length - sequence.length >= SMALLEST_COPY_TOKENS;
-    if (!isWorthIt(this.#pool.longestPrefix(prompt, sequence)?.length ?? 0)) return;
-    await this.#lock.run(async () => {
-      // While this call waited for its turn, the other sequence may have been overwritten.
-      const found = this.#pool.longestPrefix(prompt, sequence);
-      if (!found || !isWorthIt(found.length)) return;
-      const { source, length } = found;
-      sequence.truncate(0);
-      for (let begin = 0; begin < length; begin += this.settings.prefillChunk) {
-        const rows = Math.min(this.settings.prefillChunk, length - begin);
-        const positions = Int32Array.from({ length: rows }, (_, row) => begin + row);
-        const slots = new Int32Array(rows).fill(sequence.slot);
-        const inputs = this.#copySources(source.slot, positions);
-        await this.#runProgram(this.#programs.copy(), { positions, slots, inputs }, [], signal);
-      }
-      sequence.adopt(source, length);
-    });
-  }
-
-  /** Blocks of a slot that hold `positions`, as inputs of `Programs.copy`. */
-  #copySources(slot: number, positions: Int32Array): Record<string, Float32Array> {
-    const sources = COPY_SOURCE_INPUTS.map((name, kind) => {
-      const cache = this.decoder.layers.find(
-        ({ attention }) => (attention.cache.windowTokens === null) === (kind === 0),
-      )?.attention.cache;
-      const share = cache ? Math.ceil(cache.capacityTokens / BLOCK_TOKENS) : 1;
-      const blocks = Float32Array.from(positions, (position) => {
-        return slot * share + (Math.floor(position / BLOCK_TOKENS) % share);
-      });
-      return [name, blocks];
-    });
-    return Object.fromEntries(sources);
-  }
-
-  async #run(
-    program: Program,
-    step: StepInput,
-    spans: readonly StepSpan[],
-    { signal, withLogits }: StepOptions,
-    read: readonly string[] = withLogits ? [LOGITS_OUTPUT] : [],
-  ): Promise<StepResult> {
-    for (const { sequence, end } of spans) sequence.markWritten(end);
-    const result = await this.#runProgram(program, step, read, signal);
-    for (const { sequence, rows, begin, end, matchesPrefill } of spans) {
-      for (let position = begin; position < end; position++) {
-        const at = position - rows.begin;
-        sequence.push(rows.keys[at]!, rows.visibleEnd[at]!, matchesPrefill);
-      }
-    }
-    return result;
-  }
-
   #runProgram(
     program: Program,
     step: StepInput,
@@ -413,4 +372,10 @@ export class TextModel {
   #check(operation: string): void {
     if (this.#isDisposed) throw new DisposedError({ resource: 'text model', operation });
   }
+}
+
+/** Bytes that the caches may take on a GPU, which commits memory when it is allocated; null on processors. */
+function gpuLimit(checkpoint: Checkpoint, { info }: Device): number | null {
+  if (info.kind === 'cpu') return null;
+  return Math.floor(info.totalMemoryBytes * GPU_SHARE) - checkpoint.sizeBytes;
 }

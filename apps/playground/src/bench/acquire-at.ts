@@ -4,8 +4,8 @@ import type { Choice, Sequence, TextModel } from '@markbase/text';
 const COMPUTED_TOKENS = 128;
 
 /**
- * Takes empty sequences and brings them to `depth` positions: the last 128 are prefilled, the earlier ones are only
- * marked as written. The caches hold zeros or keys of an earlier sequence there, which take just as long to read.
+ * Takes empty sequences and brings them to `depth` positions: the last 128 are prefilled, the earlier ones are skipped.
+ * The caches hold zeros or keys of an earlier sequence there, which take just as long to read.
  *
  * @returns the sequences, and the choice of the next token of each
  */
@@ -18,9 +18,8 @@ export async function acquireAt(
   const begin = Math.max(0, depth - COMPUTED_TOKENS);
   const sequences = await model.acquire(new Array(batch).fill(null), signal);
   try {
+    for (const sequence of sequences) await model.skipTo(sequence, begin);
     const jobs = sequences.map((sequence) => {
-      sequence.markWritten(begin);
-      for (let position = 0; position < begin; position += 1) sequence.push(0, position, false);
       return { sequence, rows: model.layOut({ ids: tokens(depth - begin) }, begin) };
     });
     return { sequences, choices: await model.prefill(jobs, options) };

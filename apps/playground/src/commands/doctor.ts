@@ -29,8 +29,7 @@ export function doctorCommand(): Command {
     .option('--model <dir>', 'also check whether this checkpoint fits in memory; reads only its headers')
     .option('--json', 'print the result as JSON', false)
     .action(async (flags: { model?: string; json: boolean }) => {
-      const model = flags.model === undefined ? null : await modelNeeds(flags.model);
-      const report = await examine(model);
+      const report = await examine(flags.model ?? null);
       if (flags.json) printJson(report);
       else printLines(reportLines(report));
       if (!report.ok) process.exitCode = 1;
@@ -39,7 +38,7 @@ export function doctorCommand(): Command {
 
 type Report = Awaited<ReturnType<typeof examine>>;
 
-async function examine(model: ModelNeeds | null) {
+async function examine(directory: string | null) {
   const runtime = await tryTo(() => import('@markbase/metal-runtime'));
   const devices = await Promise.all(
     DEVICE_KINDS.map(async (kind) => {
@@ -49,6 +48,9 @@ async function examine(model: ModelNeeds | null) {
         : { kind, available: false as const, reason: found.reason };
     }),
   );
+  const gpu = devices.find((device) => device.available && device.kind === 'cuda');
+  const model =
+    directory && (await modelNeeds(directory, gpu?.available ? gpu.totalMemoryBytes : totalmem()));
   const isas = await tryTo(async () => requireValue(runtime).listIsas());
   const demo = await tryTo(demoModelPath);
   const checks = [nodeCheck(), deviceCheck(devices, loadError(isas)), memoryCheck(), demoCheck(demo)];
@@ -151,11 +153,11 @@ function demoCheck(demo: Outcome<string>): Check {
 
 type ModelNeeds = Awaited<ReturnType<typeof modelNeeds>>;
 
-/** Memory needs of a checkpoint on this machine, from its headers alone. */
-async function modelNeeds(directory: string) {
+/** Memory needs of a checkpoint, from its headers alone; `memoryBytes`: of the GPU, if there is one with its own. */
+async function modelNeeds(directory: string, memoryBytes: number) {
   const { estimate, openCheckpoint } = await import('@markbase/loader');
   const checkpoint = await openCheckpoint(directory);
-  const memory = estimate(checkpoint, { memoryBytes: totalmem() });
+  const memory = estimate(checkpoint, { memoryBytes });
   const { totalBytes, activePerToken, fit } = memory;
   return { directory: checkpoint.directory, totalBytes, activePerToken, fit };
 }

@@ -1,26 +1,26 @@
 import { stat } from 'node:fs/promises';
-import { totalmem } from 'node:os';
 import { estimate, isRepositoryName, openCheckpoint, openRemoteCheckpoint } from '@markbase/loader';
+import { memoryOf } from './machine.js';
 import type { FitReport, LoadRequest } from './playground-types.js';
 
 /**
- * Memory needs of a model on this machine, from its headers; for a repository on the hub, a few kilobytes are
- * downloaded.
+ * Memory needs of a model on a device of this machine, from its headers; for a repository on the hub, a few kilobytes
+ * are downloaded.
  *
  * @throws the loader's errors
  */
 export async function fitReport(
-  request: Pick<LoadRequest, 'model' | 'precision' | 'contextTokens' | 'maxSequences'>,
+  request: Pick<LoadRequest, 'model' | 'device' | 'precision' | 'contextTokens' | 'maxSequences'>,
   signal: AbortSignal,
 ): Promise<FitReport> {
-  const { model, precision, contextTokens, maxSequences } = request;
+  const { model, device, precision, contextTokens, maxSequences } = request;
   const isHere = await stat(model).then(
     () => true,
     () => false,
   );
   const remote = !isHere && isRepositoryName(model) ? await openRemoteCheckpoint(model, { signal }) : null;
   const source = remote ?? (await openCheckpoint(model, { signal }));
-  const memoryBytes = totalmem();
+  const memoryBytes = await memoryOf(device);
   const memory = estimate(source, {
     precision,
     sequences: maxSequences,

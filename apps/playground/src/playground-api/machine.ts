@@ -5,7 +5,13 @@ import type { PlaygroundState } from './playground-types.js';
 
 const KINDS: readonly DeviceKind[] = ['metal', 'cuda', 'cpu'];
 
-let devices: Promise<string[]> | null = null;
+let devices: Promise<ReadonlyMap<string, number>> | null = null;
+
+/** Memory of a device that a model can run on, in bytes; of the machine if there is no such device. */
+export async function memoryOf(kind: string): Promise<number> {
+  devices ??= availableDevices();
+  return (await devices).get(kind) ?? totalmem();
+}
 
 /** This machine, and the devices that a model can run on. */
 export async function machineOf(): Promise<Pick<PlaygroundState, 'version' | 'machine' | 'devices'>> {
@@ -19,17 +25,18 @@ export async function machineOf(): Promise<Pick<PlaygroundState, 'version' | 'ma
       threads: availableParallelism(),
       totalMemoryBytes: totalmem(),
     },
-    devices: await devices,
+    devices: [...(await devices).keys()],
   };
 }
 
-/** Opening a device is the only way to find out whether it exists. */
-async function availableDevices(): Promise<string[]> {
-  const found: string[] = [];
+/** The memory of each device. Opening one is the only way to find out whether it exists. */
+async function availableDevices(): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<string, number>();
   for (const kind of KINDS) {
     try {
-      (await openDevice({ kind })).dispose();
-      found.push(kind);
+      const device = await openDevice({ kind });
+      found.set(kind, device.info.totalMemoryBytes);
+      device.dispose();
     } catch {
       // Not available; requesting it by name reports the reason.
     }

@@ -3,12 +3,20 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { PerformanceSampler } from './performance-samples.js';
 
 const SETTINGS = { maxSequences: 4, rememberedSequences: 1, contextTokens: 100 };
-const NOTHING = { prefillTokens: 0, decodeSteps: 0, decodedTokens: 0, busySequences: 0, heldTokens: 0 };
+const NOTHING = {
+  prefillTokens: 0,
+  decodeSteps: 0,
+  decodedTokens: 0,
+  busySequences: 0,
+  heldTokens: 0,
+  heldCacheBytes: 0,
+};
 
 /** A model with counters that the test sets. */
 function modelOf(counts: { value: Partial<TextModel['activity']> }): TextModel {
   return {
     settings: SETTINGS,
+    cacheBytes: 500,
     get activity() {
       return { ...NOTHING, ...counts.value };
     },
@@ -26,7 +34,13 @@ it('returns rates since the last sample, and shares of the capacity', () => {
   const one = modelOf(counts);
   expect(sampler.sample(one)).toMatchObject({ decodeTokensPerSecond: 0, meanBatch: 0, slots: 4 });
   vi.advanceTimersByTime(500);
-  counts.value = { prefillTokens: 50, decodeSteps: 5, decodedTokens: 15, busySequences: 3, heldTokens: 250 };
+  counts.value = {
+    prefillTokens: 50,
+    decodeSteps: 5,
+    decodedTokens: 15,
+    busySequences: 3,
+    heldCacheBytes: 250,
+  };
   expect(sampler.sample(one)).toMatchObject({
     prefillTokensPerSecond: 100,
     decodeTokensPerSecond: 30,

@@ -26,7 +26,6 @@ export class PerformanceSampler {
     const since = (name: 'prefillTokens' | 'decodedTokens' | 'decodeSteps') =>
       last ? activity[name] - last.activity[name] : 0;
     const steps = since('decodeSteps');
-    const slots = settings.maxSequences + settings.rememberedSequences;
     return {
       ...memory,
       prefillTokensPerSecond: since('prefillTokens') / seconds,
@@ -34,7 +33,7 @@ export class PerformanceSampler {
       running: activity.busySequences,
       slots: settings.maxSequences,
       meanBatch: steps > 0 ? since('decodedTokens') / steps : 0,
-      cacheUse: activity.heldTokens / (slots * settings.contextTokens),
+      cacheUse: activity.heldCacheBytes / model.cacheBytes,
     };
   }
 }

@@ -105,7 +105,7 @@ function describeModel(id: string, model: TextModel, encoder: MediaEncoder): Loa
     maxSequences: settings.maxSequences,
     media: mediaSupport(checkpoint.config, encoder),
     weightBytes: checkpoint.sizeBytes,
-    cacheBytes: model.sequenceBytes * (settings.maxSequences + settings.rememberedSequences),
+    cacheBytes: model.cacheBytes,
     defaults: {
       temperature: generation.temperature ?? null,
       topP: generation.topP ?? null,

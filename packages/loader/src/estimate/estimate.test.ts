@@ -32,10 +32,14 @@ describe('estimate', () => {
       perTokenBeyondWindow: full,
       windowTokens: text.slidingWindow,
     });
-    const stepTokens = text.bidirectionalVision ? 1120 : 512;
-    expect(made.cacheBytes).toBe(sliding * (text.slidingWindow - 1 + stepTokens) + full * 100_000);
+    // Blocks of 32 positions: a window of 32 n touches n + 1 blocks, one more while it moves, for each sequence.
+    const stepBlocks = text.bidirectionalVision ? 35 : 16;
+    const windowBlocks = text.slidingWindow / 32 + 2;
+    const blocks = (sequences: number) =>
+      sliding * (sequences * windowBlocks + stepBlocks) + full * sequences * 3125;
+    expect(made.cacheBytes).toBe(32 * blocks(1));
     const high = estimate(sourceOf(config, {}), { contextTokens: 100_000, sequences: 3, precision: 'high' });
-    expect(high.cacheBytes).toBe(6 * made.cacheBytes);
+    expect(high.cacheBytes).toBe(2 * 32 * blocks(3));
   });
 
   it('distinguishes what a decoding step reads from what is only stored', () => {
@@ -81,10 +85,10 @@ describe('estimate', () => {
   it('finds the longest context that fits', () => {
     const source = sourceOf(DENSE_31B, { 'language_model.embed_tokens.weight': 2 ** 34 });
     const at = (contextTokens: number) => estimate(source, { contextTokens }).totalBytes;
-    const { fit } = estimate(source, { contextTokens: 8192, memoryBytes: at(50_000) });
-    expect(fit).toMatchObject({ fits: true, maxContextTokens: 50_000 });
-    expect(fit!.freeBytes).toBe(at(50_000) - at(8192));
-    expect(estimate(source, { memoryBytes: at(50_000) - 1 }).fit!.maxContextTokens).toBe(49_999);
+    const { fit } = estimate(source, { contextTokens: 8192, memoryBytes: at(50_016) });
+    expect(fit).toMatchObject({ fits: true, maxContextTokens: 50_016 });
+    expect(fit!.freeBytes).toBe(at(50_016) - at(8192));
+    expect(estimate(source, { memoryBytes: at(50_016) - 1 }).fit!.maxContextTokens).toBe(49_984);
     expect(estimate(source, { memoryBytes: 2 ** 34 }).fit).toMatchObject({
       fits: false,
       maxContextTokens: 0,

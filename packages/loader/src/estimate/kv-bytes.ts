@@ -23,10 +23,14 @@ export function kvBytes(text: TextConfig, elementBytes: KvElementBytes = 2): KvB
   return { perToken: sum(owners), perTokenBeyondWindow: sum(full), windowTokens: text.slidingWindow };
 }
 
+/** Positions of a block of a cache. */
+const BLOCK_TOKENS = 32;
+
 /**
- * Bytes of the caches that a model is loaded with.
+ * Bytes of the caches that a model is loaded with, in blocks of 32 positions.
  *
- * A full layer holds `contextTokens`, a sliding one the `W - 1` keys of its window and the rows of one step.
+ * For each sequence, a full layer holds `contextTokens` and a sliding one the blocks that its window touches; all
+ * sequences together also hold the rows of one step.
  */
 export function cacheBytes(
   text: TextConfig,
@@ -38,13 +42,16 @@ export function cacheBytes(
   },
 ): number {
   const { contextTokens, sequences, maxStepTokens, elementBytes } = sizes;
-  const sliding = Math.min(contextTokens, text.slidingWindow - 1 + maxStepTokens);
+  const context = Math.ceil(contextTokens / BLOCK_TOKENS);
+  const window = Math.min(context, Math.ceil((text.slidingWindow - 1) / BLOCK_TOKENS) + 2);
+  const sliding = Math.min(sequences * window + Math.ceil(maxStepTokens / BLOCK_TOKENS), sequences * context);
   let bytes = 0;
   for (const layer of text.layers) {
     if (layer.kvSource !== null) continue;
-    bytes += (layer.kind === 'full' ? contextTokens : sliding) * layerBytes(layer, elementBytes);
+    const blocks = layer.kind === 'full' ? sequences * context : sliding;
+    bytes += blocks * BLOCK_TOKENS * layerBytes(layer, elementBytes);
   }
-  return bytes * sequences;
+  return bytes;
 }
 
 /**

@@ -16,6 +16,7 @@ using namespace metal;
 #include "metal_storage.h"
 #include "metal_math.h"
 #include "metal_norm.h"
+#include "cache_block.h"
 #include "metal_cache.h"
 #include "metal_attention.h"
 

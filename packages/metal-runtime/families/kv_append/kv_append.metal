@@ -6,6 +6,7 @@ using namespace metal;
 #include "launch.h"
 #include "scalar_type.h"
 #include "metal_storage.h"
+#include "cache_block.h"
 #include "metal_cache.h"
 
 kernel void kv_append(constant KvAppendParams& p [[buffer(0)]],

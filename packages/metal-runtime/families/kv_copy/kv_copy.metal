@@ -8,6 +8,7 @@ using namespace metal;
 #include "kv_copy_params.h"
 #include "launch.h"
 #include "scalar_type.h"
+#include "cache_block.h"
 #include "metal_cache.h"
 
 kernel void kv_copy(constant KvCopyParams& p [[buffer(0)]],

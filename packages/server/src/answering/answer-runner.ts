@@ -78,13 +78,16 @@ export class AnswerRunner {
   gauges(): Record<string, ModelGauges> {
     const entries = [...this.#queues].map(([model, { running, waiting }]) => {
       const { id } = this.#settings.models.find((served) => served.model === model)!;
-      const { maxSequences, rememberedSequences } = model.settings;
+      const { maxSequences } = model.settings;
+      const { heldCacheBytes, idleCacheBytes } = model.activity;
       const gauges = {
         running,
         waiting,
         busySequences: maxSequences - model.idleSequences,
         sequences: maxSequences,
-        cacheBytes: model.sequenceBytes * (maxSequences + rememberedSequences),
+        cacheBytes: model.cacheBytes,
+        heldCacheBytes,
+        idleCacheBytes,
       };
       return [id, gauges] as const;
     });

@@ -1,19 +1,19 @@
 import { describe, expect, it, vi } from 'vitest';
+import { sequenceOf } from '../../test/engine-fixtures.js';
 import { DecodeQueue, type DecodeRow } from './decode-queue.js';
-import { Sequence } from './sequence.js';
 import { StepLock } from './step-lock.js';
 
-const LIMITS = { contextTokens: 100, smallestCapacityTokens: 100, windowTokens: 8 };
-const row = (slot: number): DecodeRow => ({ sequence: new Sequence(slot, LIMITS), token: slot });
+const row = (id: number): DecodeRow => ({ sequence: sequenceOf(id), token: id });
 
 /** A queue with steps that only record which rows ran together, and answer with token + 100. */
-function queueOf(maxRows: number, busy: number, fail?: Error) {
+function queueOf(maxRows: number, busy: number, fail?: Error, room = Number.POSITIVE_INFINITY) {
   const steps: number[][] = [];
   const lock = new StepLock();
   const queue = new DecodeQueue({
     lock,
     maxRows,
     busySequences: () => busy,
+    hasRoomFor: (rows) => rows.length <= room,
     step: async (rows) => {
       steps.push(rows.map(({ token }) => token));
       if (fail) throw fail;
@@ -34,6 +34,15 @@ describe('DecodeQueue', () => {
     };
     await Promise.all([caller(0), caller(1), caller(2)]);
     expect(steps).toEqual(new Array(4).fill([0, 1, 2]));
+  });
+
+  it('lets the sequences taken first go first while the caches have no room for all', async () => {
+    const { queue, steps } = queueOf(8, 6, undefined, 2);
+    const answers = [3, 1, 2].map((id) => queue.decode([row(id)], {}));
+    // Three rows of one caller run although they exceed the room.
+    answers.push(queue.decode([row(4), row(5), row(6)], {}));
+    await Promise.all(answers);
+    expect(steps).toEqual([[1, 2], [3], [4, 5, 6]]);
   });
 
   it('fills steps in order and leaves the rest for the next', async () => {

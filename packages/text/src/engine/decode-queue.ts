@@ -29,7 +29,9 @@ export interface DecodeQueueHost {
   readonly maxRows: number;
   /** Number of sequences in use, which may soon submit a row. */
   busySequences(): number;
-  /** Runs one step; the lock is held. */
+  /** True if the caches have room for all rows in one step. */
+  hasRoomFor(rows: readonly DecodeRow[]): boolean;
+  /** Runs one step, or several if the caches have no room; the lock is held. */
   step(rows: readonly DecodeRow[], options: StepOptions): Promise<Choice[]>;
 }
 
@@ -91,15 +93,24 @@ export class DecodeQueue {
     }
   }
 
-  /** The requests of the next step: in order, as many as fit. */
+  /**
+   * The requests of the next step: in order, as many as fit. If the caches have no room for all of them, those whose
+   * sequences were taken first go first, and the others wait.
+   */
   #take(): Request[] {
     const batch: Request[] = [];
     let room = this.#host.maxRows;
     const left: Request[] = [];
-    for (const request of this.#waiting) {
+    const isTight = !this.#host.hasRoomFor(this.#waiting.flatMap(({ rows }) => rows));
+    const waiting = isTight ? [...this.#waiting].sort((a, b) => ageOf(a) - ageOf(b)) : this.#waiting;
+    const fits = ({ rows }: Request) =>
+      batch.length === 0 ||
+      !isTight ||
+      this.#host.hasRoomFor([...batch.flatMap((other) => other.rows), ...rows]);
+    for (const request of waiting) {
       if (request.signal?.aborted) {
         request.reject(request.signal.reason);
-      } else if (left.length === 0 && request.rows.length <= room) {
+      } else if (left.length === 0 && request.rows.length <= room && fits(request)) {
         batch.push(request);
         room -= request.rows.length;
       } else {
@@ -113,4 +124,9 @@ export class DecodeQueue {
   #waitingRows(): number {
     return this.#waiting.reduce((sum, request) => sum + request.rows.length, 0);
   }
+}
+
+/** Sequences taken earlier have lower numbers. */
+function ageOf({ rows }: Request): number {
+  return Math.min(...rows.map(({ sequence }) => sequence.id));
 }

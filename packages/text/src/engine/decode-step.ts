@@ -8,7 +8,7 @@ import type { Sequence } from './sequence.js';
 /** Positions [begin, end) that a step adds to a sequence, and what they hold. */
 export interface StepSpan {
   readonly sequence: Sequence;
-  readonly rows: Pick<PromptRows, 'keys' | 'visibleEnd' | 'begin'>;
+  readonly rows: Omit<PromptRows, 'end'>;
   readonly begin: number;
   readonly end: number;
   /** True if the step computes the same bits as a prompt with these tokens would; default true. */
@@ -16,7 +16,7 @@ export interface StepSpan {
 }
 
 /**
- * The step that adds one token to each of several sequences.
+ * The step that adds one token to each of several sequences; slots are their indices.
  *
  * @param matchesPrefill decoding uses the same kernels as prefill
  * @param decoder its programs take the adapter of each row if it has any
@@ -29,13 +29,21 @@ export function decodeStep(
   const positions = Int32Array.from(rows, ({ sequence }) => sequence.length);
   const spans = rows.map(({ sequence, token }, index) => {
     const begin = positions[index]!;
-    const row = { keys: [adaptedKey(token, sequence.adapter)], visibleEnd: Int32Array.of(begin), begin };
+    const tokens = Int32Array.of(token);
+    const row = {
+      keys: [adaptedKey(token, sequence.adapter)],
+      visibleEnd: Int32Array.of(begin),
+      begin,
+      tokens,
+      layerTokens: tokens,
+      soft: [null],
+    };
     return { sequence, rows: row, begin, end: begin + 1, matchesPrefill };
   });
   const step = {
     tokens: Int32Array.from(rows, ({ token }) => token),
     positions,
-    slots: Int32Array.from(rows, ({ sequence }) => sequence.slot),
+    slots: Int32Array.from(rows, (_, index) => index),
     outputRows: Int32Array.from(rows, (_, index) => index),
     sampling: rows.map(({ sampling }) => sampling ?? {}),
     inputs: adapterInput(

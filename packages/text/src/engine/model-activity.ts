@@ -1,3 +1,5 @@
+import type { BlockPool } from './block-pool.js';
+import type { BlockStore } from './block-store.js';
 import type { SequencePool } from './sequence-pool.js';
 
 /** What a model has computed since it was loaded, and what it holds now. */
@@ -10,8 +12,12 @@ export interface ModelActivity {
   readonly decodedTokens: number;
   /** Number of sequences in use. */
   readonly busySequences: number;
-  /** Number of positions in the caches of all sequences. */
+  /** Number of positions of the sequences in use. */
   readonly heldTokens: number;
+  /** Bytes of the caches that the sequences in use hold. */
+  readonly heldCacheBytes: number;
+  /** Bytes of the caches with known prefixes that no sequence holds: they are given up when blocks are needed. */
+  readonly idleCacheBytes: number;
 }
 
 /** Counts steps. */
@@ -26,9 +32,27 @@ export class StepCounts {
     this.decodedTokens += rows;
   }
 
-  /** The counts together with the current state of a model's sequences. */
-  with({ busyCount, heldTokens }: Pick<SequencePool, 'busyCount' | 'heldTokens'>): ModelActivity {
+  /**
+   * The counts together with the current state of a model's sequences.
+   *
+   * @param blockBytes size of a block of all full layers, and of one of all sliding layers
+   */
+  with(
+    { busy }: Pick<SequencePool, 'busy'>,
+    { pools }: BlockStore,
+    blockBytes: readonly [number, number],
+  ): ModelActivity {
     const { prefillTokens, decodeSteps, decodedTokens } = this;
-    return { prefillTokens, decodeSteps, decodedTokens, busySequences: busyCount, heldTokens };
+    const bytes = (count: (pool: BlockPool) => number) =>
+      count(pools[0]) * blockBytes[0] + count(pools[1]) * blockBytes[1];
+    return {
+      prefillTokens,
+      decodeSteps,
+      decodedTokens,
+      busySequences: busy.length,
+      heldTokens: busy.reduce((sum, sequence) => sum + sequence.heldTokens, 0),
+      heldCacheBytes: bytes((pool) => pool.heldCount),
+      idleCacheBytes: bytes((pool) => pool.idleCount),
+    };
   }
 }

@@ -1,10 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
+import { sequenceOf } from '../../test/engine-fixtures.js';
 import { PrefillQueue } from './prefill-queue.js';
 import type { PrefillJob } from './prefill-step.js';
-import { Sequence } from './sequence.js';
 import { StepLock } from './step-lock.js';
-
-const LIMITS = { contextTokens: 100, smallestCapacityTokens: 100, windowTokens: 8 };
 
 function jobOf(slot: number, count: number): PrefillJob {
   const tokens = new Int32Array(count).fill(slot);
@@ -17,7 +15,7 @@ function jobOf(slot: number, count: number): PrefillJob {
     keys: Array.from(tokens),
     soft: new Array(count).fill(null),
   };
-  return { sequence: new Sequence(slot, LIMITS), rows };
+  return { sequence: sequenceOf(slot), rows };
 }
 
 /** A queue with steps of four rows that records how many rows each sequence had in them; it answers with the slot. */
@@ -26,17 +24,16 @@ function queueOf(fails: (step: number) => boolean = () => false) {
   const queue = new PrefillQueue({
     lock: new StepLock(),
     chunkTokens: 4,
+    select: (jobs) => jobs.filter(({ sequence, rows }) => sequence.length < rows.end),
     step: async (parts) => {
-      steps.push(parts.map(({ job, begin, end }) => [job.sequence.slot, end - begin]));
+      steps.push(parts.map(({ job, begin, end }) => [job.sequence.id, end - begin]));
       await Promise.resolve();
       if (fails(steps.length)) throw new RangeError('broken');
-      for (const { job, begin, end } of parts) {
-        for (let position = begin; position < end; position++)
-          job.sequence.push(job.rows.keys[position]!, position);
-      }
-      return parts
+      for (const { job, end } of parts) job.sequence.add(job.rows, end);
+      const choices = parts
         .filter(({ job, end }) => end === job.rows.end)
-        .map(({ job }) => ({ token: job.sequence.slot, logprob: 0, topLogprobs: [] }));
+        .map(({ job }) => ({ token: job.sequence.id, logprob: 0, topLogprobs: [] }));
+      return { parts, choices };
     },
   });
   return { queue, steps };

@@ -16,8 +16,16 @@ export interface PrefillQueueHost {
   readonly lock: StepLock;
   /** Maximum number of rows in a step. */
   readonly chunkTokens: number;
-  /** Runs one step; returns the choices of the parts that end their prompts. The lock is held. */
-  step(parts: readonly PrefillPart[], options: StepOptions): Promise<Choice[]>;
+  /** The unfinished jobs that the next step may compute, in order; at least the first. The lock is held. */
+  select(jobs: readonly PrefillJob[]): PrefillJob[];
+  /**
+   * Runs one step over at least one of the parts; returns these, and the choices of those that end their prompts. The
+   * lock is held.
+   */
+  step(
+    parts: readonly PrefillPart[],
+    options: StepOptions,
+  ): Promise<{ readonly parts: readonly PrefillPart[]; readonly choices: readonly Choice[] }>;
 }
 
 interface Request {
@@ -78,15 +86,13 @@ export class PrefillQueue {
 
   async #run(batch: readonly Request[]): Promise<void> {
     const limits = batch.map(({ options }) => options.chunkTokens ?? this.#host.chunkTokens);
-    const parts = nextParts(
-      batch.flatMap(({ jobs }) => jobs),
-      Math.min(...limits),
-    );
-    const served = batch.filter(({ jobs }) => parts.some(({ job }) => jobs.includes(job)));
+    const jobs = this.#host.select(batch.flatMap((request) => request.jobs));
+    const wanted = nextParts(jobs, Math.min(...limits));
+    const served = batch.filter((request) => wanted.some(({ job }) => request.jobs.includes(job)));
     const signal = served.length === 1 ? served[0]!.options.signal : undefined;
     const withLogits = served.some(({ options }) => options.withLogits);
     try {
-      const choices = await this.#host.step(parts, { withLogits, ...(signal && { signal }) });
+      const { parts, choices } = await this.#host.step(wanted, { withLogits, ...(signal && { signal }) });
       const ended = parts.filter(({ job, end }) => end === job.rows.end);
       for (const request of served) {
         for (const [index, { job }] of ended.entries()) {

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { sequenceOf } from '../../test/engine-fixtures.js';
 import { nextParts, type PrefillJob, prefillStep } from './prefill-step.js';
-import { Sequence } from './sequence.js';
-
-const LIMITS = { contextTokens: 100, smallestCapacityTokens: 100, windowTokens: 8 };
 
 function job(
   slot: number,
@@ -11,7 +9,7 @@ function job(
 ): PrefillJob {
   const tokens = Int32Array.from(visibleEnd, (_, index) => 10 * slot + index);
   return {
-    sequence: new Sequence(slot, LIMITS),
+    sequence: sequenceOf(slot),
     rows: {
       begin: 0,
       end: tokens.length,
@@ -31,11 +29,7 @@ function plan(jobs: PrefillJob[], maxRows: number): [number, number][][] {
   const steps: [number, number][][] = [];
   for (let parts = nextParts(jobs, maxRows); parts.length > 0; parts = nextParts(jobs, maxRows)) {
     steps.push(parts.map(({ begin, end }) => [begin, end]));
-    for (const { job, begin, end } of parts) {
-      for (let position = begin; position < end; position++) {
-        job.sequence.push(job.rows.keys[position]!, job.rows.visibleEnd[position]!);
-      }
-    }
+    for (const { job, end } of parts) job.sequence.add(job.rows, end);
   }
   return steps;
 }
@@ -83,8 +77,7 @@ describe('prefillStep', () => {
   it('numbers the soft tokens of a step from 0', () => {
     const soft = [null, Float32Array.of(1, 2), Float32Array.of(3, 4), null];
     const job0 = job(0, causal(4), soft);
-    job0.sequence.push(0, 0);
-    job0.sequence.push(1, 1);
+    job0.sequence.add(job0.rows, 2);
     const step = prefillStep(nextParts([job0], 4), 2);
     expect([...step.softIndex!]).toEqual([0, -1]);
     expect(step.inputs!.softTokens).toEqual(Float32Array.of(3, 4));

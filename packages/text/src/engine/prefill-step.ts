@@ -42,7 +42,8 @@ export function nextParts(jobs: readonly PrefillJob[], maxRows: number): Prefill
   return parts;
 }
 
-function partEnd(rows: PromptRows, begin: number, room: number, isFirst: boolean): number {
+/** End of the rows from `begin` on that fit into a step with `room` rows; `isFirst`: one image may exceed it. */
+export function partEnd(rows: PromptRows, begin: number, room: number, isFirst: boolean): number {
   const limit = Math.min(begin + room, rows.end);
   let end = limit;
   while (end > begin && rows.visibleEnd[end - 1 - rows.begin]! >= limit) end--;
@@ -67,14 +68,14 @@ export function beginJob({ rows, sequence }: PrefillJob): void {
   });
 }
 
-/** The step that computes `parts`. Each part that ends its prompt has one output row. */
+/** The step that computes `parts`: slots are their indices. Each part that ends its prompt has one output row. */
 export function prefillStep(
   parts: readonly PrefillPart[],
   width: number,
   decoder: Pick<Decoder, 'adapters'> = { adapters: null },
 ): TokenStep {
-  const slices = parts.map(({ job, begin, end }) => {
-    const { rows, sequence } = job;
+  const slices = parts.map(({ job, begin, end }, slot) => {
+    const { rows } = job;
     const slice = (array: Int32Array) => array.subarray(begin - rows.begin, end - rows.begin);
     const count = end - begin;
     return {
@@ -82,7 +83,7 @@ export function prefillStep(
       layerTokens: slice(rows.layerTokens),
       visibleEnd: slice(rows.visibleEnd),
       positions: Int32Array.from({ length: count }, (_, index) => begin + index),
-      slots: new Int32Array(count).fill(sequence.slot),
+      slots: new Int32Array(count).fill(slot),
       soft: rows.soft.slice(begin - rows.begin, end - rows.begin),
       adapters: new Array<number | undefined>(count).fill(rows.adapter),
     };

@@ -1,4 +1,4 @@
-import type { Device, Program, Value } from '@markbase/metal-runtime';
+import { BLOCK_TOKENS, type Device, type Program, type Value } from '@markbase/metal-runtime';
 import { LOGITS_OUTPUT, recordDecoder } from '../model/decoder.js';
 import type { Decoder } from '../model/layer.js';
 
@@ -58,11 +58,11 @@ export class Programs {
     });
   }
 
-  /** Copies the cache contents of other blocks, at each row's position, to the blocks of the row's sequence. */
+  /** Copies positions of one block to the block of the rows' sequence. */
   copy(): Program {
-    const { device, decoder, precision, prefillChunk: maxRows } = this.#settings;
+    const { device, decoder, precision } = this.#settings;
     return this.#once('copy', (label) =>
-      device.record({ label, maxRows, maxOutputs: 0, precision }, (ops) => {
+      device.record({ label, maxRows: BLOCK_TOKENS, maxOutputs: 0, precision }, (ops) => {
         const [full, sliding] = COPY_SOURCE_INPUTS.map((name) =>
           ops.input(name, 'T', { axis: 'X', size: 1 }),
         );

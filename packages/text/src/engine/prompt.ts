@@ -28,8 +28,13 @@ export type PositionKey = number | string;
 
 /** A prompt laid out by position. Arrays are indexed by position - begin. */
 export interface PromptRows {
-  /** 'exact': reuses only those rows of the caches that are bit for bit what computing them again would yield. */
-  readonly reuse?: 'exact';
+  /**
+   * 'exact': reuses only those rows of the caches that are bit for bit what computing them again would yield; 'none':
+   * reuses nothing.
+   */
+  readonly reuse?: 'exact' | 'none';
+  /** What keys and values depend on apart from the rows, such as an adapter: prompts share them if it is equal. */
+  readonly salt?: string;
   /** Number of the adapter; 0 or absent = none. */
   readonly adapter?: number;
   /** Position of the first row in its sequence. */

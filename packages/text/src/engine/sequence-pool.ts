@@ -1,6 +1,8 @@
 import { InvalidArgumentError } from '@markbase/core';
+import { BLOCK_TOKENS } from '@markbase/metal-runtime';
+import type { BlockStore } from './block-store.js';
 import type { PromptRows } from './prompt.js';
-import { Sequence, type SequenceLimits } from './sequence.js';
+import { Sequence } from './sequence.js';
 
 interface Waiter {
   readonly prompts: readonly (PromptRows | null)[];
@@ -8,43 +10,41 @@ interface Waiter {
 }
 
 /**
- * The sequences of a model. Callers that find none free wait in line. A released sequence keeps its contents until it
- * is handed out again, so having more sequences than may be in use at once means that more prompts are remembered.
+ * The sequences of a model. Callers wait in line until a sequence and the blocks for its prompt are free. What released
+ * sequences held remains known until the blocks are needed.
  */
 export class SequencePool {
   /** Maximum number of sequences in use at once. */
   readonly size: number;
-  readonly #all: readonly Sequence[];
-  /** Free sequences; the one that has been free longest comes first. */
-  readonly #idle: Sequence[];
+  readonly #store: BlockStore;
+  readonly #busy = new Set<Sequence>();
   readonly #waiters: Waiter[] = [];
+  #nextId = 0;
 
-  constructor(size: number, limits: SequenceLimits, rememberedCount = 0) {
+  constructor(size: number, store: BlockStore) {
     this.size = size;
-    this.#all = Array.from({ length: size + rememberedCount }, (_, slot) => new Sequence(slot, limits));
-    this.#idle = [...this.#all];
+    this.#store = store;
   }
 
   /** Number of sequences available without waiting. */
   get idleCount(): number {
-    return this.#waiters.length > 0 ? 0 : this.#freeCount;
+    return this.#waiters.length > 0 ? 0 : this.size - this.#busy.size;
   }
 
   /** Number of sequences in use. */
   get busyCount(): number {
-    return this.#all.length - this.#idle.length;
+    return this.#busy.size;
   }
 
-  /** Positions held by all sequences, in use or not. */
-  get heldTokens(): number {
-    return this.#all.reduce((sum, { length }) => sum + length, 0);
+  /** Sequences in use, the first one taken first. */
+  get busy(): readonly Sequence[] {
+    return [...this.#busy];
   }
 
   /**
    * Takes one sequence per entry, all at once, first come, first served.
    *
-   * @param prompts a prompt whose prefix may be reused: the free sequence that holds most of it is truncated to that
-   *   prefix; null requests an empty sequence
+   * @param prompts a prompt that may begin with a known prefix; null requests a sequence that is computed as a whole
    * @throws InvalidArgumentError for more entries than the pool has sequences; the signal's reason when aborted
    */
   async acquire(prompts: readonly (PromptRows | null)[], signal?: AbortSignal): Promise<Sequence[]> {
@@ -57,7 +57,7 @@ export class SequencePool {
         hint: 'Load the model with a larger maxSequences',
       });
     }
-    if (this.#waiters.length === 0 && this.#freeCount >= prompts.length) return this.#take(prompts);
+    if (this.isReadyFor(prompts)) return this.#take(prompts);
     return new Promise((resolve, reject) => {
       const onAbort = () => {
         this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
@@ -76,32 +76,29 @@ export class SequencePool {
     });
   }
 
-  /** Releases sequences; they keep their contents. */
+  /** Releases sequences; prompts with the same beginning may take over what they hold. */
   release(sequences: readonly Sequence[]): void {
-    this.#idle.push(...sequences);
+    for (const sequence of sequences) {
+      if (this.#busy.delete(sequence)) this.#store.give(sequence);
+    }
     this.#serve();
   }
 
-  /**
-   * The sequence, in use or not, that holds the longest prefix of a prompt, if it is longer than what `own` holds; else
-   * null.
-   */
-  longestPrefix(rows: PromptRows, own: Sequence): { source: Sequence; length: number } | null {
-    let best = { source: own, length: own.length };
-    for (const source of this.#all) {
-      const length = source === own ? 0 : source.reusablePrefix(rows);
-      if (length > best.length) best = { source, length };
-    }
-    return best.source === own ? null : best;
+  /** True if `acquire` would not wait. */
+  isReadyFor(prompts: readonly (PromptRows | null)[]): boolean {
+    return this.#waiters.length === 0 && this.#canTake(prompts);
   }
 
-  get #freeCount(): number {
-    return this.size - this.busyCount;
+  /** True if there is a sequence for each prompt, and room for the prompts beside what the others hold. */
+  #canTake(prompts: readonly (PromptRows | null)[]): boolean {
+    if (this.#busy.size + prompts.length > this.size) return false;
+    const blocks = prompts.map((rows) => Math.ceil(((rows?.end ?? 0) + 1) / BLOCK_TOKENS));
+    return this.#busy.size === 0 || this.#store.hasRoom(blocks);
   }
 
   #serve(): void {
     for (let first = this.#waiters[0]; first; first = this.#waiters[0]) {
-      if (this.#freeCount < first.prompts.length) return;
+      if (!this.#canTake(first.prompts)) return;
       this.#waiters.shift();
       first.resolve(this.#take(first.prompts));
     }
@@ -109,24 +106,11 @@ export class SequencePool {
 
   #take(prompts: readonly (PromptRows | null)[]): Sequence[] {
     return prompts.map((rows) => {
-      const { sequence, length } = this.#choose(rows);
-      this.#idle.splice(this.#idle.indexOf(sequence), 1);
-      sequence.truncate(length);
+      const salt = rows?.salt ?? '';
+      const reuse = rows && rows.reuse !== 'none' ? (rows.reuse ?? 'any') : null;
+      const sequence = new Sequence({ id: this.#nextId++, root: this.#store.root(salt), reuse, salt });
+      this.#busy.add(sequence);
       return sequence;
     });
-  }
-
-  /** The free sequence that suits a prompt best, and how much of it to keep. */
-  #choose(rows: PromptRows | null): { sequence: Sequence; length: number } {
-    const candidates = this.#idle.map((sequence) => ({
-      sequence,
-      length: rows ? sequence.reusablePrefix(rows) : 0,
-    }));
-    const best = candidates.reduce((a, b) => (b.length > a.length ? b : a));
-    const empty = candidates.find(({ sequence }) => sequence.length === 0);
-    // A short common prefix, such as a system prompt, does not justify discarding the rest of another conversation.
-    const isWorthIt = best.length * 2 > best.sequence.length;
-    if (best.length > 0 && (isWorthIt || !empty)) return best;
-    return empty ?? candidates[0]!;
   }
 }

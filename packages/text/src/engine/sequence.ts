@@ -1,111 +1,152 @@
-import { InvalidArgumentError } from '@markbase/core';
+import { BLOCK_TOKENS } from '@markbase/metal-runtime';
+import type { PrefixNode } from './prefix-tree.js';
 import type { PositionKey, PromptRows } from './prompt.js';
 
-/** Properties of the caches that a sequence depends on. */
-export interface SequenceLimits {
-  /** Maximum number of positions in a sequence. */
-  readonly contextTokens: number;
-  /** Number of positions in the smallest cache; older ones are overwritten. */
-  readonly smallestCapacityTokens: number;
-  /** Number of keys that a query of a sliding layer sees, including its own. */
-  readonly windowTokens: number;
-}
+/** The number in each pair of a table that names a block of full layers. */
+export const FULL = 0;
+/** The number in each pair of a table that names a block of sliding layers. */
+export const SLIDING = 1;
+const KINDS = 2;
 
-/** One slot of the caches: the positions it holds, and the tokens and media of these positions. */
+/** Content of positions, and how it can be computed again. */
+type RowsOf = Pick<PromptRows, 'keys' | 'visibleEnd' | 'begin' | 'tokens' | 'layerTokens' | 'soft'>;
+
+/** A sequence: its positions, their tokens and media, and the blocks of the caches that hold them. */
 export class Sequence {
-  /** Number of the slot. */
-  readonly slot: number;
+  /** Sequences are numbered in the order in which they were taken. */
+  readonly id: number;
   /** Number of the adapter that computes the next token; see `PromptRows.adapter`. */
   adapter: number | undefined;
-  readonly #limits: SequenceLimits;
+  /** What may be taken over from known prefixes while a prompt is computed; null: nothing. */
+  readonly reuse: 'any' | 'exact' | null;
+  /** What the contents depend on, apart from tokens and media. */
+  readonly salt: string;
+  /** Number of positions that were taken over from known prefixes. */
+  reusedTokens = 0;
+  /** The known prefix that consists of the whole blocks. */
+  node: PrefixNode;
+  /** Blocks after `node` are not known to others. */
+  isAlone = false;
+  /** Number of blocks that the table names. */
+  blockCount = 0;
+  /** Sliding layers no longer hold blocks before this one. */
+  firstSliding = 0;
+  #table = new Int32Array(2 * KINDS);
+  #exactEnd = 0;
   readonly #keys: PositionKey[] = [];
   readonly #visibleEnds: number[] = [];
-  /** Position after the last one written since the sequence was empty, whether that write succeeded or not. */
-  #writtenEnd = 0;
-  /** Positions before this one hold bit for bit what a prompt with the same tokens would compute. */
-  #exactEnd = 0;
+  readonly #tokens: number[] = [];
+  readonly #layerTokens: number[] = [];
+  readonly #soft: (Float32Array | null)[] = [];
+  /** Positions that were given up for other sequences and are to be computed again. */
+  #lost: PromptRows | null = null;
 
-  constructor(slot: number, limits: SequenceLimits) {
-    this.slot = slot;
-    this.#limits = limits;
+  constructor(options: { id: number; root: PrefixNode; reuse?: 'any' | 'exact' | null; salt?: string }) {
+    const { id, root, reuse = null, salt = '' } = options;
+    this.id = id;
+    this.node = root;
+    this.reuse = reuse;
+    this.salt = salt;
   }
 
-  /** Number of positions whose keys and values are in the caches; the next token goes to this position. */
+  /** Number of positions of the sequence; the next token goes to this position. */
   get length(): number {
+    return this.#lost?.end ?? this.#keys.length;
+  }
+
+  /** Number of positions whose keys and values are in the caches. */
+  get heldTokens(): number {
     return this.#keys.length;
   }
 
-  /**
-   * How much of a prompt needs no computation: its longest prefix that the caches hold. At least the last token remains
-   * to be computed, and an image whose rows see each other is never split. Returns 0 if sliding layers have already
-   * overwritten what the first new token must see.
-   *
-   * @param rows a prompt from position 0
-   */
-  reusablePrefix(rows: PromptRows): number {
-    const held = rows.reuse === 'exact' ? this.#exactEnd : this.length;
-    const limit = Math.min(held, rows.end - 1);
-    let length = 0;
-    while (
-      length < limit &&
-      this.#keys[length] === rows.keys[length] &&
-      this.#visibleEnds[length] === rows.visibleEnd[length]
-    ) {
-      length++;
+  /** The rows to compute again before the sequence can go on; null if the caches hold all of it. */
+  get lost(): PromptRows | null {
+    return this.#lost;
+  }
+
+  /** For positions 0 to 31 and so on, a block of full layers and one of sliding layers; see `StepInput.tables`. */
+  get table(): Int32Array {
+    return this.#table.subarray(0, this.blockCount * KINDS);
+  }
+
+  /** The block of a kind that holds positions from `index` · 32 on. */
+  block(kind: number, index: number): number {
+    return this.#table[index * KINDS + kind]!;
+  }
+
+  /** Names the next block of each kind. */
+  pushBlocks(full: number, sliding: number): void {
+    if (this.#table.length < (this.blockCount + 1) * KINDS) {
+      const larger = new Int32Array(this.#table.length * 2);
+      larger.set(this.#table);
+      this.#table = larger;
     }
-    const cut = length;
-    while (length > 0 && rows.visibleEnd[length - 1]! >= cut) length--;
-    return this.#isIntact(length) ? length : 0;
+    this.#table[this.blockCount * KINDS + FULL] = full;
+    this.#table[this.blockCount * KINDS + SLIDING] = sliding;
+    this.blockCount++;
+  }
+
+  /** Names another block for positions from `index` · 32 on. */
+  setBlock(kind: number, index: number, block: number): void {
+    this.#table[index * KINDS + kind] = block;
   }
 
   /**
-   * Drops everything from position `length` on.
+   * Adds positions [begin, end) of `rows`, which are in the caches now.
    *
-   * @throws InvalidArgumentError if sliding layers no longer hold the positions before it
+   * @param isExact they hold the same bits as a prompt with these tokens would compute
    */
-  truncate(length: number): void {
-    if (!Number.isInteger(length) || length < 0 || length > this.length || !this.#isIntact(length)) {
-      throw new InvalidArgumentError({
-        argument: 'length',
-        expected: `0, or a position whose previous ${this.#limits.windowTokens - 1} positions the sliding layers still hold`,
-        received: length,
-        hint: 'Truncate to 0 and prefill again',
-      });
+  add(rows: RowsOf, end: number, isExact = true): void {
+    if (isExact && this.#exactEnd === this.#keys.length) this.#exactEnd = end;
+    for (let at = this.#keys.length - rows.begin; at < end - rows.begin; at++) {
+      this.#keys.push(rows.keys[at]!);
+      this.#visibleEnds.push(rows.visibleEnd[at]!);
+      this.#tokens.push(rows.tokens[at]!);
+      this.#layerTokens.push(rows.layerTokens[at]!);
+      this.#soft.push(rows.soft[at]!);
     }
-    this.#keys.length = length;
-    this.#visibleEnds.length = length;
-    this.#exactEnd = Math.min(this.#exactEnd, length);
-    if (length === 0) this.#writtenEnd = 0;
+    if (this.#lost && this.#keys.length >= this.#lost.end) this.#lost = null;
   }
 
-  /** Takes over the first `length` positions of `source` after their keys and values have been copied. */
-  adopt(source: Sequence, length: number): void {
-    this.#keys.splice(0, Number.POSITIVE_INFINITY, ...source.#keys.slice(0, length));
-    this.#visibleEnds.splice(0, Number.POSITIVE_INFINITY, ...source.#visibleEnds.slice(0, length));
-    this.#writtenEnd = source.#writtenEnd;
-    this.#exactEnd = Math.min(source.#exactEnd, length);
-  }
-
-  /** Records that a step is about to write positions up to `end`, whether it succeeds or not. */
-  markWritten(end: number): void {
-    this.#writtenEnd = Math.max(this.#writtenEnd, end);
+  /** What the positions of block `index` hold. */
+  content(index: number): { keys: PositionKey[]; visibleEnds: number[]; exactCount: number } {
+    const begin = index * BLOCK_TOKENS;
+    const keys = this.#keys.slice(begin, begin + BLOCK_TOKENS);
+    const exactCount = Math.min(Math.max(this.#exactEnd - begin, 0), keys.length);
+    return { keys, visibleEnds: this.#visibleEnds.slice(begin, begin + BLOCK_TOKENS), exactCount };
   }
 
   /**
-   * Adds the position that a step has just written.
+   * Drops all positions after their blocks were returned.
    *
-   * @param matchesPrefill the step computed the same bits as a prompt with these tokens would
+   * @param isLost they are to be computed again; the length stays
    */
-  push(key: PositionKey, visibleEnd: number, matchesPrefill = true): void {
-    if (matchesPrefill && this.#exactEnd === this.length) this.#exactEnd++;
-    this.#keys.push(key);
-    this.#visibleEnds.push(visibleEnd);
+  reset(root: PrefixNode, isLost: boolean): void {
+    if (!isLost) {
+      this.#lost = null;
+      this.reusedTokens = 0;
+    } else if (this.#keys.length > 0) {
+      this.#lost ??= this.#rows();
+    }
+    for (const list of [this.#keys, this.#visibleEnds, this.#tokens, this.#layerTokens, this.#soft])
+      list.length = 0;
+    this.node = root;
+    this.isAlone = false;
+    this.blockCount = 0;
+    this.firstSliding = 0;
+    this.#exactEnd = 0;
   }
 
-  /** True if the caches still hold all positions that a token at `length` sees in a sliding layer. */
-  #isIntact(length: number): boolean {
-    const { smallestCapacityTokens, windowTokens } = this.#limits;
-    const oldest = Math.max(0, this.#writtenEnd - smallestCapacityTokens);
-    return length === 0 || Math.max(0, length - windowTokens + 1) >= oldest;
+  #rows(): PromptRows {
+    return {
+      begin: 0,
+      end: this.#keys.length,
+      tokens: Int32Array.from(this.#tokens),
+      layerTokens: Int32Array.from(this.#layerTokens),
+      visibleEnd: Int32Array.from(this.#visibleEnds),
+      keys: [...this.#keys],
+      soft: [...this.#soft],
+      ...(this.adapter !== undefined && { adapter: this.adapter }),
+    };
   }
 }

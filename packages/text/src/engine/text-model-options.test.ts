@@ -11,6 +11,7 @@ describe('checkedSettings', () => {
     expect(checkedSettings(CONFIG, {}, CPU)).toEqual({
       precision: 'fast',
       contextTokens: 8192,
+      cacheBytes: null,
       maxSequences: 1,
       rememberedSequences: 0,
       prefillChunk: 512,

@@ -11,13 +11,19 @@ export interface TextModelOptions extends UploadProgressOptions {
   readonly precision?: 'high' | 'fast';
   /** Maximum number of tokens in a prompt and its answer; default: the model's trained length, but at most 8192. */
   readonly contextTokens?: number;
-  /** Sequences that run at once; default 1. The caches grow accordingly. */
+  /** Sequences that run at once; default 1. */
   readonly maxSequences?: number;
   /**
-   * Sequences beyond `maxSequences` that remember prompts, so that a common prefix of several requests is computed
-   * once; default 0. Each takes as much cache memory as one sequence; see `TextModel.sequenceBytes`.
+   * Sequences beyond `maxSequences` that the caches have room for, so that more prompts are remembered; default 0. Each
+   * takes up to `TextModel.sequenceBytes`.
    */
   readonly rememberedSequences?: number;
+  /**
+   * Maximum size of the caches in bytes, at least one sequence. If running sequences need more, the last ones wait, and
+   * what they held is computed again. Default: what `maxSequences + rememberedSequences` full sequences need; on GPUs at
+   * most 80 % of the device's memory, without the weights.
+   */
+  readonly cacheBytes?: number;
   /** Prompt tokens per step; default 512, or 2048 on NVIDIA GPUs with at least 64 GB. */
   readonly prefillChunk?: number;
   /** Feed-forward block for models with experts; see @markbase/moe. */
@@ -47,6 +53,8 @@ export interface TextModelSettings {
   readonly maxSequences: number;
   /** Further sequences that remember prompts. */
   readonly rememberedSequences: number;
+  /** Maximum size of the caches; null = as large as the sequences need. */
+  readonly cacheBytes: number | null;
   /** Prompt tokens per step. */
   readonly prefillChunk: number;
   /** Maximum number of rows of one sequence in a step: a chunk, or an image whose rows see each other. */
@@ -64,6 +72,7 @@ const OPTIONS: OptionNames<TextModelOptions> = {
   contextTokens: true,
   maxSequences: true,
   rememberedSequences: true,
+  cacheBytes: true,
   prefillChunk: true,
   feedForward: true,
   adapters: true,
@@ -94,6 +103,7 @@ export function checkedSettings(
     contextTokens = Math.min(config.maxPositions, DEFAULT_CONTEXT_TOKENS),
     maxSequences = 1,
     rememberedSequences = 0,
+    cacheBytes = null,
     checkFinite = false,
     suppressPlaceholders = true,
     fusions,
@@ -108,6 +118,7 @@ export function checkedSettings(
   checkInteger('contextTokens', contextTokens, 2, config.maxPositions);
   checkInteger('maxSequences', maxSequences, 1, 1024);
   checkInteger('rememberedSequences', rememberedSequences, 0, 1024);
+  if (cacheBytes !== null) checkInteger('cacheBytes', cacheBytes, 1, Number.MAX_SAFE_INTEGER);
   const isLarge = kind === 'cuda' && totalMemoryBytes >= LARGE_MEMORY_BYTES;
   const defaultChunk = isLarge ? LARGE_PREFILL_CHUNK : DEFAULT_PREFILL_CHUNK;
   const { prefillChunk = Math.min(defaultChunk, contextTokens) } = options;
@@ -119,6 +130,7 @@ export function checkedSettings(
     contextTokens,
     maxSequences,
     rememberedSequences,
+    cacheBytes,
     prefillChunk,
     maxStepTokens,
     checkFinite,

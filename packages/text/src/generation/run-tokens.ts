@@ -1,4 +1,5 @@
 import type { Choice } from '../engine/choice.js';
+import type { PromptRows } from '../engine/prompt.js';
 import type { Sequence } from '../engine/sequence.js';
 import type { TextModel } from '../text-model.js';
 import type { TokenRun } from './token-run.js';
@@ -60,14 +61,17 @@ export async function* runTokens(
   try {
     while (waiting.length > 0 || active.length > 0) {
       const room = Math.min(waiting.length, model.settings.maxSequences - active.length, model.idleSequences);
-      // If none of its own runs is active, it waits for a sequence.
-      const starting = waiting.splice(0, active.length === 0 ? Math.max(room, 1) : room);
+      // If none of its own runs is active, it waits for a sequence and for blocks.
+      let count = active.length === 0 ? Math.max(room, 1) : room;
+      while (active.length > 0 && count > 0 && !model.isReadyFor(waiting.slice(0, count).map(promptOf)))
+        count--;
+      const starting = waiting.splice(0, count);
       if (starting.length > 0) {
         const started = await start(model, starting, held, options);
         active.push(...started.map(({ active }) => active));
         for (const { active, choice } of started) yield { run: active.run, choice };
       } else {
-        const stepping = ready();
+        const stepping = model.fitting(ready());
         if (stepping.length === 0) {
           await Promise.race(preparing.values());
           options.signal?.throwIfAborted();
@@ -93,22 +97,23 @@ export async function* runTokens(
   }
 }
 
+/** The prompt of a run, and what it may take over. */
+function promptOf({ prompt, settings: { reusePrefix } }: TokenRun): PromptRows {
+  if (reusePrefix === true) return prompt;
+  return { ...prompt, reuse: reusePrefix || 'none' };
+}
+
 async function start(
   model: TextModel,
   runs: readonly TokenRun[],
   held: Set<Sequence>,
   { signal, onPrefill }: RunTokensOptions,
 ): Promise<{ active: ActiveRun; choice: Choice }[]> {
-  const prompts = runs.map(({ prompt, settings: { reusePrefix } }) => {
-    if (reusePrefix === 'exact') return { ...prompt, reuse: reusePrefix };
-    return reusePrefix ? prompt : null;
-  });
   await Promise.all(runs.map((run) => run.prepare(signal)));
-  const sequences = await model.acquire(prompts, signal);
+  const sequences = await model.acquire(runs.map(promptOf), signal);
   for (const sequence of sequences) held.add(sequence);
   const jobs = runs.map((run, index) => {
     const sequence = sequences[index]!;
-    run.cachedTokens = sequence.length;
     return { sequence, rows: run.prompt, sampling: run.sampling };
   });
   const choices = await model.prefill(jobs, {
@@ -117,6 +122,7 @@ async function start(
   });
   return choices.map((choice, index) => {
     const run = runs[index]!;
+    run.cachedTokens = sequences[index]!.reusedTokens;
     run.accept(choice);
     return { active: { run, sequence: sequences[index]!, token: choice.token }, choice };
   });

@@ -48,7 +48,6 @@ export async function withSequences<Result>(
   try {
     return await body(sequences);
   } finally {
-    for (const sequence of sequences) sequence.truncate(0);
     model.release(sequences);
   }
 }

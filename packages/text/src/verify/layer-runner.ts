@@ -56,6 +56,7 @@ export async function runLayer(model: TextModel, layerIndex: number, feed: Layer
   try {
     const inputs: Record<string, Float32Array> = { [INPUT]: await feed.hidden(layerIndex) };
     if (sourceIndex !== null) inputs[SOURCE] = await feed.hidden(sourceIndex);
+    await model.reserve(feed.sequence, count);
     const step = { ...plainStep(feed), inputs };
     return (await model.runStep(program, step, [OUTPUT])).outputs[OUTPUT]!;
   } finally {
@@ -92,7 +93,7 @@ function plainStep({ rows, sequence }: LayerFeed): StepInput {
     layerTokens: rows.layerTokens,
     visibleEnd: rows.visibleEnd,
     positions: Int32Array.from({ length: count }, (_, row) => row),
-    slots: new Int32Array(count).fill(sequence.slot),
+    tables: [sequence.table],
     outputRows: new Int32Array(0),
   };
 }

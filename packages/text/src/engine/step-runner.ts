@@ -1,0 +1,230 @@
+import { OutOfMemoryError } from '@markbase/core';
+import type { Program, StepInput, StepResult } from '@markbase/metal-runtime';
+import type { DecoderConfig } from '../model/config.js';
+import { LOGITS_OUTPUT } from '../model/decoder.js';
+import type { Decoder } from '../model/layer.js';
+import type { BlockCopy, BlockStore } from './block-store.js';
+import { type Choice, choiceOf } from './choice.js';
+import type { DecodeRow, StepOptions } from './decode-queue.js';
+import { decodeStep, type StepSpan } from './decode-step.js';
+import { StepCounts } from './model-activity.js';
+import { type PrefillJob, type PrefillPart, partEnd, prefillStep } from './prefill-step.js';
+import { COPY_SOURCE_INPUTS, type Programs } from './programs.js';
+import type { PromptRows } from './prompt.js';
+import type { Sequence } from './sequence.js';
+import type { SequencePool } from './sequence-pool.js';
+import type { TextModelSettings } from './text-model-options.js';
+
+/** What steps need of their model. */
+export interface StepRunnerParts {
+  readonly config: DecoderConfig;
+  readonly decoder: Pick<Decoder, 'adapters'>;
+  readonly settings: TextModelSettings;
+  readonly store: BlockStore;
+  readonly pool: SequencePool;
+  readonly programs: Programs;
+  /** Runs a program; fails if the model was disposed. */
+  run(
+    program: Program,
+    step: StepInput,
+    read: readonly string[],
+    signal: AbortSignal | undefined,
+  ): Promise<StepResult>;
+}
+
+/** A sequence, and the length that a step brings it to. */
+interface Growth {
+  readonly sequence: Sequence;
+  readonly end: number;
+}
+
+/**
+ * Runs the steps of a model's sequences, one at a time, and finds the blocks for their positions. If there are too few,
+ * known prefixes are given up, then sequences, the last one taken first; these are computed again when it is their
+ * turn.
+ */
+export class StepRunner {
+  readonly counts = new StepCounts();
+  readonly #parts: StepRunnerParts;
+
+  constructor(parts: StepRunnerParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes over what is known of a prompt. @returns a piece that remains to be copied with `finish` */
+  attach(sequence: Sequence, rows: PromptRows): BlockCopy | null {
+    const { reuse } = sequence;
+    return reuse && this.#parts.store.extend(sequence, rows, rows.end - 1, reuse === 'exact');
+  }
+
+  /** Copies the piece that `attach` has returned, unless the sequence was set aside since. */
+  async finish(sequence: Sequence, copy: BlockCopy, signal: AbortSignal | undefined): Promise<void> {
+    if (sequence.lost === null && sequence.blockCount > 0) await this.#copy(sequence, copy, signal);
+    else this.#parts.store.endCopy(sequence, copy, false);
+  }
+
+  async #copy(sequence: Sequence, copy: BlockCopy, signal: AbortSignal | undefined): Promise<void> {
+    const { node, begin, end } = copy;
+    const { store, programs, run } = this.#parts;
+    let isDone = false;
+    try {
+      const positions = Int32Array.from({ length: end - begin }, (_, row) => begin + row);
+      const sources = [node.full, node.sliding!];
+      const inputs = Object.fromEntries(
+        COPY_SOURCE_INPUTS.map((name, kind) => [name, new Float32Array(end - begin).fill(sources[kind]!)]),
+      );
+      await run(programs.copy(), { positions, tables: [sequence.table], inputs }, [], signal);
+      isDone = true;
+    } finally {
+      store.endCopy(sequence, copy, isDone);
+    }
+  }
+
+  /**
+   * The jobs that a step may compute now. A job first takes over what other sequences have computed meanwhile, and waits
+   * while an earlier job computes what it needs next.
+   */
+  select(jobs: readonly PrefillJob[]): PrefillJob[] {
+    const selected: PrefillJob[] = [];
+    for (const job of jobs) {
+      const { sequence, rows } = job;
+      if (sequence.length >= rows.end) continue;
+      this.#parts.store.extendWhole(sequence, rows);
+      if (!selected.some((other) => this.#parts.store.computesNext(other, job))) selected.push(job);
+    }
+    return selected;
+  }
+
+  /** Runs one step over parts of prompts; returns the parts that it had blocks for, and the choices after prompts. */
+  async prefill(
+    wanted: readonly PrefillPart[],
+    options: StepOptions,
+  ): Promise<{ parts: PrefillPart[]; choices: Choice[] }> {
+    const growths = wanted.map((part) => ({ part, sequence: part.job.sequence, end: part.end }));
+    const parts = (await this.#makeRoom(growths)).map(({ part }) => part);
+    return { parts, choices: await this.#compute(parts, options) };
+  }
+
+  /** Adds one token to each sequence, in one step if there are blocks for all of them; returns the next choices. */
+  async decode(rows: readonly DecodeRow[], options: StepOptions): Promise<Choice[]> {
+    const { settings, config, programs } = this.#parts;
+    const choices = new Map<DecodeRow, Choice>();
+    let left = [...rows];
+    while (left.length > 0) {
+      const growths = left.map((row) => ({ row, sequence: row.sequence, end: row.sequence.length + 1 }));
+      const stepping = (await this.#makeRoom(growths)).map(({ row }) => row);
+      const { step, spans } = decodeStep(stepping, settings.precision === 'high', this.#parts.decoder);
+      const result = await this.run(programs.decode(stepping.length), step, spans, options);
+      this.counts.addDecode(stepping.length);
+      for (const [index, row] of stepping.entries())
+        choices.set(row, choiceOf(result, index, config.vocabularySize));
+      left = left.filter((row) => !choices.has(row));
+    }
+    return rows.map((row) => choices.get(row)!);
+  }
+
+  /** True if there are blocks for another token of all sequences without setting any aside. */
+  hasRoomFor(rows: readonly { readonly sequence: Sequence }[]): boolean {
+    const { store } = this.#parts;
+    return store.hasRoom(rows.map(({ sequence }) => store.missingBlocks(sequence, sequence.length + 1)));
+  }
+
+  /** See `TextModel.fitting`. */
+  fitting<Item extends { readonly sequence: Sequence }>(items: readonly Item[]): Item[] {
+    if (this.hasRoomFor(items)) return [...items];
+    const fitting: Item[] = [];
+    for (const item of [...items].sort((a, b) => a.sequence.id - b.sequence.id)) {
+      if (fitting.length > 0 && !this.hasRoomFor([...fitting, item])) break;
+      fitting.push(item);
+    }
+    return fitting;
+  }
+
+  /** Runs a step over spans of sequences, whose blocks were taken before. */
+  async run(
+    program: Program,
+    step: StepInput,
+    spans: readonly StepSpan[],
+    { signal, withLogits }: StepOptions,
+    read: readonly string[] = withLogits ? [LOGITS_OUTPUT] : [],
+  ): Promise<StepResult> {
+    const tables = spans.map(({ sequence }) => sequence.table);
+    const result = await this.#parts.run(program, { ...step, tables }, read, signal);
+    for (const { sequence, rows, end, matchesPrefill } of spans) {
+      sequence.add(rows, end, matchesPrefill);
+      this.#parts.store.settle(sequence);
+    }
+    return result;
+  }
+
+  /** Takes the blocks for positions of one sequence up to `end`. */
+  async reserve(sequence: Sequence, end: number): Promise<void> {
+    await this.#makeRoom([{ sequence, end }]);
+  }
+
+  /** Lets a sequence go on at `end` without computing anything. */
+  async skipTo(sequence: Sequence, end: number): Promise<void> {
+    for (let begin = sequence.length; begin < end; begin = sequence.length) {
+      const next = Math.min(end, begin + this.#parts.settings.prefillChunk);
+      await this.reserve(sequence, next);
+      const tokens = new Int32Array(next - begin);
+      const visibleEnd = tokens.map((_, index) => begin + index);
+      // No prompt has this key.
+      const keys = Array.from(tokens, () => -1);
+      const soft = Array.from(tokens, () => null);
+      sequence.add({ begin, tokens, layerTokens: tokens, visibleEnd, keys, soft }, next, false);
+      this.#parts.store.settle(sequence);
+    }
+  }
+
+  async #compute(parts: readonly PrefillPart[], options: StepOptions): Promise<Choice[]> {
+    const { config, programs } = this.#parts;
+    const step = prefillStep(parts, config.hiddenWidth, this.#parts.decoder);
+    const program = programs.prefill(step.tokens.length, step.softIndex !== undefined);
+    const spans = parts.map(({ job, begin, end }) => ({ ...job, begin, end }));
+    const result = await this.run(program, step, spans, options);
+    this.counts.prefillTokens += step.tokens.length;
+    return Array.from(step.outputRows, (_, index) => choiceOf(result, index, config.vocabularySize));
+  }
+
+  /** Takes blocks for as many sequences as possible: in any case for the one taken first, the others if there is room. */
+  async #makeRoom<Wanted extends Growth>(wanted: readonly Wanted[]): Promise<Wanted[]> {
+    const admitted = new Set<Wanted>();
+    for (const growth of [...wanted].sort((a, b) => a.sequence.id - b.sequence.id)) {
+      const kept = new Set([...admitted, growth].map(({ sequence }) => sequence));
+      if (await this.#grow(growth, admitted.size === 0 ? kept : null)) admitted.add(growth);
+    }
+    return wanted.filter((growth) => admitted.has(growth));
+  }
+
+  /** Brings a sequence back, and takes its blocks. `kept`: those that are not set aside for it; null: none is. */
+  async #grow({ sequence, end }: Growth, kept: ReadonlySet<Sequence> | null): Promise<boolean> {
+    const { store, settings } = this.#parts;
+    for (let lost = sequence.lost; lost; lost = sequence.lost) {
+      // Whatever prompts may share, these are the sequence's own bits if they are still there.
+      const copy = sequence.heldTokens === 0 ? store.extend(sequence, lost, lost.end, false) : null;
+      if (copy) await this.#copy(sequence, copy, undefined);
+      if (!sequence.lost) break;
+      const begin = sequence.heldTokens;
+      const pieceEnd = partEnd(lost, begin, settings.prefillChunk, true);
+      if (!this.#take(sequence, pieceEnd, kept)) {
+        store.give(sequence, true);
+        return false;
+      }
+      await this.#compute([{ job: { sequence, rows: lost }, begin, end: pieceEnd }], {});
+    }
+    return this.#take(sequence, end, kept);
+  }
+
+  #take(sequence: Sequence, end: number, kept: ReadonlySet<Sequence> | null): boolean {
+    const { store, pool } = this.#parts;
+    while (!store.reserve(sequence, end)) {
+      if (!kept) return false;
+      const last = pool.busy.findLast((other) => !kept.has(other) && other.blockCount > 0);
+      // Reached only if the caches cannot hold one sequence, which is checked when they are allocated.
+      if (!last) throw new OutOfMemoryError({ requestedBytes: 0, label: 'caches' });
+      store.give(last, true);
+    }
+    return true;
+  }
+}
