@@ -19,6 +19,12 @@ function conformanceOn(backend: 'cpu' | 'metal' | 'cuda') {
 /** Projects that another check of CI runs: `coverage.mjs` counts the lines that the GPU backends reach. */
 const leftOut = new Set(process.env.MARKBASE_LEAVE_OUT_PROJECTS?.split(','));
 
+/** What only the GPU backends do: plans, devices, limits, faults. */
+const GPU_TESTS = [
+  'packages/metal-runtime/test/{metal-tensor,metal-device,cuda-device,cuda-plans,gpu-limits,gpu-faults}.test.ts',
+  'apps/playground/test/merged-launches.test.ts',
+];
+
 // Tests read sources, which import the lists of families.
 writeLists();
 
@@ -32,12 +38,13 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     projects: [
       ...(['metal', 'cuda', 'cpu'] as const).filter((name) => !leftOut.has(name)).map(conformanceOn),
+      ...(leftOut.has('gpu') ? [] : [{ extends: true as const, test: { name: 'gpu', include: GPU_TESTS } }]),
       {
         extends: true,
         test: {
           name: 'device',
           include: ['{packages,apps}/*/test/**/*.test.ts'],
-          exclude: ['packages/metal-runtime/test/cuda-tiles.test.ts'],
+          exclude: ['packages/metal-runtime/test/cuda-tiles.test.ts', ...GPU_TESTS],
         },
       },
       {

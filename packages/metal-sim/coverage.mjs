@@ -21,14 +21,6 @@ const root = path.resolve(packageRoot, '../..');
 const folder = path.join(packageRoot, 'build/coverage');
 const cache = path.join(folder, 'kernels');
 const LONGEST_RUN_MS = 900_000;
-/** What macOS 26 adds, and what is no case of conformance. */
-const DEVICE_TESTS = [
-  ...['metal-tensor', 'metal-device', 'cuda-device', 'cuda-plans', 'gpu-limits'].map(
-    (name) => `packages/metal-runtime/test/${name}.test.ts`,
-  ),
-  'apps/playground/test/merged-launches.test.ts',
-];
-
 const missing = missingTools();
 if (missing !== null) {
   console.log(`coverage: skipped: ${missing}`);
@@ -121,7 +113,8 @@ async function runRing() {
     }
   }
   await runCounted('conformance', ['--project', 'metal', '--project', 'cuda']);
-  await runCounted('devices', DEVICE_TESTS);
+  // The programs of gpu-faults.test.ts ran above, with counters.
+  await runCounted('devices', ['--project', 'gpu', '--exclude', '**/gpu-faults.test.ts']);
   const cli = path.join(root, 'apps/playground/dist/cli.js');
   const fixture = smallestFixture();
   if (!existsSync(cli) || fixture === null)

@@ -12,6 +12,7 @@ const FILES = new Set([
   'pnpm-lock.yaml',
   'pnpm-workspace.yaml',
   'tsconfig.base.json',
+  'tsconfig.json',
   'turbo.json',
   'vitest.config.ts',
 ]);

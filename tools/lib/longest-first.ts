@@ -3,7 +3,7 @@ import path from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Projects in the order in which they run. Projects without isolation share workers as long as their files are consecutive. */
-const PROJECTS = ['metal', 'cuda', 'cpu', 'device', 'unit'];
+const PROJECTS = ['metal', 'cuda', 'cpu', 'gpu', 'device', 'unit'];
 
 /**
  * Sorts long test files first, so that no worker is left with one at the end: by the duration of vitest's last run, or by file size; for a

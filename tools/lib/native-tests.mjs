@@ -21,7 +21,13 @@ const JOBS = process.env.CMAKE_BUILD_PARALLEL_LEVEL ?? '2';
 
 /** @returns {Target[]} */
 function targets() {
-  const host = { name: 'native', tools: ['cmake', 'ctest'], configure: [] };
+  // The build of the addon has compiled it already.
+  const library = path.join(BUILD, 'liblinear_core.a');
+  const host = {
+    name: 'native',
+    tools: ['cmake', 'ctest'],
+    configure: [`-DMARKBASE_LINEAR_LIBRARY=${existsSync(library) ? library : ''}`],
+  };
   if (process.platform !== 'linux' || process.arch !== 'x64') return [host];
   // On an x86 machine, the NEON code runs in an emulator that supports every extension.
   const arm64 = {

@@ -6,8 +6,12 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { CLANG } from './clang.mjs';
+import { packageRoot } from './targets.mjs';
 
 const LONGEST_BUILD_MS = 600_000;
+const COMMON_HEADERS = path.join(packageRoot, 'native/common_headers.h');
+/** Fewer sources compile faster without it. */
+const FEWEST_FOR_PRECOMPILED = 5;
 
 /**
  * @param {string[]} args
@@ -63,6 +67,45 @@ function objectOf(unit, folder) {
   return path.join(folder, `${path.basename(unit.source)}.${key.slice(0, 12)}.o`);
 }
 
+/** Units with the same key can share precompiled headers. @param {import('./targets.mjs').Unit} unit */
+function precompiledKey({ source, flags }) {
+  return createHash('sha256')
+    .update(path.extname(source))
+    .update(flags.join('\0'))
+    .digest('hex')
+    .slice(0, 12);
+}
+
+/**
+ * Precompiles the common headers for every set of flags that enough units have.
+ *
+ * @param {readonly import('./targets.mjs').Unit[]} units
+ * @param {string} folder
+ * @returns {Promise<Map<string, string>>} The files by their keys.
+ */
+async function precompile(units, folder) {
+  /** @type {Map<string, string>} */
+  const files = new Map();
+  const keys = units.map(precompiledKey);
+  for (const [i, first] of units.entries()) {
+    const key = /** @type {string} */ (keys[i]);
+    if (keys.indexOf(key) !== i || keys.filter((each) => each === key).length < FEWEST_FOR_PRECOMPILED)
+      continue;
+    const file = path.join(folder, `common_headers.${key}.pch`);
+    if (!isFresh(file, `${file}.d`)) {
+      const language = first.source.endsWith('.mm') ? 'objective-c++-header' : 'c++-header';
+      const partial = `${file}.${process.pid}.tmp`;
+      const args = [...first.flags, '-MD', '-MF', `${file}.d`, '-x', language, COMMON_HEADERS, '-o', partial];
+      const { isOk } = await runClang(args);
+      // The units themselves will tell what is wrong.
+      if (!isOk) continue;
+      renameSync(partial, file);
+    }
+    files.set(key, file);
+  }
+  return files;
+}
+
 /**
  * Builds a target; processes that build into the same folder wait for each other.
  *
@@ -106,11 +149,14 @@ async function build(target) {
   /** @type {string[]} */
   const failures = [];
   const queue = [...stale];
+  const headers = await precompile(stale, target.objects);
   const worker = async () => {
     for (let unit = queue.shift(); unit !== undefined && failures.length === 0; unit = queue.shift()) {
       const object = objectOf(unit, target.objects);
       const partial = `${object}.${process.pid}.tmp`;
-      const args = [...unit.flags, '-MD', '-MF', `${object}.d`, '-c', unit.source, '-o', partial];
+      const header = headers.get(precompiledKey(unit));
+      const common = header === undefined ? [] : ['-include-pch', header];
+      const args = [...unit.flags, ...common, '-MD', '-MF', `${object}.d`, '-c', unit.source, '-o', partial];
       const { isOk, output } = await runClang(args);
       if (isOk) renameSync(partial, object);
       else failures.push(output);
