@@ -77,11 +77,21 @@ describe('BlockStore', () => {
     expect(attach(store, rowsOf([...range(0, 50), 99, 99, 1])).sequence.length).toBe(52);
   });
 
+  it('cuts off a block in place if there is no room for a copy', () => {
+    const store = storeOf({ fullBlocks: 1, slidingBlocks: 1 });
+    remember(store, rowsOf(range(0, 20)));
+    const { sequence, copied } = attach(store, rowsOf([...range(0, 12), 99]));
+    expect([sequence.length, copied]).toEqual([12, 0]);
+    expect(held(store)).toEqual([1, 1]);
+    store.give(sequence);
+    expect(attach(store, rowsOf(range(0, 20))).sequence.length).toBe(12);
+  });
+
   it('leaves at least one row to compute, and copies nothing short', () => {
     const store = storeOf();
     remember(store, rowsOf(range(0, 32)));
     expect(attach(store, rowsOf(range(0, 32))).sequence.length).toBe(31);
-    expect(attach(store, rowsOf([...range(0, 7), 99])).sequence.length).toBe(0);
+    expect(attach(store, rowsOf([...range(0, 5), 99])).sequence.length).toBe(0);
     expect(attach(store, rowsOf([99, ...range(1, 31)])).sequence.length).toBe(0);
   });
 

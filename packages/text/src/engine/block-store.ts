@@ -29,7 +29,7 @@ interface PrefillContent {
 }
 
 /** Computing a shorter piece is as fast as copying it. */
-const SMALLEST_COPY_TOKENS = 8;
+const SMALLEST_COPY_TOKENS = 6;
 
 /** Gives the blocks of the caches to sequences, and shares those of known prefixes. */
 export class BlockStore {
@@ -121,17 +121,20 @@ export class BlockStore {
     const count = length % BLOCK_TOKENS;
     if (!part || count === 0) return null;
     this.#tree.use(part);
-    if (this.#isFree(part, count)) {
+    const takeOver = (): null => {
       this.#takeOver(sequence, part);
       countReused(sequence, count);
       sequence.add(rows, length, part.exactCount >= count);
       return null;
-    }
+    };
+    if (this.#isFree(part) && count === part.keys.length) return takeOver();
     const copy = { node: part, rows, begin: length - count, end: length };
     this.pools[FULL].hold(part.full);
     this.pools[SLIDING].hold(part.sliding!);
     if (this.reserve(sequence, length)) return copy;
     this.endCopy(sequence, copy, false);
+    // Without room for a copy, the rest of the block is given up.
+    if (this.#isFree(part)) return takeOver();
     this.give(sequence, sequence.lost !== null);
     return null;
   }
@@ -233,10 +236,16 @@ export class BlockStore {
     this.#tree.use(node);
   }
 
-  /** True if a prefix ends after `count` positions of its last block, and nothing else needs this block. */
-  #isFree({ full, sliding, keys, children }: PrefixNode, count: number): boolean {
-    if (count !== keys.length || children.size > 0 || sliding === null) return false;
+  /** True if no other prefix begins with this one, and no sequence holds its last block. */
+  #isFree({ full, sliding, children }: PrefixNode): boolean {
+    if (children.size > 0 || sliding === null) return false;
     return this.pools[FULL].isIdle(full) && this.pools[SLIDING].isIdle(sliding);
+  }
+
+  /** True if `count` positions of the last block of a prefix can be taken over, or are to be copied. */
+  #isUsable(node: PrefixNode, count: number, canCopy: boolean): boolean {
+    if (this.#isFree(node) && count === node.keys.length) return true;
+    return canCopy && count >= SMALLEST_COPY_TOKENS && node.sliding !== null;
   }
 
   /** Takes the last block of a prefix, which is no longer known then. */
@@ -269,8 +278,7 @@ export class BlockStore {
       const count = length % BLOCK_TOKENS;
       const part = path[Math.floor((length - held) / BLOCK_TOKENS)];
       if (gap !== null) length = Math.max(held, gap * BLOCK_TOKENS);
-      else if (count > 0 && !this.#isFree(part!, count) && !(canCopy && isWorthCopying(part!, count)))
-        length -= count;
+      else if (count > 0 && !this.#isUsable(part!, count, canCopy)) length -= count;
       else return { path, length };
     }
   }
@@ -308,10 +316,6 @@ function contentOf(rows: PromptRows, begin: number, end: number) {
 /** A sequence that was set aside only gets back what it held. */
 function countReused(sequence: Sequence, tokens: number): void {
   if (sequence.lost === null) sequence.reusedTokens += tokens;
-}
-
-function isWorthCopying({ sliding }: PrefixNode, count: number): boolean {
-  return count >= SMALLEST_COPY_TOKENS && sliding !== null;
 }
 
 /** The largest length up to `length` that splits no image. */
