@@ -3,7 +3,7 @@ import { checkBriefly } from '../conformance/check-briefly.js';
 import { checkCase } from '../conformance/check-case.js';
 import { linear } from '../families/linear/oracle.js';
 import type { Device } from '../src/index.js';
-import { isBriefOn, isTakenOn, openCuda } from './cuda-host.js';
+import { isBriefOn, isOverStandIn, isTakenOn, openCuda } from './cuda-host.js';
 import { plannedKernels } from './planned-kernels.js';
 
 const device = await openCuda();
@@ -56,4 +56,23 @@ describe.runIf(device)('tiles of many rows on cuda', { timeout: 120_000 }, () =>
       );
     });
   });
+});
+
+/** Its kernels for 17 to 32 rows are its own. */
+describe.runIf(isOverStandIn())('a GPU without warpgroup products', { timeout: 120_000 }, () => {
+  let older: Device;
+  beforeAll(async () => {
+    vi.stubEnv('CUDA_SIM_CAPABILITY', '80');
+    older = (await openCuda())!;
+    vi.unstubAllEnvs();
+  });
+  afterAll(() => older.dispose());
+
+  it.each(linear.cases.filter(({ name, rows }) => name.startsWith('batch') && rows.count < 33))(
+    '$name',
+    async (test) => {
+      await checkCase(older, test);
+      expect(plannedKernels(older, test, 'fast')).toContain('linear_whole32_q4');
+    },
+  );
 });

@@ -3,7 +3,7 @@ import {
   type ConformanceFamily,
   ROW_COUNTS,
 } from '../../conformance/conformance-case.js';
-import { affineMatrix, plainMatrix } from '../../conformance/storage.js';
+import { affineMatrix, plainMatrix, smallFloatMatrix } from '../../conformance/storage.js';
 import type { KvCache } from '../../src/index.js';
 import { attentionCase, type Sequence } from './oracle-case.js';
 
@@ -19,6 +19,9 @@ const PROJECTIONS = [
   }),
   ...(['F16', 'F32'] as const).map(
     (dtype) => [dtype.toLowerCase(), plainMatrix(94, 9, PROJECTED_WIDTH, dtype)] as const,
+  ),
+  ...(['mxfp4', 'mxfp8', 'nvfp4'] as const).map(
+    (kind) => [kind, smallFloatMatrix(94, 9, PROJECTED_WIDTH, kind)] as const,
   ),
 ];
 const HEADS: readonly (readonly [number, number, number])[] = [
@@ -108,6 +111,17 @@ const WIDE: readonly WideCase[] = [
   ['wide heads, long context', 2, 2, 256, null, 2304, [one(2174, 4), other(0, 4, 1)], 'prepared', [2]],
   ['wide heads, long context', 1, 1, 512, null, 4500, [one(4400, 2), other(700, 2, 1)], 'plain', [2]],
   ['wide heads, long window', 2, 1, 256, 2300, 2310, [one(9000, 3)], 'shared', [1]],
+  [
+    'wide heads, more rows than one span each',
+    2,
+    1,
+    256,
+    null,
+    512,
+    [one(300, 10), other(40, 8, 1)],
+    'prepared',
+    [],
+  ],
 ];
 
 /**

@@ -152,6 +152,7 @@ export const linear: ConformanceFamily = {
     ]),
     fusedCase({ title: 'batch', rows: 130, weights: STREAM, epilogue: 'store', hasResidual: true }),
     linearCase('batch, one chunk', 33, q(330, 140, 256, 4)),
+    linearCase('batch, shares of long rows', 33, q(331, 140, 2048, 4)),
     linearCase('deep q4', 33, q(267, 50, 2048, 4)),
     linearCase('deep q6', 33, q(268, 50, 1600, 6)),
     fusedCase({ title: 'deep', rows: 33, weights: DEEP_PAIR, epilogue: 'geglu' }),
