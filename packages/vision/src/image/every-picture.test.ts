@@ -200,9 +200,14 @@ describe('CMYK without a profile', () => {
 
 describe('a JPEG without its end marker', () => {
   it('is read, with a warning, if nothing else is missing', async () => {
-    const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const;
-    const picture = sharp({ create: { width: 64, height: 48, channels: 3, background: 'black', noise } });
-    const whole = await picture.jpeg().toBuffer();
+    // The same bytes in every run: some pictures end so that the decoder does not notice.
+    const pixels = Uint8Array.from(
+      { length: 64 * 48 * 3 },
+      (_, index) => (index * index * 31 + index * 7) % 251,
+    );
+    const whole = await sharp(pixels, { raw: { width: 64, height: 48, channels: 3 } })
+      .jpeg()
+      .toBuffer();
     const expected = await decodeImage(whole);
     for (const cut of [1, 2]) {
       const warnings: string[] = [];
