@@ -1,4 +1,4 @@
-// Claim: streams that clients leave at any time leave no block of the caches behind, although the caches are too small for all of them.
+// Claim: when clients leave streams at any time, every block of the caches is returned, although the caches are too small for all of them.
 // Ends with status 1 if a block is still held, if a stream fails for another reason than its client, or if a last answer differs from
 // that of a model with room for all.
 // usage: node bench/cancelled-streams.mjs [--seconds 600] [--streams 64] [--device cpu] [--model DIR] [--seed 1] [--json]

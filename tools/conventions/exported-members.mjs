@@ -61,7 +61,7 @@ function sourceOf(repository, name) {
 }
 
 /**
- * The declarations behind the exported names of a file. What comes from other packages is theirs to document.
+ * The declarations of the exported names of a file. What comes from other packages is theirs to document.
  *
  * @param {string} file
  * @param {Parse} parse

@@ -295,7 +295,7 @@ export class ContextLengthError extends MarkBaseError {
   readonly code = 'CONTEXT_LENGTH';
   /** Tokens of the prompt, or of the medium that does not fit. */
   readonly promptTokens: number;
-  /** Tokens that there is room for. */
+  /** Tokens that fit. */
   readonly maxTokens: number;
   readonly #fields: ConstructorParameters<typeof ContextLengthError>[0];
 

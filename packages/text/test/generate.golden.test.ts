@@ -41,7 +41,7 @@ it('counts computed tokens, and tokens in its caches', async () => {
   expect(after.decodeSteps - before.decodeSteps).toBe(4);
   expect(after.decodedTokens - before.decodedTokens).toBe(4);
   expect(after.busySequences).toBe(0);
-  // What the answer has left behind is known, but no sequence holds it.
+  // What the answer computed is known, but no sequence holds it.
   expect(after).toMatchObject({ heldTokens: 0, heldCacheBytes: 0 });
   expect(after.idleCacheBytes).toBeGreaterThan(0);
 });

@@ -57,7 +57,9 @@ async function cachedFolder(
 ): Promise<string> {
   try {
     return await download(model, { ...options, offline: true });
-  } catch {
+  } catch (error) {
+    // An abort or a full disk says nothing about the hub.
+    if (!(error instanceof DownloadError)) throw error;
     throw offlineError(model, `the hub cannot be reached: ${failure.reason}`, failure);
   }
 }

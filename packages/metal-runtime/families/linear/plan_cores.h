@@ -19,7 +19,7 @@ bool packs_with_prologue(const CommandContext& context);
 /** True when the first weight has 4-bit codes in groups of 64, and its rows are whole chunks of 256 columns. */
 bool is_whole(const LinearParams& p);
 
-/** True when a command has so many rows that the kernels of plan_wide_tiles.h are faster, if they take its weights. `p`: of the command. */
+/** True when the kernels of plan_wide_tiles.h are faster for this number of rows, if they take the weights. `p`: of the command. */
 bool has_many_rows(const GpuTraits& traits, const LinearParams& p, uint32_t rows);
 
 /** True when the tensor cores compute a product of a few rows; linear_stream takes some of these. */

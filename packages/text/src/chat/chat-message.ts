@@ -50,7 +50,7 @@ export interface ChatMessage {
 /** A tool that the model may call, in OpenAI's format. */
 export interface ToolDefinition {
   readonly type: 'function';
-  /** The function behind the tool. */
+  /** The function that the tool calls. */
   readonly function: {
     /** Letters, digits and `_ . : -`, at most 128 characters. */
     readonly name: string;
