@@ -102,6 +102,43 @@ describe.skipIf(!hasBrowser)('the look of the page', () => {
     }
   });
 
+  it('shows questions in bubbles as wide as their text, and the details of an answer on hover', async () => {
+    const page = await stage.open();
+    await greedily(page);
+    await say(page, 'What is 31 + 90?');
+    expect(await lastAnswer(page)).toContain('121');
+    const column = (await page.locator('.column').boundingBox())!;
+    const bubble = (await page.locator('.question-text').boundingBox())!;
+    expect(bubble.width).toBeLessThan(column.width / 3);
+    // Both end where the answer ends.
+    const answer = (await page.locator('.answer').boundingBox())!;
+    expect(bubble.x + bubble.width).toBeCloseTo(answer.x + answer.width, 0);
+    const detail = page.locator('.cost').getByText('To the first token');
+    expect(await detail.isVisible()).toBe(false);
+    await page.locator('.cost').hover();
+    expect(await detail.isVisible()).toBe(true);
+    await page.locator('.model-button').hover();
+    expect(await detail.isVisible()).toBe(false);
+  });
+
+  it('offers examples that suit the model, and closes the menu wherever it is left', async () => {
+    const page = await stage.open();
+    const menu = page.locator('.menu-body');
+    const more = page.getByLabel('More');
+    await more.click();
+    await page.keyboard.press('Escape');
+    expect(await menu.isVisible()).toBe(false);
+    expect(await more.evaluate((element) => element === document.activeElement)).toBe(true);
+    await more.click();
+    await page.locator('.welcome h2').click();
+    expect(await menu.isVisible()).toBe(false);
+    const examples = await page.locator('.example strong').allTextContents();
+    expect(examples).toEqual(['Story', 'Thought', 'Tools', 'Data', 'Picture', 'Sound']);
+    await page.getByRole('button', { name: 'Calculate 1927 - 18.' }).click();
+    await page.getByText('calculate(1927 - 18) → 1909').waitFor();
+    expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
+  });
+
   it('can be used with the keyboard alone', async () => {
     const page = await stage.open();
     await greedily(page);

@@ -89,9 +89,23 @@ describe.skipIf(!hasBrowser)('media', () => {
     expect(await lastAnswer(page)).not.toBe('');
     await page.locator('.question').getByRole('img', { name: 'half-red.png' }).waitFor();
     // The prompt is the picture and a little more.
-    const promptTokens = Number(/^\d+/.exec(await textOf(page.locator('.cost')))?.[0]);
+    const promptTokens = Number(/Prompt(\d+) tokens/.exec(await textOf(page.locator('.cost')))?.[1]);
     expect(promptTokens).toBeGreaterThan(57);
     expect(promptTokens).toBeLessThan(57 + 30);
+  });
+
+  it('keeps the send button on the screen, however many files are attached', async () => {
+    const page = await stage.open();
+    for (let index = 0; index < 12; index++) await dropPicture(page, 480, 240);
+    await page.locator('.composer .attachment').nth(11).waitFor();
+    const send = (await page.getByRole('button', { name: 'Send' }).boundingBox())!;
+    expect(send.y + send.height).toBeLessThan(800);
+    const row = await page.locator('.attachment-row').evaluate((element) => ({
+      height: element.clientHeight,
+      scrolls: element.scrollWidth > element.clientWidth,
+    }));
+    expect(row.height).toBeLessThan(140);
+    expect(row.scrolls).toBe(true);
   });
 
   it('shows a sound as a waveform, counts it, and answers about it', async () => {

@@ -1,7 +1,6 @@
 import { type AssistantMessage, answerText, type Round } from '../conversation/conversation.js';
 import { Markdown } from '../markdown/markdown.js';
-import { formatDuration } from '../model/format.js';
-import { ratesOf } from '../performance/answers.js';
+import { Cost } from '../performance/cost.js';
 import { regenerate } from './actions.js';
 import { isAnswering } from './answering.js';
 import { BranchSwitch } from './branch-switch.js';
@@ -42,7 +41,7 @@ export function AnswerView({ message }: { readonly message: AssistantMessage }) 
             Regenerate
           </button>
           <CopyButton text={() => answerText(message)} />
-          <Cost message={message} />
+          {message.statistics && <Cost statistics={message.statistics} />}
         </div>
       )}
     </article>
@@ -66,17 +65,5 @@ function RoundView({ round, isStreaming }: { readonly round: Round; readonly isS
       ))}
       {isStreaming && <span class="cursor" aria-hidden="true" />}
     </>
-  );
-}
-
-function Cost({ message: { statistics } }: { readonly message: AssistantMessage }) {
-  if (!statistics) return null;
-  const { decodePerSecond } = ratesOf(statistics);
-  return (
-    <span class="hint cost">
-      {statistics.promptTokens} → {statistics.completionTokens} tokens, first token after{' '}
-      {formatDuration(statistics.firstTokenMs)}
-      {decodePerSecond !== null && `, ${decodePerSecond.toFixed(0)} tokens/s`}
-    </span>
   );
 }

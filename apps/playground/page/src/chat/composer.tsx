@@ -3,6 +3,7 @@ import { AttachmentList } from '../media/attachment-list.js';
 import { attachFiles, readingCount } from '../media/attachments.js';
 import { recordingSeconds, toggleRecording } from '../media/recorder.js';
 import { loadedModel } from '../model/model-state.js';
+import { Icon } from '../shell/icon.js';
 import { draft, editLast, send } from './actions.js';
 import { isAnswering, stopAnswer } from './answering.js';
 
@@ -38,64 +39,99 @@ export function Composer() {
         send();
       }}
     >
-      <AttachmentList />
-      <textarea
-        ref={area}
-        id="draft"
-        rows={1}
-        aria-label="Your message"
-        placeholder="Write a message"
-        value={draft.value}
-        onInput={({ currentTarget }) => {
-          draft.value = currentTarget.value;
-        }}
-        onKeyDown={onKeyDown}
-        onPaste={(event) => {
-          const files = event.clipboardData?.files;
-          if (!files || files.length === 0) return;
-          event.preventDefault();
-          void attachFiles([...files]);
-        }}
-      />
-      <div class="composer-bar">
-        <input
-          ref={picker}
-          type="file"
-          id="file-picker"
-          multiple
-          hidden
-          accept="image/*,audio/*,video/*"
-          onChange={({ currentTarget }) => {
-            void attachFiles([...(currentTarget.files ?? [])]);
-            currentTarget.value = '';
+      <div class="composer-box">
+        <AttachmentList />
+        <textarea
+          ref={area}
+          id="draft"
+          rows={1}
+          aria-label="Your message"
+          placeholder="Write a message"
+          value={draft.value}
+          onInput={({ currentTarget }) => {
+            draft.value = currentTarget.value;
+          }}
+          onKeyDown={onKeyDown}
+          onPaste={(event) => {
+            const files = event.clipboardData?.files;
+            if (!files || files.length === 0) return;
+            event.preventDefault();
+            void attachFiles([...files]);
           }}
         />
-        <button type="button" class="quiet" onClick={() => picker.current?.click()}>
-          Attach
-        </button>
-        {(!media || media.audio) && (
+        <div class="composer-bar">
+          <input
+            ref={picker}
+            type="file"
+            id="file-picker"
+            multiple
+            hidden
+            accept="image/*,audio/*,video/*"
+            onChange={({ currentTarget }) => {
+              void attachFiles([...(currentTarget.files ?? [])]);
+              currentTarget.value = '';
+            }}
+          />
           <button
             type="button"
-            class="quiet"
-            aria-pressed={recordingSeconds.value !== null}
-            onClick={() => void toggleRecording()}
+            class="quiet round"
+            aria-label="Attach"
+            title="Attach files"
+            onClick={() => picker.current?.click()}
           >
-            {recordingSeconds.value === null
-              ? 'Record'
-              : `Stop recording, ${recordingSeconds.value.toFixed(0)} s`}
+            <Icon name="attach" />
           </button>
-        )}
-        <span class="grow" />
-        {isAnswering.value ? (
-          <button type="button" class="primary" onClick={stopAnswer}>
-            Stop
-          </button>
-        ) : (
-          <button type="submit" class="primary" disabled={!loadedModel.value || readingCount.value > 0}>
-            Send
-          </button>
-        )}
+          {(!media || media.audio) && <RecordButton />}
+          <span class="grow" />
+          <SendButton />
+        </div>
       </div>
     </form>
+  );
+}
+
+function RecordButton() {
+  const seconds = recordingSeconds.value;
+  const name = seconds === null ? 'Record' : `Stop recording, ${seconds.toFixed(0)} s`;
+  return (
+    <button
+      type="button"
+      class="quiet round"
+      aria-label={name}
+      title={name}
+      aria-pressed={seconds !== null}
+      onClick={() => void toggleRecording()}
+    >
+      <Icon name="microphone" />
+      {seconds !== null && <span>{seconds.toFixed(0)} s</span>}
+    </button>
+  );
+}
+
+/** Sends the message; while an answer arrives, stops it. */
+function SendButton() {
+  if (isAnswering.value) {
+    return (
+      <button
+        type="button"
+        class="primary round"
+        aria-label="Stop"
+        title="Stop (Escape)"
+        onClick={stopAnswer}
+      >
+        <Icon name="stop" />
+      </button>
+    );
+  }
+  return (
+    <button
+      type="submit"
+      class="primary round"
+      aria-label="Send"
+      title="Send (Enter)"
+      disabled={!loadedModel.value || readingCount.value > 0}
+    >
+      <Icon name="send" />
+    </button>
   );
 }

@@ -1,12 +1,10 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { pathOf } from '../conversation/conversation.js';
 import { conversation } from '../conversation/current.js';
-import { loadedModel } from '../model/model-state.js';
-import { togglePanel } from '../shell/panels.js';
-import { draft, send } from './actions.js';
 import { AnswerView } from './answer-view.js';
 import { announcement } from './answering.js';
 import { QuestionView } from './question-view.js';
+import { Welcome } from './welcome.js';
 
 /** Within this distance of the end, new text keeps the end in view. */
 const NEAR_END_PIXELS = 80;
@@ -46,47 +44,5 @@ export function Transcript() {
         {announcement.value}
       </p>
     </main>
-  );
-}
-
-const EXAMPLES = [
-  'Tell me a story about a fox and a lantern.',
-  'What is 31 + 90?',
-  'Make JSON with sugar Tessa.',
-];
-
-function Welcome() {
-  const model = loadedModel.value;
-  return (
-    <section class="welcome">
-      <h1>MarkBase playground</h1>
-      {model ? (
-        <p>{model.id} runs on this machine. What you write or attach never leaves it.</p>
-      ) : (
-        <p>
-          No model is loaded.{' '}
-          <button type="button" onClick={() => togglePanel('model')}>
-            Choose a model
-          </button>
-        </p>
-      )}
-      {model && (
-        <ul>
-          {EXAMPLES.map((text) => (
-            <li key={text}>
-              <button
-                type="button"
-                onClick={() => {
-                  draft.value = text;
-                  send();
-                }}
-              >
-                {text}
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
-    </section>
   );
 }

@@ -18,7 +18,7 @@ export function App() {
     // Dropping is only an additional way to attach files; the button works with the keyboard.
     // biome-ignore lint/a11y/noStaticElementInteractions: see above
     <div
-      class={`page ${openPanel.value ? 'with-panel' : ''} ${isDropping.value ? 'dropping' : ''}`}
+      class={`page ${isDropping.value ? 'dropping' : ''}`}
       onDragOver={(event) => {
         if (!hasFiles(event)) return;
         event.preventDefault();

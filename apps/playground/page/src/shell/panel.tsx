@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { Icon } from './icon.js';
 import { closePanel, type PanelName } from './panels.js';
 
 /** A column next to the chat; on a phone it covers the chat. */
@@ -16,8 +17,8 @@ export function Panel(props: {
         <h2 ref={heading} tabIndex={-1}>
           {props.title}
         </h2>
-        <button type="button" class="quiet" aria-label={`Close ${props.title}`} onClick={closePanel}>
-          ✕
+        <button type="button" class="quiet round" aria-label={`Close ${props.title}`} onClick={closePanel}>
+          <Icon name="close" />
         </button>
       </header>
       <div class="panel-body">{props.children}</div>
