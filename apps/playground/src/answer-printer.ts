@@ -1,5 +1,6 @@
 import type { GenerateEvent } from '@markbase/text';
 import { note } from './progress.js';
+import { canStyle } from './terminal.js';
 
 const DIM = '\x1b[2m';
 const PLAIN = '\x1b[0m';
@@ -40,7 +41,7 @@ export class AnswerPrinter {
   #reason(text: string): void {
     if (!this.#isReasoning) {
       this.#endLine();
-      process.stderr.write(process.stderr.isTTY ? `${DIM}[reasoning] ` : '[reasoning] ');
+      process.stderr.write(canStyle(process.stderr) ? `${DIM}[reasoning] ` : '[reasoning] ');
     }
     this.#isReasoning = true;
     process.stderr.write(text);
@@ -49,7 +50,7 @@ export class AnswerPrinter {
   #endReasoning(): void {
     if (!this.#isReasoning) return;
     this.#isReasoning = false;
-    process.stderr.write(process.stderr.isTTY ? `${PLAIN}\n` : '\n');
+    process.stderr.write(canStyle(process.stderr) ? `${PLAIN}\n` : '\n');
   }
 
   #endLine(): void {

@@ -7,9 +7,12 @@ import { configCommand } from './commands/config.js';
 import { doctorCommand } from './commands/doctor.js';
 import { generateCommand } from './commands/generate.js';
 import { inspectCommand } from './commands/inspect.js';
+import { listCommand } from './commands/list.js';
 import { mergeCommand } from './commands/merge.js';
 import { playgroundCommand } from './commands/playground.js';
+import { pullCommand } from './commands/pull.js';
 import { quantizeCommand } from './commands/quantize.js';
+import { rmCommand } from './commands/rm.js';
 import { schemaCommand } from './commands/schema.js';
 import { serveCommand } from './commands/serve.js';
 import { synthCommand } from './commands/synth.js';
@@ -28,6 +31,9 @@ export function createProgram(): Command {
     chatCommand(),
     generateCommand(),
     transcribeCommand(),
+    listCommand(),
+    pullCommand(),
+    rmCommand(),
     serveCommand(),
     verifyCommand(),
     benchCommand(),

@@ -1,12 +1,18 @@
 import type { Checkpoint } from '@markbase/loader';
 import { formatBytes } from './output.js';
+import { canRedraw } from './terminal.js';
 
 const REDRAW_MS = 100;
+/** Before, a rate would be a guess. */
+const RATE_AFTER_MS = 2000;
+const SECOND_MS = 1000;
 
 /** Shows the progress of a long task. */
 export interface Progress {
   /** @param note what is currently being worked on */
   update(done: number, total: number, note?: string): void;
+  /** Shows a step whose length is unknown, with the seconds that it has taken. */
+  say(step: string): void;
   /** Clears the line. */
   finish(): void;
 }
@@ -17,20 +23,51 @@ export interface Progress {
  * @param format formats amounts; default: as bytes
  */
 export function startProgress(title: string, format: (amount: number) => string = formatBytes): Progress {
-  const stream = process.stderr;
-  if (!stream.isTTY) return { update: () => {}, finish: () => {} };
+  if (!canRedraw(process.stderr)) return { update: () => {}, say: () => {}, finish: () => {} };
   let drawnAt = Number.NEGATIVE_INFINITY;
+  let begin: { readonly done: number; readonly at: number } | null = null;
+  let clock: NodeJS.Timeout | undefined;
   return {
     update(done, total, note = '') {
+      clearInterval(clock);
       const now = performance.now();
+      begin ??= { done, at: now };
       if (now - drawnAt < REDRAW_MS && done < total) return;
       drawnAt = now;
       const percent = total > 0 ? Math.floor((100 * done) / total) : 100;
-      const line = `${title} ${percent}% (${format(done)} of ${format(total)}) ${note}`;
-      stream.write(`\r\x1b[K${line.slice(0, Math.max(20, (stream.columns || 80) - 1))}`);
+      const elapsedMs = now - begin.at;
+      const rate = elapsedMs >= RATE_AFTER_MS ? (done - begin.done) / (elapsedMs / 1000) : 0;
+      const speed = rate > 0 ? `, ${format(rate)}/s, ${duration((total - done) / rate)} left` : '';
+      draw(`${title} ${percent}% (${format(done)} of ${format(total)}${speed}) ${note}`);
     },
-    finish: clearLine,
+    say(step) {
+      clearInterval(clock);
+      const start = performance.now();
+      draw(`${step} …`);
+      clock = setInterval(() => {
+        draw(`${step} … ${duration((performance.now() - start) / 1000)}`);
+      }, SECOND_MS).unref();
+    },
+    finish() {
+      clearInterval(clock);
+      clearLine();
+    },
   };
+}
+
+function draw(text: string): void {
+  const columns = process.stderr.columns || 80;
+  process.stderr.write(`\r\x1b[K${text.trimEnd().slice(0, Math.max(20, columns - 1))}`);
+}
+
+/** 9 s, 1 min 20 s, 2 h 5 min. */
+function duration(seconds: number): string {
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  return minutes < 60
+    ? `${minutes} min ${whole % 60} s`
+    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 /**
@@ -61,7 +98,7 @@ export function startUploadProgress(): {
 
 /** Clears a progress line on the terminal. */
 export function clearLine(): void {
-  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
+  if (canRedraw(process.stderr)) process.stderr.write('\r\x1b[K');
 }
 
 /** Prints a warning, also where nobody is at a terminal. */

@@ -3,10 +3,10 @@ import { mkdir, readdir, readFile, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it, vi } from 'vitest';
+import { startHub } from '../../../fixtures/hub-server.js';
 import { fixture } from '../../../fixtures/locate.js';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import * as loader from '../src/index.js';
-import { startHub } from './hub-server.js';
 
 const PACKAGE = join(dirname(fileURLToPath(import.meta.url)), '..');
 const SITE = join(PACKAGE, '../../docs/site/packages/loader.md');

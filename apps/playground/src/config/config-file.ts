@@ -2,23 +2,29 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { InvalidArgumentError, InvalidConfigError } from '@markbase/core';
+import { homePath } from '../home-path.js';
 
 /** Values of options: under `defaults` for all commands, under a command's name for that command. */
 export interface ConfigFile {
   readonly path: string;
   /** By command, then by long option name without its dashes. */
   readonly sections: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** Folders in which `markbase list` looks for checkpoints. */
+  readonly models: readonly string[];
 }
 
 /** The section that applies to all commands with the option. */
 export const COMMON_SECTION = 'defaults';
+
+/** The key with folders of checkpoints. */
+const MODELS_KEY = 'models';
 
 const FILE_NAME = 'markbase.config.json';
 const LONGEST_BYTES = 1 << 20;
 
 /** Where config files are searched for, in this order; the first existing file is used. */
 export function configPaths(env: NodeJS.ProcessEnv = process.env): string[] {
-  if (env.MARKBASE_CONFIG) return [resolve(env.MARKBASE_CONFIG)];
+  if (env.MARKBASE_CONFIG) return [resolve(homePath(env.MARKBASE_CONFIG))];
   const home = env.XDG_CONFIG_HOME || join(homedir(), '.config');
   return [resolve(FILE_NAME), join(home, 'markbase', 'config.json')];
 }
@@ -60,10 +66,16 @@ function parseConfigFile(text: string, path: string): ConfigFile {
     fail('', 'JSON', (error as Error).message);
   }
   if (!isObject(value)) return fail('', 'an object with a section for each command', value);
-  for (const [name, section] of Object.entries(value)) {
+  const { [MODELS_KEY]: models = [], ...sections } = value;
+  if (!isTextList(models)) return fail(MODELS_KEY, 'a list of folders with checkpoints', models);
+  for (const [name, section] of Object.entries(sections)) {
     if (!isObject(section)) fail(name, 'an object of options', section);
   }
-  return { path, sections: value as ConfigFile['sections'] };
+  return { path, sections: sections as ConfigFile['sections'], models };
+}
+
+function isTextList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -12,7 +12,7 @@ export type OnBytes = (bytes: number) => void;
 /**
  * Downloads a file to `target`, continuing where an earlier attempt stopped.
  *
- * The bytes are collected in `target.incomplete`; the file gets its name only once its size and hash are right. A server
+ * The bytes are collected in `partial`; the file gets its name only once its size and hash are right. A server
  * that ignores the requested range sends the file from its start, which is accepted.
  *
  * @throws DownloadError, FileAccessError; the signal's reason. The incomplete file stays, unless its hash was wrong.
@@ -21,11 +21,9 @@ export async function downloadBlob(
   client: HttpClient,
   url: string,
   file: RepositoryFile,
-  target: string,
+  { target, partial }: { readonly target: string; readonly partial: string },
   onBytes: OnBytes,
 ): Promise<void> {
-  // A different suffix from that of Python's tools: neither knows the other's locks.
-  const partial = `${target}.markbase.incomplete`;
   let restarts = 0;
   for (;;) {
     let known = await sizeOf(partial);

@@ -6,7 +6,6 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import {
   COMMIT,
   type HubServer,
@@ -14,7 +13,8 @@ import {
   type Misbehaviour,
   sendFile,
   startHub,
-} from '../../test/hub-server.js';
+} from '../../../../fixtures/hub-server.js';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { rawSafetensors } from '../../test/raw-safetensors.js';
 import { E2B } from '../../test/released-configs.js';
 import { openCheckpoint } from '../checkpoint/open-checkpoint.js';

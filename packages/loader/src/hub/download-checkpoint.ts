@@ -5,6 +5,7 @@ import { isFile } from '../files/file-access.js';
 import { withLock } from './cache-lock.js';
 import { downloadBlob } from './download-blob.js';
 import { DownloadError } from './download-error.js';
+import { DownloadRecord } from './download-record.js';
 import { HttpClient } from './http-client.js';
 import { HubCache } from './hub-cache.js';
 import {
@@ -91,6 +92,7 @@ export async function downloadCheckpoint(
       reason: 'it has no config.json, so it is not a checkpoint',
     });
   }
+  const record = new DownloadRecord(cache.root);
   const download = async (): Promise<void> => {
     await cache.prepare(commit);
     await checkSpace(cache, chosen);
@@ -101,10 +103,12 @@ export async function downloadCheckpoint(
       if (isThere) progress.found(file);
       else {
         const url = fileAddress(settings.endpoint, repository, commit, file.path);
-        await downloadBlob(client, url, file, blob, progress.bytesOf(file));
+        const places = { target: blob, partial: cache.partialBlob(file.blobId) };
+        await downloadBlob(client, url, file, places, progress.bytesOf(file));
+        await record.addBlob(file.blobId);
       }
       for (const { path } of files) {
-        await cache.addToSnapshot(commit, path, file.blobId);
+        if (await cache.addToSnapshot(commit, path, file.blobId)) await record.addFile(commit, path);
         progress.fileDone(path);
       }
     });

@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { startHub } from '../../../../fixtures/hub-server.js';
 import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
-import { startHub } from '../../test/hub-server.js';
 import { rawSafetensors } from '../../test/raw-safetensors.js';
 import { E2B } from '../../test/released-configs.js';
 

@@ -18,9 +18,15 @@ const MAX_REDIRECTS = 10;
 /** Longest pause that a server may ask for. */
 const MAX_RETRY_AFTER_MS = 120_000;
 const MAX_DELAY_MS = 30_000;
+/** Retries while the server has never answered: more often, this machine is offline. */
+const UNREACHED_RETRIES = 1;
+/** Error codes of a look-up that fails. */
+const UNKNOWN_HOST: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'EAI_AGAIN']);
 
 /** Requests with redirects, a time limit for silence, and a token that stays at its own origin. */
 export class HttpClient {
+  #hasAnswered = false;
+
   constructor(readonly settings: HubSettings) {}
 
   /**
@@ -63,7 +69,8 @@ export class HttpClient {
       } catch (error) {
         signal?.throwIfAborted();
         failures = madeProgress() ? 1 : failures + 1;
-        if (!isPassing(error) || failures > maxRetries) throw error;
+        const limit = this.#hasAnswered ? maxRetries : Math.min(maxRetries, UNREACHED_RETRIES);
+        if (!isPassing(error) || failures > limit) throw error;
         const asked = error instanceof RetryLaterError ? error.retryAfterMs : null;
         const pause = asked ?? Math.min(retryDelayMs * 2 ** (failures - 1), MAX_DELAY_MS);
         await delay(pause, undefined, { signal });
@@ -86,6 +93,7 @@ export class HttpClient {
     } catch (cause) {
       throw watch.explain(url, cause);
     }
+    this.#hasAnswered = true;
     const { body } = response;
     return {
       status: response.status,
@@ -150,9 +158,16 @@ class StallWatch {
     const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
     const reason = this.isStalled
       ? `the server sent nothing for ${this.timeoutMs} ms`
-      : `the connection failed: ${inner instanceof Error ? inner.message : String(inner)}`;
+      : `the connection failed: ${connectionReason(inner)}`;
     return new DownloadError({ rule: 'Network', url, reason, cause });
   }
+}
+
+function connectionReason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code, hostname } = error as NodeJS.ErrnoException & { hostname?: string };
+  if (!UNKNOWN_HOST.has(code)) return error.message;
+  return `the address of ${hostname} cannot be found; is this machine connected to the network?`;
 }
 
 /** A transient refusal, with the pause that the server asked for. */

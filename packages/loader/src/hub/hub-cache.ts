@@ -1,10 +1,20 @@
-import { copyFile, mkdir, readdir, rename, symlink, unlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rename, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, posix, relative, sep } from 'node:path';
 import { accessError, isFile, isFolder } from '../files/file-access.js';
 import { readJson, readText } from '../files/read-json.js';
 import { MAX_INDEX_BYTES } from '../limits.js';
 
 const MAX_REF_BYTES = 256;
+/** Of a blob that is being received. A different suffix from that of Python's tools: neither knows the other's locks. */
+const INCOMPLETE = '.markbase.incomplete';
+
+/** A file of `blobs/`. */
+interface Blob {
+  readonly name: string;
+  readonly sizeBytes: number;
+  /** Received in part by this engine. */
+  readonly isIncomplete: boolean;
+}
 
 /** The folder of one repository in a Hugging Face cache: `refs/`, `blobs/` and `snapshots/`. */
 export class HubCache {
@@ -24,6 +34,22 @@ export class HubCache {
 
   blob(blobId: string): string {
     return join(this.root, 'blobs', blobId);
+  }
+
+  /** Where a blob is collected until it is complete. */
+  partialBlob(blobId: string): string {
+    return `${this.blob(blobId)}${INCOMPLETE}`;
+  }
+
+  /** All blobs, complete and incomplete; none if there is no such repository. */
+  async blobs(): Promise<Blob[]> {
+    const names = await readdir(join(this.root, 'blobs')).catch(() => []);
+    return Promise.all(
+      names.map(async (name) => {
+        const { size: sizeBytes } = await stat(this.blob(name));
+        return { name, sizeBytes, isIncomplete: name.endsWith(INCOMPLETE) };
+      }),
+    );
   }
 
   snapshot(commit: string): string {
@@ -46,9 +72,14 @@ export class HubCache {
     for (const folder of [join(this.root, 'blobs'), this.snapshot(commit)]) await makeFolder(folder);
   }
 
-  /** Puts a complete blob at its place in a snapshot, as a link, or as a copy where links are forbidden. */
-  async addToSnapshot(commit: string, path: string, blobId: string): Promise<void> {
+  /**
+   * Puts a complete blob at its place in a snapshot, as a link, or as a copy where links are forbidden.
+   *
+   * @returns false if there was a file at this place
+   */
+  async addToSnapshot(commit: string, path: string, blobId: string): Promise<boolean> {
     const place = join(this.snapshot(commit), ...path.split('/'));
+    const isNew = !(await isFile(place));
     await makeFolder(dirname(place));
     const target = relative(dirname(place), this.blob(blobId)).split(sep).join(posix.sep);
     const fresh = `${place}.${process.pid}.tmp`;
@@ -57,6 +88,7 @@ export class HubCache {
       await symlink(target, fresh).catch(() => copyFile(this.blob(blobId), fresh));
       // Atomically, so that a reader sees either the old file or the new one.
       await rename(fresh, place);
+      return isNew;
     } catch (cause) {
       throw accessError(place, 'write', cause);
     }
@@ -74,6 +106,22 @@ export class HubCache {
     } catch (cause) {
       throw accessError(ref, 'write', cause);
     }
+  }
+
+  /** Forgets revisions whose snapshots are gone. */
+  async removeDeadRefs(): Promise<void> {
+    const refs = join(this.root, 'refs');
+    const entries = await readdir(refs, { recursive: true, withFileTypes: true }).catch(() => []);
+    for (const entry of entries) {
+      const path = join(entry.parentPath, entry.name);
+      if (!entry.isFile()) continue;
+      const commit = (await readText(path, MAX_REF_BYTES)).trim();
+      if (!(await isFolder(this.snapshot(commit)))) await rm(path);
+    }
+    const isLeft = (await readdir(refs, { recursive: true, withFileTypes: true }).catch(() => [])).some(
+      (entry) => entry.isFile(),
+    );
+    if (!isLeft) await rm(refs, { recursive: true, force: true });
   }
 
   /** Files that a snapshot with config.json lacks: config.json itself, weights, or shards of the index. */

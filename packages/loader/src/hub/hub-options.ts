@@ -14,7 +14,7 @@ export interface HubOptions {
   readonly signal?: AbortSignal;
   /** Longest silence of the server in milliseconds; 30 s by default. */
   readonly stallTimeoutMs?: number;
-  /** Retries after a failure without progress; 5 by default. */
+  /** Retries after a failure without progress; 5 by default, and at most 1 while the server has never answered. */
   readonly maxRetries?: number;
   /** Pause before the first retry, doubled for each further one; 500 ms by default. */
   readonly retryDelayMs?: number;

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { type HubServer, type Misbehaviour, startHub } from '../../../../fixtures/hub-server.js';
 import { fixture } from '../../../../fixtures/locate.js';
-import { type HubServer, type Misbehaviour, startHub } from '../../test/hub-server.js';
 import { rawSafetensors } from '../../test/raw-safetensors.js';
 import { E2B } from '../../test/released-configs.js';
 import { openCheckpoint } from '../checkpoint/open-checkpoint.js';

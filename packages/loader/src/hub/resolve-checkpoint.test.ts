@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { COMMIT, startHub } from '../../../../fixtures/hub-server.js';
 import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
-import { COMMIT, startHub } from '../../test/hub-server.js';
 import { rawSafetensors } from '../../test/raw-safetensors.js';
 import { E2B } from '../../test/released-configs.js';
 import { resolveCheckpoint } from './resolve-checkpoint.js';
