@@ -1,9 +1,9 @@
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { startHub } from '../../../../fixtures/hub-server.js';
 import { fixture } from '../../../../fixtures/locate.js';
 import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
-import { startHub } from '../../../../fixtures/hub-server.js';
 import { writeTensors } from '../../test/raw-safetensors.js';
 import { openCheckpoint } from '../checkpoint/open-checkpoint.js';
 import { formatBytes, parseBytes, printable } from './output.js';
