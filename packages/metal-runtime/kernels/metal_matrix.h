@@ -157,8 +157,18 @@ inline void add_group(thread const WeightRow* weight, uint group, thread float4*
   }
 }
 
+/** Replaces each of `count` values by its sum over the lanes, four at a time. */
+template <int count>
+inline void sum_lanes(thread float* values) {
+  static_assert(count % 4 == 0, "sums are taken four at a time");
+  for (int i = 0; i < count; i += 4) {
+    const float4 total = simd_sum(float4(values[i], values[i + 1], values[i + 2], values[i + 3]));
+    for (int k = 0; k < 4; ++k) values[i + k] = total[k];
+  }
+}
+
 /**
- * sums[s][r] = x_{first + r} · weight_s for the lane's share of the columns; simd_sum of them is the product.
+ * sums[s][r] = x_{first + r} · weight_s, in every lane of a simdgroup.
  *
  * `X`: DeviceRows or SharedRow. Each stream and row has four independent sums.
  */
@@ -251,4 +261,5 @@ inline void multiply(thread const WeightRow* weight, WeightLayout layout, X x, u
   if (format >= kFormatBf16) {
     for (int i = 0; i < streams * rows; ++i) sums[i] = (parts[i].x + parts[i].y) + (parts[i].z + parts[i].w);
   }
+  sum_lanes<streams * rows>(sums);
 }

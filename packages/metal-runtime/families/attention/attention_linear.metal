@@ -62,8 +62,7 @@ kernel void attention_linear(constant AttentionLinearParams& p [[buffer(0)]],
   float products[kStreams];
   multiply<format, kStreams, 1>(weights, layout, row, 0, lane, products);
   for (uint s = 0; s < kStreams; ++s) {
-    const float product = simd_sum(products[s]);
-    if (lane == s && first + s < p.out) y[first + s] = product;
+    if (lane == s && first + s < p.out) y[first + s] = products[s];
   }
 }
 

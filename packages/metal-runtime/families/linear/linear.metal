@@ -55,7 +55,7 @@ inline void store_products(constant LinearParams& p,
   float product = 0.0f, up = 0.0f;
   for (uint s = 0; s < uint(streams); ++s) {
     for (uint r = 0; r < uint(rows); ++r) {
-      const float total = simd_sum(sums[s * rows + r]);
+      const float total = sums[s * rows + r];
       if (lane == s % outputs * rows + r) {
         if (s < outputs) product = total;
         else up = total;

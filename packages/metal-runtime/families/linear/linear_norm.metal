@@ -48,8 +48,7 @@ kernel void linear_norm(constant LinearNormParams& p [[buffer(0)]],
     float sums[kStreams];
     multiply<format, kStreams, 1>(weights, layout, source, 0, lane, sums);
     for (uint s = 0; s < kStreams; ++s) {
-      const float product = simd_sum(sums[s]);
-      if (lane == s && first + s < p.width) products[first + s] = product * p.scale;
+      if (lane == s && first + s < p.width) products[first + s] = sums[s] * p.scale;
     }
   }
   threadgroup_barrier(mem_flags::mem_threadgroup);

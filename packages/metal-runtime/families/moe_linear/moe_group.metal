@@ -132,7 +132,7 @@ kernel void moe_tiles(constant MoeLinearParams& p [[buffer(0)]],
   float product = 0.0f, up = 0.0f;
   for (uint s = 0; s < kTileStreams; ++s) {
     for (uint r = 0; r < kTileChoices; ++r) {
-      const float total = simd_sum(sums[s * kTileChoices + r]);
+      const float total = sums[s * kTileChoices + r];
       if (lane != s % outputs * kTileChoices + r) continue;
       if (s < outputs) product = total;
       else up = total;

@@ -40,14 +40,13 @@ constant constexpr uint kStreams = 4;
                                     (index == 0 ? b0 : b1) + launch.shift[shift + 2], layout, stored);                              \
   }
 
-/** Sums over the lanes, one output per lane; through geglu with two weights. */
-inline float reduce_products(thread const float* sums, uint outputs, uint lane) {
+/** One output per lane; through geglu with two weights. */
+inline float own_product(thread const float* sums, uint outputs, uint lane) {
   float product = 0.0f, up = 0.0f;
   for (uint s = 0; s < kStreams; ++s) {
-    const float total = simd_sum(sums[s]);
     if (lane != s % outputs) continue;
-    if (s < outputs) product = total;
-    else up = total;
+    if (s < outputs) product = sums[s];
+    else up = sums[s];
   }
   return outputs == kStreams ? product : gelu_tanh(product) * up;
 }
@@ -89,7 +88,7 @@ kernel void moe_linear_row(MARKBASE_MOE_ARGUMENTS, threadgroup float* shared_row
   MARKBASE_FIND_EXPERT(format, expert, first, outputs)
   float sums[kStreams];
   multiply<format, kStreams, 1>(weights, layout, source, 0, lane, sums);
-  const float product = reduce_products(sums, outputs, lane);
+  const float product = own_product(sums, outputs, lane);
   if (lane < outputs && first + lane < p.out) y[ulong(at.y) * p.out + first + lane] = product;
 }
 
@@ -108,7 +107,7 @@ kernel void moe_linear_rows(MARKBASE_MOE_ARGUMENTS) {
   const DeviceRows source = {own, 0, 0, p.in, launch.x_alignment};
   float sums[kStreams];
   multiply<format, kStreams, 1>(weights, layout, source, 0, lane, sums);
-  const float product = reduce_products(sums, outputs, lane);
+  const float product = own_product(sums, outputs, lane);
   if (lane < outputs && first + lane < p.out) y[ulong(row) * p.y_stride + choice * p.out + first + lane] = product;
 }
 
@@ -128,7 +127,7 @@ kernel void moe_linear_combine(MARKBASE_MOE_ARGUMENTS) {
     const DeviceRows source = {own, 0, 0, p.in, launch.x_alignment};
     float sums[kStreams];
     multiply<format, kStreams, 1>(weights, layout, source, 0, lane, sums);
-    const float product = reduce_products(sums, kStreams, lane);
+    const float product = own_product(sums, kStreams, lane);
     const float share = shares[ulong(row) * p.shares_stride + choice];
     total = choice == 0 ? share * product : fma(share, product, total);
   }

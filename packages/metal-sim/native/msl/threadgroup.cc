@@ -172,12 +172,32 @@ void GroupRunner::pass_turn() {
   switch_context(own, scheduler_);
 }
 
+/**
+ * Goes on with the next lane of the running simdgroup, if one can run: a simdgroup then runs to its next barrier while its stacks are in
+ * the nearest cache. In random order, any thread may be next.
+ */
+void GroupRunner::pass_lane() {
+  if (options_.order != Order::kRandom) {
+    const size_t begin = turn_ - turn_ % kSimdWidth, end = std::min(begin + kSimdWidth, turns_.size());
+    size_t next = turn_;
+    do {
+      if (++next == end) next = begin;
+      if (next == turn_) break;
+    } while (!can_run(turns_[next]));
+    if (next != turn_) {
+      turn_ = next;
+      return switch_context(threads_[running_].fiber->context(), ready_context(turns_[next]));
+    }
+  }
+  pass_turn();
+}
+
 void GroupRunner::block(State state, const char* operation, unsigned line) {
   Thread& thread = threads_[running_];
   thread.state = state;
   thread.operation = operation;
   thread.line = line;
-  pass_turn();
+  state == State::kSimd ? pass_lane() : pass_turn();
 }
 
 void GroupRunner::barrier(unsigned flags, unsigned line) {

@@ -96,6 +96,7 @@ class GroupRunner {
   Context& ready_context(unsigned index);
   void suspend();
   void pass_turn();
+  void pass_lane();
   void block(State state, const char* operation, unsigned line);
   void order_turns();
   [[gnu::noinline]] void fail_at_barrier(unsigned line);
