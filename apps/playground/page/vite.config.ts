@@ -1,10 +1,19 @@
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
+
+/** KaTeX names each of its fonts in three formats, of which all browsers read the first. */
+const oneFontFormat: Plugin = {
+  name: 'one-font-format',
+  enforce: 'pre',
+  transform: (code, id) =>
+    id.endsWith('katex.min.css') ? code.replace(/,url\([^)]*\.(?:woff|ttf)\) format\("\w+"\)/g, '') : null,
+};
 
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   // The server's URL is not known at build time, so all paths are relative.
   base: './',
+  plugins: [oneFontFormat],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     outDir: '../dist/page',

@@ -9,6 +9,7 @@ import './styles/layout.css';
 import './styles/attachments.css';
 import './styles/chat.css';
 import './styles/composer.css';
+import './styles/markdown.css';
 import './styles/panels.css';
 import './styles/welcome.css';
 

@@ -11,6 +11,7 @@ const CONTENT_SECURITY_POLICY = [
   "style-src 'self'",
   "img-src 'self' data: blob:",
   "media-src 'self' data: blob:",
+  "font-src 'self'",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
@@ -22,6 +23,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
 };
 
 const HEADERS = {
@@ -38,7 +40,7 @@ export function pageFiles(folder: string): Hono {
   const app = new Hono();
   app.get('/', () => fileResponse(join(folder, 'index.html'), 'no-cache'));
   // Names contain a hash of the content. With a single dot, a name cannot lead out of the folder.
-  app.get('/assets/:name{[A-Za-z0-9_-]+\\.(?:js|css|svg)}', (context) =>
+  app.get('/assets/:name{[A-Za-z0-9_-]+\\.(?:js|css|svg|woff2)}', (context) =>
     fileResponse(join(folder, 'assets', context.req.param('name')), 'public, max-age=31536000, immutable'),
   );
   return app;

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { greedily, hasBrowser, lastAnswer, say, stagePage, textOf } from './open-page.js';
+import { showAnswer } from './show-answer.js';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const MARKDOWN = [
@@ -13,26 +14,6 @@ const MARKDOWN = [
   '[bad](javascript:window.isBroken=true) ![far](https://example.com/a.png)',
   '| a | b |\n|---|---|\n| 1 | 2 |',
 ].join('\n\n');
-
-/** Puts an answer on the page without asking a model. */
-async function showAnswer(page: Page, text: string): Promise<void> {
-  const message = { role: 'assistant', parentId: 'a', status: 'done', error: null, statistics: null };
-  const file = {
-    format: 'markbase-conversation',
-    version: 1,
-    systemPrompt: '',
-    messages: {
-      a: { role: 'user', parentId: 'root', text: 'Show me.', attachments: [] },
-      b: { ...message, rounds: [{ reasoning: 'Hm.', text, toolUses: [] }] },
-    },
-    selected: { root: 'a', a: 'b' },
-  };
-  const buffer = Buffer.from(JSON.stringify(file));
-  await page
-    .locator('#import-picker')
-    .setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer });
-  await page.getByText('Show me.').waitFor();
-}
 
 async function accessibilityFaults(page: Page): Promise<string[]> {
   await page.evaluate(await readFile(AXE, 'utf8'));
@@ -51,7 +32,7 @@ describe.skipIf(!hasBrowser)('the look of the page', () => {
     await showAnswer(page, MARKDOWN);
     const answer = page.locator('.answer');
     expect(await textOf(answer.locator('h1'))).toBe('Title');
-    expect(await textOf(answer.locator('.hl-keyword').first())).toBe('if');
+    expect(await textOf(answer.locator('.hljs-keyword').first())).toBe('if');
     expect(await answer.locator('td').count()).toBe(2);
     expect(await answer.locator('script, img').count()).toBe(0);
     expect(

@@ -1,16 +1,38 @@
-import { useMemo } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { copyText } from '../shell/clipboard.js';
-import { renderMarkdown } from './render-markdown.js';
+import { highlighter, typesetter } from './libraries.js';
+import { patch } from './patch.js';
+import { markdownBlocks } from './render-markdown.js';
+import { typeset } from './typeset.js';
 
-/** Shows markdown. Buttons in code blocks copy the code. */
+/** Shows markdown; of a text that grows, only what changed is drawn again. Buttons in code blocks copy the code. */
 export function Markdown({ text }: { readonly text: string }) {
-  const html = useMemo(() => ({ __html: renderMarkdown(text) }), [text]);
+  const place = useRef<HTMLDivElement>(null);
+  const shown = useRef<string[]>([]);
+  useLayoutEffect(() => {
+    shown.current = show(place.current!, text, shown.current);
+  }, [text, highlighter.value, typesetter.value]);
   return (
     // The listener handles clicks on the buttons inside, which support the keyboard themselves.
     // biome-ignore lint/a11y/noStaticElementInteractions: delegation
     // biome-ignore lint/a11y/useKeyWithClickEvents: delegation
-    <div class="markdown" onClick={onClick} dangerouslySetInnerHTML={html} />
+    <div ref={place} class="markdown" onClick={onClick} />
   );
+}
+
+/** Draws the blocks whose keys are not those of `shown`. @returns the keys of all blocks */
+function show(place: HTMLElement, text: string, shown: readonly string[]): string[] {
+  const blocks = markdownBlocks(text);
+  for (const [index, { key, html }] of blocks.entries()) {
+    if (key === shown[index]) continue;
+    const template = document.createElement('template');
+    template.innerHTML = html();
+    const known = place.children[index] ?? place.appendChild(document.createElement('div'));
+    patch(known, template.content);
+  }
+  while (place.children.length > blocks.length) place.lastElementChild!.remove();
+  typeset(place);
+  return blocks.map(({ key }) => key);
 }
 
 function onClick(event: MouseEvent): void {
