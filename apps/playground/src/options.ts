@@ -13,6 +13,15 @@ export function real(minimum: number, maximum = Number.MAX_VALUE): (text: string
   return (text) => inRange(text.trim() === '' ? Number.NaN : Number(text), minimum, maximum, 'a number');
 }
 
+const UNITS: Readonly<Record<string, number>> = { '': 1, k: 1e3, m: 1e6, g: 1e9, t: 1e12 };
+
+/** Parses a number of bytes, such as 500MB or 20GB. */
+export function bytes(text: string): number {
+  const [, count, unit] = /^(\d+(?:\.\d+)?)\s*([kmgt]?)b?$/i.exec(text.trim()) ?? [];
+  if (count !== undefined) return Math.floor(Number(count) * UNITS[unit!.toLowerCase()]!);
+  throw new InvalidArgumentError('Expected a number of bytes, such as 500MB or 20GB.');
+}
+
 /** Accepts any text that is not empty. */
 export function nonEmpty(text: string): string {
   if (text.trim() !== '') return text;

@@ -1,6 +1,6 @@
-import { cp, readFile, rm } from 'node:fs/promises';
+import { cp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { rewriteCheckpoint } from '../../../fixtures/rewritten-checkpoint.js';
 import { silentWav } from '../../../fixtures/silent-wav.js';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
@@ -45,6 +45,31 @@ describe.skipIf(!hasDemoModel)('markbase serve', () => {
     expect(status).toBe(0);
     expect(stderr).toContain('"route":"/v1/chat/completions"');
     expect(stderr).not.toContain('seal');
+  });
+
+  it('does not read a prompt again after it was killed', async () => {
+    const folder = join(temporaryFolder(), 'prompts');
+    const args = ['--model', DEMO_MODEL, '--name', 'demo', '--cache-dir', folder, '--cache-bytes', '20MB'];
+    const question = 'Tell me a story about a seal, a fox and a bear. '.repeat(4);
+    const ask = async (url: string) => {
+      const response = await chat(url, question, { max_tokens: 8 });
+      return (await response.json()) as {
+        choices: object[];
+        usage: { prompt_tokens: number; prompt_tokens_details: { cached_tokens: number } };
+      };
+    };
+    const first = await serve(args);
+    const cold = await ask(first.url);
+    expect(cold.usage.prompt_tokens_details.cached_tokens).toBe(0);
+    await vi.waitFor(
+      async () => expect(await readdir(folder)).toEqual([expect.stringMatching(/\.blocks$/)]),
+      20_000,
+    );
+    first.child.kill('SIGKILL');
+    const { choices, usage } = await ask((await serve(args)).url);
+    expect(choices).toEqual(cold.choices);
+    // All but the last one, or a few that are faster to read than to copy.
+    expect(usage.prompt_tokens - usage.prompt_tokens_details.cached_tokens).toBeLessThan(8);
   });
 
   it('serves a text-only conversion whose config.json still has towers, and refuses media', async () => {

@@ -7,10 +7,13 @@ export class AddonBuffer implements DeviceBuffer {
   readonly sizeBytes: number;
   /** The device that it belongs to. */
   readonly owner: NativeDevice;
+  /** Memory of `allocate`, which the host can read and write between steps. */
+  readonly isAllocated: boolean;
   #native: NativeBuffer | null;
 
-  constructor(owner: NativeDevice, native: NativeBuffer) {
+  constructor(owner: NativeDevice, native: NativeBuffer, isAllocated = false) {
     this.owner = owner;
+    this.isAllocated = isAllocated;
     this.#native = native;
     this.sizeBytes = native.sizeBytes;
   }

@@ -9,7 +9,14 @@ import {
 import { AddonBuffer } from './addon-buffer.js';
 import { check } from './check.js';
 import type { DeviceBuffer } from './device-buffer.js';
-import { callNative, type NativeAddon, type NativeDevice, nativeAddon, simulationAddon } from './native.js';
+import {
+  callNative,
+  type NativeAddon,
+  type NativeBuffer,
+  type NativeDevice,
+  nativeAddon,
+  simulationAddon,
+} from './native.js';
 import { fromNativeError } from './native-error.js';
 import type { Ops } from './ops.js';
 import type { Program, RecordOptions } from './program.js';
@@ -75,9 +82,20 @@ export interface Device extends Disposable {
   /** Copies bytes to the device. */
   upload(bytes: Uint8Array, label: string): DeviceBuffer;
   /**
-   * Allocates zeroed memory that only programs access. The CPU commits its pages on first use. @throws OutOfMemoryError
+   * Allocates zeroed memory for programs. The CPU commits its pages on first use. @throws OutOfMemoryError
    */
   allocate(sizeBytes: number, label: string): DeviceBuffer;
+  /**
+   * Copies pieces of allocated memory to the host. No step may be running.
+   *
+   * @param buffer of `allocate`
+   * @param indices of the pieces, each `bytes.length / indices.length` bytes long, a multiple of 4, and at a multiple of that
+   * @param bytes receives the pieces side by side
+   * @throws InvalidArgumentError for pieces outside the buffer; DeviceError
+   */
+  read(buffer: DeviceBuffer, indices: Int32Array, bytes: Uint8Array): void;
+  /** Copies `bytes` to pieces of allocated memory; see `read`. */
+  write(buffer: DeviceBuffer, indices: Int32Array, bytes: Uint8Array): void;
   /**
    * Checks before loading whether this much memory is free. Devices that read weights in place need none.
    * @throws OutOfMemoryError with both figures
@@ -166,6 +184,24 @@ function checkBytes(argument: string, count: number): void {
   check(Number.isSafeInteger(count) && count >= 0, argument, 'a whole number >= 0', count);
 }
 
+/** The addon's buffer, and the size of a piece. */
+function checkedPieces(
+  native: NativeDevice,
+  buffer: DeviceBuffer,
+  indices: Int32Array,
+  bytes: Uint8Array,
+): [NativeBuffer, number] {
+  if (!(buffer instanceof AddonBuffer && buffer.owner === native && buffer.isAllocated)) {
+    throw new InvalidArgumentError({
+      argument: 'buffer',
+      expected: 'memory that `allocate` of this device returned',
+      received: 'another buffer',
+    });
+  }
+  if (indices.length === 0) return [buffer.native, 0];
+  return [buffer.native, bytes.length / indices.length];
+}
+
 function checkLabel(label: string): void {
   check(typeof label === 'string', 'label', 'a text', label);
 }
@@ -221,7 +257,20 @@ class AddonDevice implements Device {
     return new AddonBuffer(
       native,
       callNative(() => native.allocate(sizeBytes, label)),
+      true,
     );
+  }
+
+  read(buffer: DeviceBuffer, indices: Int32Array, bytes: Uint8Array): void {
+    const native = this.#open('read');
+    const [from, pieceBytes] = checkedPieces(native, buffer, indices, bytes);
+    if (pieceBytes > 0) callNative(() => native.read(from, pieceBytes, indices, bytes));
+  }
+
+  write(buffer: DeviceBuffer, indices: Int32Array, bytes: Uint8Array): void {
+    const native = this.#open('write');
+    const [to, pieceBytes] = checkedPieces(native, buffer, indices, bytes);
+    if (pieceBytes > 0) callNative(() => native.write(to, pieceBytes, indices, bytes));
   }
 
   requireMemory(sizeBytes: number, label: string): void {

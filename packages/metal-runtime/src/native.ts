@@ -127,6 +127,10 @@ export interface NativeDevice {
   map(path: string, offsetBytes: number, sizeBytes: number): NativeBuffer;
   upload(bytes: Uint8Array, label: string): NativeBuffer;
   allocate(sizeBytes: number, label: string): NativeBuffer;
+  /** Copies pieces of allocated memory, at multiples of `pieceBytes`, side by side into `bytes`. No step may be running. */
+  read(buffer: NativeBuffer, pieceBytes: number, indices: Int32Array, bytes: Uint8Array): void;
+  /** Copies `bytes` to pieces of allocated memory. No step may be running. */
+  write(buffer: NativeBuffer, pieceBytes: number, indices: Int32Array, bytes: Uint8Array): void;
   /** Throws if the device has its own memory and less than this is free. */
   requireMemory(sizeBytes: number, label: string): void;
   createProgram(description: NativeProgramDescription): NativeProgram;

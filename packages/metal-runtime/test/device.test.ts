@@ -23,6 +23,7 @@ import {
   type Program,
   type StepInput,
 } from '../src/index.js';
+import { checkBufferPieces, checkPlannedPieces } from './buffer-pieces.js';
 
 const WIDTH = 2048;
 const LAYERS = 24;
@@ -71,6 +72,11 @@ function chain(
 }
 
 describe('Device', () => {
+  it('copies pieces of its memory', async () => {
+    checkBufferPieces(device);
+    await checkPlannedPieces();
+  });
+
   it('computes what was recorded, and copies no file', async () => {
     using program = chain(device, weightFile('plain.bin'), { rows: 2 });
     expect(device.uploads).toEqual({ queuedBytes: 0, arrivedBytes: 0 });

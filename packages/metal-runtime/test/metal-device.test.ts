@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openMetal } from '../../../fixtures/open-metal.js';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { type Device, type Matrix, openDevice, openPlanDevice, type StepInput } from '../src/index.js';
+import { checkBufferPieces } from './buffer-pieces.js';
 import { checkByteInputs } from './byte-inputs.js';
 
 const WIDTH = 64;
@@ -59,6 +60,8 @@ describe.runIf(opened)('the Metal backend', { timeout: 180_000 }, () => {
   });
 
   it('takes numbers encoded as bytes, along with plain numbers', () => checkByteInputs(device));
+
+  it('copies pieces of its memory', () => checkBufferPieces(device));
 
   it('multiplies with codes that begin inside a word of a mapped file', async () => {
     const file = path.join(folder, 'codes.bin');

@@ -11,7 +11,11 @@ export type { PrefillOptions } from './engine/prefill-queue.js';
 export type { PrefillJob } from './engine/prefill-step.js';
 export type { MediaSpan, PositionKey, Prompt, PromptRows } from './engine/prompt.js';
 export type { Sequence } from './engine/sequence.js';
-export type { TextModelOptions, TextModelSettings } from './engine/text-model-options.js';
+export type {
+  SavedPrefixesOptions,
+  TextModelOptions,
+  TextModelSettings,
+} from './engine/text-model-options.js';
 export type {
   Finish,
   FinishReason,
@@ -34,6 +38,7 @@ export type { SamplingOptions, TokenOptions } from './generation/token-options.j
 export { type Language, loadLanguage } from './language.js';
 export { loadTextModel } from './load-text-model.js';
 export { type DecoderConfig, decoderConfig, type PlaceholderIds } from './model/config.js';
+export type { RestoredConversation, SavedConversation } from './saved/saved-caches.js';
 export { TextModel } from './text-model.js';
 export * from './tokenizer/index.js';
 export type { VerifyEncoder } from './verify/context.js';

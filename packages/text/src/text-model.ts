@@ -1,7 +1,6 @@
-import { ContextLengthError, DisposedError, InvalidArgumentError } from '@markbase/core';
+import { ContextLengthError, DisposedError } from '@markbase/core';
 import type { Checkpoint } from '@markbase/loader';
 import {
-  checkSampling,
   type Device,
   type PlannedDispatch,
   type Program,
@@ -10,11 +9,13 @@ import {
   type StepResult,
   UploadWatch,
 } from '@markbase/metal-runtime';
+import type { ChatMessage } from './chat/index.js';
 import { checkInteger } from './check.js';
 import { adaptedRows } from './engine/adapter-rows.js';
 import { BlockStore } from './engine/block-store.js';
 import type { Choice } from './engine/choice.js';
 import { DecodeQueue, type DecodeRow, type StepOptions } from './engine/decode-queue.js';
+import { checkDecodeRows } from './engine/decode-step.js';
 import type { ModelActivity } from './engine/model-activity.js';
 import { type PrefillOptions, PrefillQueue } from './engine/prefill-queue.js';
 import { beginJob, nextParts, type PrefillJob, prefillStep } from './engine/prefill-step.js';
@@ -31,14 +32,13 @@ import {
   type TextModelSettings,
 } from './engine/text-model-options.js';
 import { type Language, loadLanguage } from './language.js';
-import { allocateCaches, type Caches } from './model/caches.js';
+import { allocateCaches, type Caches, gpuCacheLimit } from './model/caches.js';
 import { type DecoderConfig, decoderConfig } from './model/config.js';
 import type { Decoder } from './model/layer.js';
 import { uploadRopeFrequencies } from './model/rope-frequencies.js';
 import { loadDecoder } from './model/weights.js';
-
-/** Share of a GPU's memory for weights and caches; the rest is for activations. */
-const GPU_SHARE = 0.8;
+import { ModelCaches } from './saved/model-caches.js';
+import type { RestoredConversation, SavedConversation } from './saved/saved-caches.js';
 
 /**
  * A Gemma 4 decoder on a device: token ids in, token ids out. Holds the weights, the caches of `maxSequences`
@@ -67,6 +67,7 @@ export class TextModel {
   readonly #blockBytes: readonly [number, number];
   readonly #decodeQueue: DecodeQueue;
   readonly #prefillQueue: PrefillQueue;
+  readonly #saved: ModelCaches;
   readonly #release: () => void;
   #language: Promise<Language> | null;
   #isDisposed = false;
@@ -102,6 +103,11 @@ export class TextModel {
       run: (program, step, read, signal) => this.#runProgram(program, step, read, signal),
     });
     this.#runner = runner;
+    const { checkpoint } = parts;
+    this.#saved = new ModelCaches({
+      ...{ checkpoint, device, config, settings, decoder },
+      ...{ store: this.#store, lock: this.#lock },
+    });
     this.#prefillQueue = new PrefillQueue({
       lock: this.#lock,
       chunkTokens: settings.prefillChunk,
@@ -138,7 +144,7 @@ export class TextModel {
       sequences: settings.maxSequences + settings.rememberedSequences,
       maxStepTokens: Math.max(settings.prefillChunk, settings.maxStepTokens),
       dtype: settings.precision === 'high' ? 'F32' : 'BF16',
-      limitBytes: settings.cacheBytes ?? gpuLimit(checkpoint, device),
+      limitBytes: settings.cacheBytes ?? gpuCacheLimit(device, checkpoint.sizeBytes),
       isEstimate: settings.cacheBytes === null,
     });
     const uploads = new UploadWatch(device, options);
@@ -238,6 +244,7 @@ export class TextModel {
     try {
       for (const [index, prompt] of prompts.entries()) {
         const sequence = sequences[index]!;
+        if (prompt && sequence.reuse) await this.#saved.load(prompt, sequence.reuse, signal);
         const copy = prompt && this.#runner.attach(sequence, prompt);
         if (copy) await this.#lock.run(() => this.#runner.finish(sequence, copy, signal));
       }
@@ -286,22 +293,8 @@ export class TextModel {
    */
   async decode(rows: readonly DecodeRow[], options: StepOptions = {}): Promise<Choice[]> {
     this.#check('decode');
-    const { contextTokens, maxSequences } = this.settings;
-    checkInteger('rows.length', rows.length, 1, maxSequences);
     // Checked before the rows join those of other callers, which must not fail because of these.
-    if (new Set(rows.map(({ sequence }) => sequence)).size < rows.length) {
-      throw new InvalidArgumentError({
-        argument: 'rows',
-        expected: 'one row per sequence',
-        received: 'two rows of the same sequence',
-      });
-    }
-    for (const { sequence, token, sampling } of rows) {
-      checkInteger('token', token, 0, this.config.vocabularySize - 1);
-      if (sampling) checkSampling(sampling);
-      if (sequence.length < contextTokens) continue;
-      throw new ContextLengthError({ promptTokens: sequence.length + 1, maxTokens: contextTokens });
-    }
+    checkDecodeRows(rows, this.settings, this.config.vocabularySize);
     return this.#decodeQueue.decode(rows, options);
   }
 
@@ -346,6 +339,37 @@ export class TextModel {
     return this.#lock.run(() => this.#runProgram(program, step, read, signal));
   }
 
+  /**
+   * Writes a conversation to a file, with what the caches hold of it; see `Session.save`.
+   *
+   * @param rows the conversation as a prompt; null if it is empty
+   */
+  async save(
+    file: string,
+    messages: readonly ChatMessage[],
+    rows: PromptRows | null,
+  ): Promise<SavedConversation> {
+    this.#check('save');
+    return this.#saved.save(file, messages, rows);
+  }
+
+  /**
+   * Reads a file of `Session.save` and brings what it holds into the caches, as far as there is room: the next turn of
+   * `new Session(model, { messages })` does not read it again.
+   *
+   * @throws FileAccessError; CorruptFileError for a damaged file; InvalidArgumentError for one of another model,
+   *   precision, adapter or version of the format
+   */
+  async restore(file: string, signal?: AbortSignal): Promise<RestoredConversation> {
+    this.#check('restore');
+    return this.#saved.restore(file, signal);
+  }
+
+  /** Waits until the prefixes that were released so far are in the files of `savedPrefixes`. */
+  async finishSaving(): Promise<void> {
+    await this.#saved.finish();
+  }
+
   /** Frees programs, caches and mapped weights. The device stays open. */
   dispose(): void {
     if (this.#isDisposed) return;
@@ -372,10 +396,4 @@ export class TextModel {
   #check(operation: string): void {
     if (this.#isDisposed) throw new DisposedError({ resource: 'text model', operation });
   }
-}
-
-/** Bytes that the caches may take on a GPU, which commits memory when it is allocated; null on processors. */
-function gpuLimit(checkpoint: Checkpoint, { info }: Device): number | null {
-  if (info.kind === 'cpu') return null;
-  return Math.floor(info.totalMemoryBytes * GPU_SHARE) - checkpoint.sizeBytes;
 }

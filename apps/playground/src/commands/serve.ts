@@ -1,12 +1,13 @@
 import path from 'node:path';
 import { InvalidArgumentError } from '@markbase/core';
 import type { Device } from '@markbase/metal-runtime';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { checkpointFolder } from '../checkpoint-folder.js';
 import { EXIT_INTERRUPTED } from '../errors.js';
 import { withInterrupt } from '../interrupt.js';
 import {
   addDeviceFlags,
+  bytes,
   type DeviceFlags,
   integer,
   namedFolder,
@@ -29,6 +30,8 @@ interface ServeFlags extends DeviceFlags {
   readonly context?: number;
   readonly sequences: number;
   readonly cacheGb: number;
+  readonly cacheDir?: string;
+  readonly cacheBytes: number;
   readonly queue: number;
   readonly drain: number;
   readonly allowOrigin: readonly string[];
@@ -63,6 +66,12 @@ export function serveCommand(): Command {
     .option('--context <n>', 'maximum number of tokens in prompt and answer together', integer(2))
     .option('--sequences <n>', 'answers that run at once', integer(1, 1024), 8)
     .option('--cache-gb <n>', 'memory for remembering prompts, in addition to running answers', real(0), 1)
+    .option('--cache-dir <dir>', 'folder that keeps prompts beyond the end of the server', nonEmpty)
+    .addOption(
+      new Option('--cache-bytes <size>', 'maximum size of that folder, such as 500MB or 20GB')
+        .argParser(bytes)
+        .default(10 * GB, '10GB'),
+    )
     .option('--queue <n>', 'answers that may wait; further requests get status 429', integer(0), 256)
     .option('--drain <s>', 'seconds that running answers have to finish on shutdown', integer(1), 30)
     .option(
@@ -138,6 +147,7 @@ async function serve(flags: ServeFlags): Promise<void> {
       note('letting running answers finish; press Ctrl-C again to end now');
     } finally {
       await server.close();
+      await model.finishSaving();
       model.dispose();
     }
   });
@@ -165,6 +175,9 @@ async function loadServedModel(flags: ServeFlags, device: Device, signal: AbortS
       rememberedSequences(checkpoint, flags.cacheGb * GB, { contextTokens, prefillChunk, precision }),
       1024,
     ),
+    ...(flags.cacheDir !== undefined && {
+      savedPrefixes: { directory: flags.cacheDir, maxBytes: flags.cacheBytes, onWarning: warn },
+    }),
     feedForward,
     adapters: flags.adapter,
     language: Promise.resolve(language),

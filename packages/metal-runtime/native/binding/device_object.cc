@@ -1,5 +1,7 @@
 #include "device_object.h"
 
+#include <algorithm>
+
 #include "addon_data.h"
 #include "buffer_object.h"
 #include "guard.h"
@@ -14,7 +16,8 @@ Napi::Function DeviceObject::define(Napi::Env env) {
   return DefineClass(env, "NativeDevice",
                      {InstanceAccessor<&DeviceObject::info>("info"), InstanceAccessor<&DeviceObject::uploads>("uploads"),
                       InstanceMethod<&DeviceObject::map>("map"), InstanceMethod<&DeviceObject::upload>("upload"),
-                      InstanceMethod<&DeviceObject::allocate>("allocate"), InstanceMethod<&DeviceObject::require_memory>("requireMemory"),
+                      InstanceMethod<&DeviceObject::allocate>("allocate"), InstanceMethod<&DeviceObject::read>("read"),
+                      InstanceMethod<&DeviceObject::write>("write"), InstanceMethod<&DeviceObject::require_memory>("requireMemory"),
                       InstanceMethod<&DeviceObject::create_program>("createProgram"), InstanceMethod<&DeviceObject::dispose>("dispose")});
 }
 
@@ -85,6 +88,33 @@ Napi::Value DeviceObject::allocate(const Napi::CallbackInfo& info) {
   BufferPtr buffer;
   throw_unless_ok(info.Env(), guarded("allocate", [&, &target = device()] { return target.allocate(size, label, &buffer); }));
   return BufferObject::wrap(info.Env(), std::move(buffer));
+}
+
+BufferPieces DeviceObject::pieces_of(const Napi::CallbackInfo& info, const Buffer& buffer) {
+  const int64_t piece_bytes = info[1].As<Napi::Number>().Int64Value();
+  const auto indices = typed_array<int32_t>(info[2], "indices");
+  const auto bytes = typed_array<uint8_t>(info[3], "bytes");
+  const BufferPieces pieces{static_cast<size_t>(piece_bytes), indices.Data(), indices.ElementLength()};
+  require(info.Env(), piece_bytes > 0 && piece_bytes % 4 == 0, "pieceBytes", "a positive multiple of 4");
+  require(info.Env(), bytes.ByteLength() == pieces.size_bytes(), "bytes", "the size of all pieces");
+  const auto count = static_cast<int64_t>(buffer.size_bytes()) / piece_bytes;
+  const bool are_inside = std::all_of(pieces.indices, pieces.indices + pieces.count, [&](int32_t i) { return i >= 0 && i < count; });
+  require(info.Env(), are_inside, "indices", "pieces of the buffer");
+  return pieces;
+}
+
+void DeviceObject::read(const Napi::CallbackInfo& info) {
+  const BufferPtr buffer = BufferObject::of(info[0], "buffer");
+  const BufferPieces pieces = pieces_of(info, *buffer);
+  auto* to = reinterpret_cast<std::byte*>(info[3].As<Napi::Uint8Array>().Data());
+  throw_unless_ok(info.Env(), guarded("read", [&, &target = device()] { return target.read(*buffer, pieces, to); }));
+}
+
+void DeviceObject::write(const Napi::CallbackInfo& info) {
+  const BufferPtr buffer = BufferObject::of(info[0], "buffer");
+  const BufferPieces pieces = pieces_of(info, *buffer);
+  const auto* from = reinterpret_cast<const std::byte*>(info[3].As<Napi::Uint8Array>().Data());
+  throw_unless_ok(info.Env(), guarded("write", [&, &target = device()] { return target.write(*buffer, pieces, from); }));
 }
 
 void DeviceObject::require_memory(const Napi::CallbackInfo& info) {

@@ -21,10 +21,14 @@ class DeviceObject : public Napi::ObjectWrap<DeviceObject> {
   Napi::Value map(const Napi::CallbackInfo& info);
   Napi::Value upload(const Napi::CallbackInfo& info);
   Napi::Value allocate(const Napi::CallbackInfo& info);
+  void read(const Napi::CallbackInfo& info);
+  void write(const Napi::CallbackInfo& info);
   void require_memory(const Napi::CallbackInfo& info);
   Napi::Value create_program(const Napi::CallbackInfo& info);
   void dispose(const Napi::CallbackInfo&) { device_.reset(); }
 
+  /** The pieces that arguments 1 to 3 of `read` and `write` name; throws kInvalidArgument if they are not in the buffer. */
+  static BufferPieces pieces_of(const Napi::CallbackInfo& info, const Buffer& buffer);
   /** Throws kInvalidArgument after dispose(). */
   Device& device() const;
 

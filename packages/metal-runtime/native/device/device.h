@@ -93,6 +93,23 @@ struct UploadCounts {
   uint64_t arrived_bytes = 0;  ///< of those
 };
 
+/** Pieces of a buffer, at multiples of their size, which lie side by side in the host's memory. */
+struct BufferPieces {
+  size_t piece_bytes;  ///< a multiple of 4
+  const int32_t* indices;
+  size_t count;
+
+  size_t size_bytes() const { return piece_bytes * count; }
+  /** Calls `copy` with the offset in the buffer, the offset in the host's memory, and the bytes of each run of adjacent pieces. */
+  template <typename Copy>
+  void for_each_run(const Copy& copy) const {
+    for (size_t begin = 0, end = 0; begin < count; begin = end) {
+      for (end = begin + 1; end < count && indices[end] == indices[end - 1] + 1;) ++end;
+      copy(piece_bytes * static_cast<size_t>(indices[begin]), piece_bytes * begin, piece_bytes * (end - begin));
+    }
+  }
+};
+
 /** A backend's device. */
 class Device {
  public:
@@ -105,6 +122,10 @@ class Device {
   virtual Status upload(const void* data, size_t size, const std::string& label, BufferPtr* out) = 0;
   /** Zeroed memory for programs; the host cannot access it. */
   virtual Status allocate(size_t size, const std::string& label, BufferPtr* out) = 0;
+  /** Copies pieces of memory that `allocate` returned to the host. No step may be running. */
+  virtual Status read(const Buffer& from, const BufferPieces& pieces, std::byte* to) = 0;
+  /** Copies pieces from the host to memory that `allocate` returned, before it returns. No step may be running. */
+  virtual Status write(const Buffer& to, const BufferPieces& pieces, const std::byte* from) = 0;
   /**
    * Checks, before anything is loaded, that the device has this much free memory: kOutOfMemory if not. Weights that are read in place take
    * none.

@@ -1,8 +1,8 @@
 import { BLOCK_TOKENS } from '@markbase/metal-runtime';
 import { BlockPool } from './block-pool.js';
-import { type PrefixNode, PrefixTree } from './prefix-tree.js';
-import type { PromptRows } from './prompt.js';
-import { FULL, type Sequence, SLIDING } from './sequence.js';
+import { type BlockContent, contentOf, type PrefixNode, PrefixTree } from './prefix-tree.js';
+import { endOfImages, type PromptRows } from './prompt.js';
+import { FULL, Sequence, SLIDING } from './sequence.js';
 
 /** Sizes of the caches. */
 export interface StoreSizes {
@@ -34,6 +34,8 @@ const SMALLEST_COPY_TOKENS = 6;
 /** Gives the blocks of the caches to sequences, and shares those of known prefixes. */
 export class BlockStore {
   readonly pools: readonly [BlockPool, BlockPool];
+  /** Called with the longest known prefix of what a released sequence held. */
+  onGive: ((node: PrefixNode) => void) | null = null;
   readonly #tree: PrefixTree;
   readonly #windowTokens: number;
 
@@ -46,6 +48,11 @@ export class BlockStore {
   /** The prefix without positions. */
   root(salt: string): PrefixNode {
     return this.#tree.root(salt);
+  }
+
+  /** The salt of a prefix without positions. */
+  saltOf(root: PrefixNode): string {
+    return this.#tree.saltOf(root);
   }
 
   /** Number of blocks that a sequence takes when it grows to `end` positions. */
@@ -177,35 +184,78 @@ export class BlockStore {
     const { heldTokens } = sequence;
     const last = Math.floor(heldTokens / BLOCK_TOKENS);
     this.settle(sequence);
-    if (heldTokens % BLOCK_TOKENS > 0 && !sequence.isAlone) this.#learn(sequence, last);
+    const hasTail = heldTokens % BLOCK_TOKENS > 0 && !sequence.isAlone;
+    const node = hasTail ? this.#learn(sequence, last) : sequence.node;
     for (let index = 0; index < sequence.blockCount; index++) {
       this.pools[FULL].drop(sequence.block(FULL, index));
       if (index >= sequence.firstSliding) this.#dropSliding(sequence, index);
     }
     sequence.reset(this.root(sequence.salt), isLost);
+    if (!isLost) this.onGive?.(node);
+  }
+
+  /** The known block after a prefix; see `PrefixTree.child`. */
+  child(node: PrefixNode, content: BlockContent, isExact: boolean): PrefixNode | undefined {
+    return this.#tree.child(node, content, isExact);
+  }
+
+  /** The known blocks that a new sequence would take over for a prompt, and the positions of it; see `extend`. */
+  known(rows: PromptRows, limit: number, isExact: boolean): { path: readonly PrefixNode[]; length: number } {
+    const sequence = new Sequence({ id: -1, root: this.root(rows.salt ?? '') });
+    const { path, length } = this.#find(sequence, rows, limit, isExact, true);
+    return { path: path.slice(0, Math.ceil(length / BLOCK_TOKENS)), length };
+  }
+
+  /**
+   * Takes blocks for `count` known prefixes that are about to be written, of sliding layers for the last `windowCount`
+   * of them; null if sequences hold too many.
+   */
+  takeSaved(count: number, windowCount: number): { full: number[]; sliding: number[] } | null {
+    const [full, sliding] = this.pools;
+    if (full.freeCount < count || sliding.freeCount < windowCount) this.#tree.evict(count);
+    if (full.freeCount < count || sliding.freeCount < windowCount) return null;
+    return {
+      full: Array.from({ length: count }, () => full.take()!),
+      sliding: Array.from({ length: windowCount }, () => sliding.take()!),
+    };
+  }
+
+  /** Makes a block known after it was written. The caller holds it, or the one that was known before. */
+  learnSaved(parent: PrefixNode, content: BlockContent, full: number, sliding: number | null): PrefixNode {
+    const node = this.#tree.add(parent, content, full, sliding);
+    this.#holdKnown(node, full, sliding);
+    return node;
   }
 
   /**
    * Makes block `index` known. If its content is known already, the sequence goes on with the known blocks, which hold
    * the same bits; bits that only a token's step computes may differ, so that such a sequence stays by itself.
    */
-  #learn(sequence: Sequence, index: number): void {
+  #learn(sequence: Sequence, index: number): PrefixNode {
     const full = sequence.block(FULL, index);
     const sliding = index >= sequence.firstSliding ? sequence.block(SLIDING, index) : null;
     const content = sequence.content(index);
     const isExact = content.exactCount === content.keys.length;
     const node = this.#tree.add(sequence.node, content, full, sliding);
-    if (content.keys.length < BLOCK_TOKENS) return;
+    if (content.keys.length < BLOCK_TOKENS) return node;
     if (node.full !== full && !isExact) {
       sequence.isAlone = true;
-      return;
+      return node;
     }
     sequence.node = node;
-    if (node.full === full) return;
-    this.pools[FULL].hold(node.full);
-    this.pools[FULL].drop(full);
+    this.#holdKnown(node, full, sliding);
     sequence.setBlock(FULL, index, node.full);
-    if (sliding === null) return;
+    if (sliding !== null) sequence.setBlock(SLIDING, index, node.sliding!);
+    return node;
+  }
+
+  /** A holder of blocks with the content of a known prefix holds the known ones from now on. */
+  #holdKnown(node: PrefixNode, full: number, sliding: number | null): void {
+    if (node.full !== full) {
+      this.pools[FULL].hold(node.full);
+      this.pools[FULL].drop(full);
+    }
+    if (sliding === null || node.sliding === sliding) return;
     if (node.sliding === null) {
       node.sliding = sliding;
       this.pools[SLIDING].keep(sliding);
@@ -213,7 +263,6 @@ export class BlockStore {
     }
     this.pools[SLIDING].hold(node.sliding);
     this.pools[SLIDING].drop(sliding);
-    sequence.setBlock(SLIDING, index, node.sliding);
   }
 
   #dropSliding(sequence: Sequence, index: number): void {
@@ -308,19 +357,7 @@ function isWhollyExact({ exactCount, keys }: PrefixNode): boolean {
   return exactCount === keys.length;
 }
 
-function contentOf(rows: PromptRows, begin: number, end: number) {
-  const keys = rows.keys.slice(begin, end);
-  return { keys, visibleEnds: [...rows.visibleEnd.subarray(begin, end)], exactCount: keys.length };
-}
-
 /** A sequence that was set aside only gets back what it held. */
 function countReused(sequence: Sequence, tokens: number): void {
   if (sequence.lost === null) sequence.reusedTokens += tokens;
-}
-
-/** The largest length up to `length` that splits no image. */
-function endOfImages(rows: PromptRows, length: number): number {
-  let end = length;
-  while (end > 0 && rows.visibleEnd[end - 1]! >= length) end--;
-  return end;
 }

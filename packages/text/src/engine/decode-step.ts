@@ -1,9 +1,12 @@
-import type { TokenStep } from '@markbase/metal-runtime';
+import { ContextLengthError, InvalidArgumentError } from '@markbase/core';
+import { checkSampling, type TokenStep } from '@markbase/metal-runtime';
+import { checkInteger } from '../check.js';
 import type { Decoder } from '../model/layer.js';
 import { adaptedKey, adapterInput } from './adapter-rows.js';
 import type { DecodeRow } from './decode-queue.js';
 import type { PromptRows } from './prompt.js';
 import type { Sequence } from './sequence.js';
+import type { TextModelSettings } from './text-model-options.js';
 
 /** Positions [begin, end) that a step adds to a sequence, and what they hold. */
 export interface StepSpan {
@@ -52,4 +55,31 @@ export function decodeStep(
     ),
   };
   return { step, spans };
+}
+
+/**
+ * Checks the rows of a decode step.
+ *
+ * @throws ContextLengthError if a sequence is full; InvalidArgumentError for tokens and parameters out of range, and for
+ *   two rows of the same sequence
+ */
+export function checkDecodeRows(
+  rows: readonly DecodeRow[],
+  { contextTokens, maxSequences }: TextModelSettings,
+  vocabularySize: number,
+): void {
+  checkInteger('rows.length', rows.length, 1, maxSequences);
+  if (new Set(rows.map(({ sequence }) => sequence)).size < rows.length) {
+    throw new InvalidArgumentError({
+      argument: 'rows',
+      expected: 'one row per sequence',
+      received: 'two rows of the same sequence',
+    });
+  }
+  for (const { sequence, token, sampling } of rows) {
+    checkInteger('token', token, 0, vocabularySize - 1);
+    if (sampling) checkSampling(sampling);
+    if (sequence.length < contextTokens) continue;
+    throw new ContextLengthError({ promptTokens: sequence.length + 1, maxTokens: contextTokens });
+  }
 }

@@ -1,6 +1,6 @@
 import { BLOCK_TOKENS } from '@markbase/metal-runtime';
 import type { BlockPool } from './block-pool.js';
-import type { PositionKey } from './prompt.js';
+import type { PositionKey, PromptRows } from './prompt.js';
 
 /** Positions of one block as a prompt describes them. */
 export interface BlockContent {
@@ -20,6 +20,8 @@ export interface PrefixNode extends BlockContent {
   readonly full: number;
   sliding: number | null;
   lastUse: number;
+  /** False once it was given up: its blocks then hold something else. */
+  isKnown: boolean;
 }
 
 /**
@@ -40,10 +42,16 @@ export class PrefixTree {
     let root = this.#roots.get(salt);
     if (!root) {
       const empty = { keys: [], visibleEnds: [], exactCount: BLOCK_TOKENS };
-      root = { ...empty, parent: null, depth: -1, children: new Map(), full: -1, sliding: null, lastUse: 0 };
+      const blocks = { full: -1, sliding: null, lastUse: 0, isKnown: true };
+      root = { ...empty, ...blocks, parent: null, depth: -1, children: new Map() };
       this.#roots.set(salt, root);
     }
     return root;
+  }
+
+  /** The salt of an empty prefix. */
+  saltOf(root: PrefixNode): string {
+    return [...this.#roots].find(([, other]) => other === root)![0];
   }
 
   /**
@@ -58,7 +66,7 @@ export class PrefixTree {
       return known;
     }
     const depth = parent.depth + 1;
-    const node = { ...content, parent, depth, children: new Map(), full, sliding, lastUse: 0 };
+    const node = { ...content, parent, depth, children: new Map(), full, sliding, lastUse: 0, isKnown: true };
     parent.children.set(name, node);
     this.#pools[0].keep(full);
     if (sliding !== null) this.#pools[1].keep(sliding);
@@ -109,6 +117,7 @@ export class PrefixTree {
   /** Removes a prefix that no other one begins with. */
   remove(node: PrefixNode): void {
     node.parent?.children.delete(nameOf(node));
+    node.isKnown = false;
     this.#pools[0].forget(node.full);
     if (node.sliding !== null) this.#pools[1].forget(node.sliding);
   }
@@ -151,7 +160,13 @@ interface Wanted {
   readonly wanted: number;
 }
 
+/** What positions [begin, end) of a prompt hold once they are computed. */
+export function contentOf(rows: PromptRows, begin: number, end: number): BlockContent {
+  const keys = rows.keys.slice(begin, end);
+  return { keys, visibleEnds: [...rows.visibleEnd.subarray(begin, end)], exactCount: keys.length };
+}
+
 /** Equal for equal contents; contents that only a prompt would compute have other names than others. */
-function nameOf({ keys, visibleEnds, exactCount }: BlockContent): string {
+export function nameOf({ keys, visibleEnds, exactCount }: BlockContent): string {
   return `${exactCount === keys.length ? '' : '~'}${keys.join(' ')}|${visibleEnds.join(' ')}`;
 }

@@ -169,3 +169,10 @@ function placeholderTest({ placeholders }: DecoderConfig): (id: number) => boole
   const { image, video, audio } = placeholders;
   return (id) => id === image || id === video || id === audio;
 }
+
+/** The largest length up to `length` that splits no image. */
+export function endOfImages({ visibleEnd }: Pick<PromptRows, 'visibleEnd'>, length: number): number {
+  let end = length;
+  while (end > 0 && visibleEnd[end - 1]! >= length) end--;
+  return end;
+}

@@ -12,6 +12,7 @@ describe('checkedSettings', () => {
       precision: 'fast',
       contextTokens: 8192,
       cacheBytes: null,
+      savedPrefixes: null,
       maxSequences: 1,
       rememberedSequences: 0,
       prefillChunk: 512,

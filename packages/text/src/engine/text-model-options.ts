@@ -5,6 +5,16 @@ import { checkInteger } from '../check.js';
 import type { Language } from '../language.js';
 import type { DecoderConfig } from '../model/config.js';
 
+/** Where prefixes are kept when a process ends. */
+export interface SavedPrefixesOptions {
+  /** Folder of their files, which is created if it does not exist. Several models and processes may share it. */
+  readonly directory: string;
+  /** Maximum size of all files in bytes: the least recently used ones leave. */
+  readonly maxBytes: number;
+  /** Receives warnings, such as of damaged files, which are ignored; default: none. */
+  readonly onWarning?: (message: string) => void;
+}
+
 /** Options of `TextModel.load`. */
 export interface TextModelOptions extends UploadProgressOptions {
   /** 'high': float32 everywhere. 'fast' (default): reduced precision where the device benefits from it. */
@@ -24,6 +34,8 @@ export interface TextModelOptions extends UploadProgressOptions {
    * most 80 % of the device's memory, without the weights.
    */
   readonly cacheBytes?: number;
+  /** Keeps known prefixes in files, where the next process finds them; default: none is kept. */
+  readonly savedPrefixes?: SavedPrefixesOptions;
   /** Prompt tokens per step; default 512, or 2048 on NVIDIA GPUs with at least 64 GB. */
   readonly prefillChunk?: number;
   /** Feed-forward block for models with experts; see @markbase/moe. */
@@ -55,6 +67,8 @@ export interface TextModelSettings {
   readonly rememberedSequences: number;
   /** Maximum size of the caches; null = as large as the sequences need. */
   readonly cacheBytes: number | null;
+  /** Where known prefixes are kept when the process ends; null = nowhere. */
+  readonly savedPrefixes: SavedPrefixesOptions | null;
   /** Prompt tokens per step. */
   readonly prefillChunk: number;
   /** Maximum number of rows of one sequence in a step: a chunk, or an image whose rows see each other. */
@@ -73,6 +87,7 @@ const OPTIONS: OptionNames<TextModelOptions> = {
   maxSequences: true,
   rememberedSequences: true,
   cacheBytes: true,
+  savedPrefixes: true,
   prefillChunk: true,
   feedForward: true,
   adapters: true,
@@ -82,6 +97,11 @@ const OPTIONS: OptionNames<TextModelOptions> = {
   language: true,
   onProgress: true,
   signal: true,
+};
+const SAVED_PREFIXES: OptionNames<SavedPrefixesOptions> = {
+  directory: true,
+  maxBytes: true,
+  onWarning: true,
 };
 const DEFAULT_CONTEXT_TOKENS = 8192;
 const DEFAULT_PREFILL_CHUNK = 512;
@@ -104,6 +124,7 @@ export function checkedSettings(
     maxSequences = 1,
     rememberedSequences = 0,
     cacheBytes = null,
+    savedPrefixes = null,
     checkFinite = false,
     suppressPlaceholders = true,
     fusions,
@@ -119,6 +140,7 @@ export function checkedSettings(
   checkInteger('maxSequences', maxSequences, 1, 1024);
   checkInteger('rememberedSequences', rememberedSequences, 0, 1024);
   if (cacheBytes !== null) checkInteger('cacheBytes', cacheBytes, 1, Number.MAX_SAFE_INTEGER);
+  if (savedPrefixes !== null) checkSavedPrefixes(savedPrefixes);
   const isLarge = kind === 'cuda' && totalMemoryBytes >= LARGE_MEMORY_BYTES;
   const defaultChunk = isLarge ? LARGE_PREFILL_CHUNK : DEFAULT_PREFILL_CHUNK;
   const { prefillChunk = Math.min(defaultChunk, contextTokens) } = options;
@@ -131,10 +153,24 @@ export function checkedSettings(
     maxSequences,
     rememberedSequences,
     cacheBytes,
+    savedPrefixes,
     prefillChunk,
     maxStepTokens,
     checkFinite,
     suppressPlaceholders,
   };
   return fusions === undefined ? settings : { ...settings, fusions: fusions && { without: fusions.without } };
+}
+
+function checkSavedPrefixes(options: SavedPrefixesOptions): void {
+  checkOptionNames(options, SAVED_PREFIXES, { prefix: 'savedPrefixes.' });
+  const { directory, maxBytes } = options;
+  if (typeof directory !== 'string' || directory === '') {
+    throw new InvalidArgumentError({
+      argument: 'savedPrefixes.directory',
+      expected: 'a folder',
+      received: directory,
+    });
+  }
+  checkInteger('savedPrefixes.maxBytes', maxBytes, 0, Number.MAX_SAFE_INTEGER);
 }

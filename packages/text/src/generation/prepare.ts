@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from '@markbase/core';
+import type { Checkpoint } from '@markbase/loader';
 import { encodeChatInSlices } from '../chat/encode-chat.js';
-import type { ChatMessage } from '../chat/index.js';
+import type { ChatMessage, ChatOptions, EncodedChat } from '../chat/index.js';
 import { checkLeastTokens, leastTokens, leastTokensOfText } from '../chat/least-tokens.js';
 import { checkInteger } from '../check.js';
 import { answerConstraint } from '../constraint/answer-constraint.js';
@@ -10,6 +11,7 @@ import type { Prompt, PromptRows } from '../engine/prompt.js';
 import type { Language } from '../language.js';
 import type { TextModel } from '../text-model.js';
 import { EventLoopSlice } from '../tokenizer/event-loop-slice.js';
+import type { Tokenizer } from '../tokenizer/index.js';
 import { Answer } from './answer.js';
 import { checkGenerateOptions } from './check-options.js';
 import { expandMedia } from './expand-media.js';
@@ -123,29 +125,51 @@ export async function encodePrompt(model: TextModel, options: GenerateOptions): 
   }
   const { tokenizer, template } = language!;
   const { checkpoint } = model;
-  if (template === null) {
-    throw new InvalidArgumentError({
-      argument: 'messages',
-      expected: 'a checkpoint with a chat template',
-      received: `none in ${checkpoint.directory}`,
-      hint: 'Base models continue plain text: use `prompt`',
-    });
-  }
+  if (template === null) throw withoutTemplate(checkpoint);
   checkEnd(messages!);
   checkLeastTokens(leastTokens(tokenizer, messages!), contextTokens);
   const encoded = await encodeChatInSlices(tokenizer, template, messages!, chat, { contextTokens, signal });
   if (encoded.isContinued) checkFreeText(chat.responseFormat);
-  const { config } = checkpoint;
-  // Drafters have no media tokens, but they are never loaded as text models.
-  const expanded =
-    config.family === 'gemma4_assistant'
-      ? encoded
-      : expandMedia(encoded, messages!, tokenizer, config.tokens);
   return {
     language,
-    prompt: { ids: expanded.ids, media: expanded.media as Prompt['media'] },
+    prompt: withMedia(checkpoint, encoded, messages!, tokenizer),
     isReasoningOpen: encoded.isReasoningOpen,
   };
+}
+
+/** A conversation without the beginning of an answer, as later prompts begin with it. Errors: those of `prepareAnswer`. */
+export async function encodeConversation(
+  model: TextModel,
+  messages: readonly ChatMessage[],
+  chat: Omit<ChatOptions, 'addGenerationPrompt'>,
+): Promise<Prompt> {
+  const { tokenizer, template } = await model.language();
+  if (template === null) throw withoutTemplate(model.checkpoint);
+  const limits = { contextTokens: model.settings.contextTokens };
+  const options = { ...chat, addGenerationPrompt: false };
+  const encoded = await encodeChatInSlices(tokenizer, template, messages, options, limits);
+  return withMedia(model.checkpoint, encoded, messages, tokenizer);
+}
+
+/** The tokens of a conversation, with a placeholder for each soft token. */
+function withMedia(
+  { config }: Checkpoint,
+  encoded: EncodedChat,
+  messages: readonly ChatMessage[],
+  tokenizer: Tokenizer,
+): Prompt {
+  // Drafters have no media tokens, but they are never loaded as text models.
+  if (config.family === 'gemma4_assistant') return { ids: encoded.ids };
+  return expandMedia(encoded, messages, tokenizer, config.tokens);
+}
+
+function withoutTemplate({ directory }: Checkpoint): InvalidArgumentError {
+  return new InvalidArgumentError({
+    argument: 'messages',
+    expected: 'a checkpoint with a chat template',
+    received: `none in ${directory}`,
+    hint: 'Base models continue plain text: use `prompt`',
+  });
 }
 
 /** @throws InvalidArgumentError for calls at the end, because their results have to come next, not an answer */

@@ -1,9 +1,11 @@
 import { InvalidArgumentError } from '@markbase/core';
 import type { ChatMessage } from '../chat/index.js';
+import type { SavedConversation } from '../saved/saved-caches.js';
 import type { TextModel } from '../text-model.js';
 import type { GenerateEvent, GenerateResult } from './events.js';
 import { resultOf, stream } from './generate.js';
 import type { GenerateOptions } from './generate-options.js';
+import { encodeConversation } from './prepare.js';
 
 /** Options for all turns of a session; each turn can override them. */
 export type SessionOptions = Omit<GenerateOptions, 'messages' | 'prompt' | 'reusePrefix'> & {
@@ -49,14 +51,7 @@ export class Session {
     input: string | readonly ChatMessage[],
     options: TurnOptions = {},
   ): AsyncGenerator<GenerateEvent, void, void> {
-    if (this.#isAnswering) {
-      throw new InvalidArgumentError({
-        argument: 'session',
-        expected: 'one turn at a time',
-        received: 'a second turn while one is running',
-        hint: 'First read the running answer to its end, or leave its loop',
-      });
-    }
+    this.#checkIdle();
     this.#isAnswering = true;
     try {
       yield* this.#answer(input, options);
@@ -75,6 +70,36 @@ export class Session {
       if (event.type === 'token') tokens.push(event.token);
     }
     return resultOf(events, tokens, reportsTokens);
+  }
+
+  /**
+   * Writes the conversation to a file, with the keys and values that the caches hold of it, so that another process can
+   * go on with it: see `TextModel.restore`. Only a complete file gets this name.
+   *
+   * @throws FileAccessError; InvalidArgumentError while a turn is running
+   */
+  async save(file: string): Promise<SavedConversation> {
+    this.#checkIdle();
+    const messages = [...this.#messages];
+    if (messages.length === 0) return this.model.save(file, messages, null);
+    const { adapter, tools, enableThinking, preserveThinking } = this.#options;
+    const prompt = await encodeConversation(this.model, messages, {
+      ...(tools !== undefined && { tools }),
+      ...(enableThinking !== undefined && { enableThinking }),
+      ...(preserveThinking !== undefined && { preserveThinking }),
+    });
+    const rows = this.model.layOut(adapter === undefined ? prompt : { ...prompt, adapter });
+    return this.model.save(file, messages, rows);
+  }
+
+  #checkIdle(): void {
+    if (!this.#isAnswering) return;
+    throw new InvalidArgumentError({
+      argument: 'session',
+      expected: 'one turn at a time',
+      received: 'a second turn while one is running',
+      hint: 'First read the running answer to its end, or leave its loop',
+    });
   }
 
   async *#answer(

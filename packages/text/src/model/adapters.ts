@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { InvalidArgumentError } from '@markbase/core';
 import { type Checkpoint, checkedModules, openAdapter } from '@markbase/loader';
 import type {
@@ -25,6 +26,8 @@ interface Factors {
 export interface DecoderAdapters {
   /** Names in the order of their numbers, which begin with 1. */
   readonly names: readonly string[];
+  /** Hashes of their factors, in the same order. */
+  readonly hashes: readonly string[];
   readonly factors: ReadonlyMap<Matrix<Axis, Axis>, Factors>;
 }
 
@@ -55,6 +58,7 @@ export async function loadAdapters(
     const modules = checkedModules(await openAdapter(folder), checkpoint);
     adapters.push(new Map(modules.map((module) => [module.module, module])));
   }
+  const hashes = names.map(() => createHash('sha256'));
   const factors = new Map<Matrix<Axis, Axis>, Factors>();
   for (const name of new Set(adapters.flatMap((modules) => [...modules.keys()]))) {
     const changes = adapters.map((modules) => modules.get(name) ?? null);
@@ -66,6 +70,9 @@ export async function loadAdapters(
     for (const [index, change] of changes.entries()) {
       if (change === null) continue;
       const read = await change.read();
+      hashes[index]!.update(JSON.stringify([name, change.rank]))
+        .update(read.down)
+        .update(read.up);
       down.set(read.down, index * rank * columns);
       for (let row = 0; row < rows; row++) {
         const values = read.up.subarray(row * change.rank, (row + 1) * change.rank);
@@ -77,7 +84,7 @@ export async function loadAdapters(
       up: { count, rows, columns: rank, data: upload(up, `${name}.lora_B`) },
     });
   }
-  return { names, factors };
+  return { names, hashes: hashes.map((hash) => hash.digest('hex').slice(0, 32)), factors };
 }
 
 /** The same operations, except that a linear with adapters adds up · (down · x) of each row's adapter. */

@@ -3,6 +3,9 @@ import type { LayerConfig } from '@markbase/loader';
 import { BLOCK_TOKENS, type Device, type DeviceBuffer, type KvCache } from '@markbase/metal-runtime';
 import type { DecoderConfig } from './config.js';
 
+/** Share of a GPU's memory for weights and caches; the rest is for activations. */
+const GPU_SHARE = 0.8;
+
 /** Sizes that determine the caches. */
 export interface CacheSizes {
   /** Maximum number of positions in a sequence. */
@@ -128,4 +131,10 @@ function limitBlocks(
   const share = (limitBytes - bytesOf(least)) / (bytesOf(most) - bytesOf(least));
   const between = (kind: 0 | 1) => least[kind] + Math.floor((most[kind] - least[kind]) * share);
   return [between(0), between(1)];
+}
+
+/** Bytes that the caches may take on a GPU, which commits memory when it is allocated; null on processors. */
+export function gpuCacheLimit({ info }: Device, weightBytes: number): number | null {
+  if (info.kind === 'cpu') return null;
+  return Math.floor(info.totalMemoryBytes * GPU_SHARE) - weightBytes;
 }

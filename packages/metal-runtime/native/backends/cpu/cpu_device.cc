@@ -108,6 +108,18 @@ Status CpuDevice::allocate(size_t size, const std::string& label, BufferPtr* out
   return Status::good();
 }
 
+Status CpuDevice::read(const Buffer& from, const BufferPieces& pieces, std::byte* to) {
+  const std::byte* data = static_cast<const CpuBuffer&>(from).data();
+  pieces.for_each_run([&](size_t at, size_t host, size_t bytes) { std::memcpy(to + host, data + at, bytes); });
+  return Status::good();
+}
+
+Status CpuDevice::write(const Buffer& to, const BufferPieces& pieces, const std::byte* from) {
+  std::byte* data = static_cast<const CpuBuffer&>(to).data();
+  pieces.for_each_run([&](size_t at, size_t host, size_t bytes) { std::memcpy(data + at, from + host, bytes); });
+  return Status::good();
+}
+
 Status CpuDevice::create_program(ProgramDescription description, std::shared_ptr<Program>* out) {
   return CpuProgram::create(shared_from_this(), std::move(description), out);
 }

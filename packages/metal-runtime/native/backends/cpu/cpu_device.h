@@ -24,6 +24,8 @@ class CpuDevice : public Device, public std::enable_shared_from_this<CpuDevice> 
   Status map(const std::string& path, uint64_t offset, uint64_t size, BufferPtr* out) override;
   Status upload(const void* data, size_t size, const std::string& label, BufferPtr* out) override;
   Status allocate(size_t size, const std::string& label, BufferPtr* out) override;
+  Status read(const Buffer& from, const BufferPieces& pieces, std::byte* to) override;
+  Status write(const Buffer& to, const BufferPieces& pieces, const std::byte* from) override;
   Status create_program(ProgramDescription description, std::shared_ptr<Program>* out) override;
   void shut_down() override;
 

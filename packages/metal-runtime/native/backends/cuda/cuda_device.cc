@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "cuda_backend.h"
@@ -115,6 +116,7 @@ CudaDevice::CudaDevice(std::string kind, std::shared_ptr<Context> context, std::
       traits_(traits_of(*context_)),
       stream_(context_),
       setup_stream_(context_),
+      pieces_memory_(context_),
       gate_(std::move(kind)),
       uploader_(context_) {}
 
@@ -176,6 +178,38 @@ Status CudaDevice::allocate(size_t size, const std::string& label, BufferPtr* ou
   if (Status status = clear(region->address(), region->size_bytes(), label); !status.ok()) return status;
   *out = std::make_shared<CudaBuffer>(std::move(region), size);
   return Status::good();
+}
+
+template <typename Copy>
+Status CudaDevice::copy_pieces(const BufferPieces& pieces, const std::string& label, const Copy& copy) {
+  const ContextScope scope(*context_);
+  CUresult result = CUDA_SUCCESS;
+  pieces.for_each_run([&](size_t at, size_t host, size_t bytes) {
+    if (result == CUDA_SUCCESS) result = copy(at, pieces_memory_.data() + host, bytes);
+  });
+  if (result == CUDA_SUCCESS) result = driver().stream_synchronize(setup_stream_.handle());
+  return result == CUDA_SUCCESS ? Status::good() : driver().error(result, label);
+}
+
+Status CudaDevice::read(const Buffer& from, const BufferPieces& pieces, std::byte* to) {
+  const std::string label = "read of a buffer";
+  const CUdeviceptr address = static_cast<const CudaBuffer&>(from).address();
+  if (Status status = pieces_memory_.reserve(pieces.size_bytes(), label); !status.ok()) return status;
+  Status status = copy_pieces(pieces, label, [&](size_t at, std::byte* host, size_t bytes) {
+    return driver().copy_to_host(host, address + at, bytes, setup_stream_.handle());
+  });
+  if (status.ok()) std::memcpy(to, pieces_memory_.data(), pieces.size_bytes());
+  return status;
+}
+
+Status CudaDevice::write(const Buffer& to, const BufferPieces& pieces, const std::byte* from) {
+  const std::string label = "write to a buffer";
+  const CUdeviceptr address = static_cast<const CudaBuffer&>(to).address();
+  if (Status status = pieces_memory_.reserve(pieces.size_bytes(), label); !status.ok()) return status;
+  std::memcpy(pieces_memory_.data(), from, pieces.size_bytes());
+  return copy_pieces(pieces, label, [&](size_t at, std::byte* host, size_t bytes) {
+    return driver().copy_to_device(address + at, host, bytes, setup_stream_.handle());
+  });
 }
 
 Status CudaDevice::clear(CUdeviceptr address, size_t size, const std::string& label) {

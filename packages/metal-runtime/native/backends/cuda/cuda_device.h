@@ -33,6 +33,8 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   UploadCounts uploads() const override { return uploader_.counts(); }
   Status upload(const void* data, size_t size, const std::string& label, BufferPtr* out) override;
   Status allocate(size_t size, const std::string& label, BufferPtr* out) override;
+  Status read(const Buffer& from, const BufferPieces& pieces, std::byte* to) override;
+  Status write(const Buffer& to, const BufferPieces& pieces, const std::byte* from) override;
   Status require_memory(uint64_t size, const std::string& label) const override;
   Status create_program(ProgramDescription description, std::shared_ptr<Program>* out) override;
   void shut_down() override;
@@ -63,6 +65,9 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   };
 
   Status prepare();
+  /** Starts a copy for each run of pieces and waits for all of them. */
+  template <typename Copy>
+  Status copy_pieces(const BufferPieces& pieces, const std::string& label, const Copy& copy);
 
   const std::string kind_;
   const std::shared_ptr<Context> context_;
@@ -70,7 +75,8 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   const std::unique_ptr<KernelLibrary> kernels_;
   const gpu::GpuTraits traits_;
   Stream stream_;
-  Stream setup_stream_;  ///< fills memory before steps use it
+  Stream setup_stream_;         ///< fills memory before steps use it
+  PinnedMemory pieces_memory_;  ///< of `read` and `write`
   gpu::StepGate gate_;
   std::mutex ranges_mutex_;
   std::vector<LoadedRange> ranges_;  ///< each is loaded once

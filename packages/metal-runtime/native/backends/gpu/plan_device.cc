@@ -9,6 +9,8 @@ namespace markbase::gpu {
 
 namespace {
 
+constexpr const char* kPlansOnly = "this device plans programs but does not run them: open a device of another kind";
+
 /** A region without memory. */
 class PlanBuffer : public RegionBuffer {
  public:
@@ -20,10 +22,7 @@ class PlanProgram : public Program {
  public:
   PlanProgram(ProgramDescription description, const GpuTraits& traits) : description_(std::move(description)), traits_(traits) {}
 
-  void start(const StepCall&, StepEnd end) override {
-    const char* reason = "this device plans programs but does not run them: open a device of another kind";
-    end(Status::error(StatusCode::kDevice, description_.label, reason));
-  }
+  void start(const StepCall&, StepEnd end) override { end(Status::error(StatusCode::kDevice, description_.label, kPlansOnly)); }
 
   std::vector<PlannedCommand> plan() const override {
     std::vector<PlannedCommand> planned;
@@ -57,6 +56,10 @@ class PlanDevice : public Device {
   Status allocate(size_t size, const std::string&, BufferPtr* out) override {
     *out = std::make_shared<PlanBuffer>(0, size);
     return Status::good();
+  }
+  Status read(const Buffer&, const BufferPieces&, std::byte*) override { return Status::error(StatusCode::kDevice, "read", kPlansOnly); }
+  Status write(const Buffer&, const BufferPieces&, const std::byte*) override {
+    return Status::error(StatusCode::kDevice, "write", kPlansOnly);
   }
   Status create_program(ProgramDescription description, std::shared_ptr<Program>* out) override {
     std::vector<PlannedDispatch> dispatches;

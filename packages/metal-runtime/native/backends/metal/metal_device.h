@@ -2,6 +2,7 @@
 
 #import <Metal/Metal.h>
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -26,6 +27,8 @@ class MetalDevice : public Device, public std::enable_shared_from_this<MetalDevi
   Status map(const std::string& path, uint64_t offset, uint64_t size, BufferPtr* out) override;
   Status upload(const void* data, size_t size, const std::string& label, BufferPtr* out) override;
   Status allocate(size_t size, const std::string& label, BufferPtr* out) override;
+  Status read(const Buffer& from, const BufferPieces& pieces, std::byte* to) override;
+  Status write(const Buffer& to, const BufferPieces& pieces, const std::byte* from) override;
   Status create_program(ProgramDescription description, std::shared_ptr<Program>* out) override;
   void shut_down() override { gate_.shut_down(); }
 
@@ -41,6 +44,8 @@ class MetalDevice : public Device, public std::enable_shared_from_this<MetalDevi
 
  private:
   Status clear(const MetalBuffer& buffer, const std::string& label);
+  /** Runs commands that `encode` adds to a blit encoder, and waits for them. `bytes`: for kOutOfMemory. */
+  Status blit(const std::string& label, size_t bytes, const std::function<void(id<MTLBlitCommandEncoder>)>& encode);
 
   const std::string kind_;
   gpu::StepGate gate_;

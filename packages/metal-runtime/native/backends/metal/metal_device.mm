@@ -82,16 +82,55 @@ Status MetalDevice::allocate_private(size_t size, const std::string& label, std:
 }
 
 Status MetalDevice::clear(const MetalBuffer& buffer, const std::string& label) {
+  return blit("zeros of " + label, buffer.size_bytes(), [&](id<MTLBlitCommandEncoder> encoder) {
+    [encoder fillBuffer:buffer.buffer() range:NSMakeRange(0, buffer.buffer().length) value:0];
+  });
+}
+
+Status MetalDevice::blit(const std::string& label, size_t bytes, const std::function<void(id<MTLBlitCommandEncoder>)>& encode) {
   id<MTLCommandBuffer> commands = [queue_ commandBuffer];
   id<MTLBlitCommandEncoder> encoder = [commands blitCommandEncoder];
   if (!encoder) return Status::error(StatusCode::kDevice, label, "the GPU provides no command buffer");
-  commands.label = encoder.label = to_ns_string("zeros of " + label);
-  [encoder fillBuffer:buffer.buffer() range:NSMakeRange(0, buffer.buffer().length) value:0];
+  commands.label = encoder.label = to_ns_string(label);
+  encode(encoder);
   [encoder endEncoding];
   [commands commit];
   [commands waitUntilCompleted];
   if (commands.status != MTLCommandBufferStatusError) return Status::good();
-  return status_of(commands.error, label, buffer.size_bytes());
+  return status_of(commands.error, label, bytes);
+}
+
+Status MetalDevice::read(const Buffer& from, const BufferPieces& pieces, std::byte* to) {
+  @autoreleasepool {
+    const std::string label = "read of a buffer";
+    const size_t bytes = pieces.size_bytes();
+    const auto& buffer = static_cast<const MetalBuffer&>(from);
+    id<MTLBuffer> staging = new_buffer(bytes, label);
+    if (!staging) return Status::error(StatusCode::kOutOfMemory, label, {}, bytes);
+    Status status = blit(label, bytes, [&](id<MTLBlitCommandEncoder> encoder) {
+      pieces.for_each_run([&](size_t at, size_t host, size_t size) {
+        [encoder copyFromBuffer:buffer.buffer() sourceOffset:buffer.offset_bytes() + at toBuffer:staging destinationOffset:host size:size];
+      });
+    });
+    if (status.ok()) std::memcpy(to, staging.contents, bytes);
+    return status;
+  }
+}
+
+Status MetalDevice::write(const Buffer& to, const BufferPieces& pieces, const std::byte* from) {
+  @autoreleasepool {
+    const std::string label = "write to a buffer";
+    const size_t bytes = pieces.size_bytes();
+    const auto& buffer = static_cast<const MetalBuffer&>(to);
+    id<MTLBuffer> staging = new_buffer(bytes, label);
+    if (!staging) return Status::error(StatusCode::kOutOfMemory, label, {}, bytes);
+    std::memcpy(staging.contents, from, bytes);
+    return blit(label, bytes, [&](id<MTLBlitCommandEncoder> encoder) {
+      pieces.for_each_run([&](size_t at, size_t host, size_t size) {
+        [encoder copyFromBuffer:staging sourceOffset:host toBuffer:buffer.buffer() destinationOffset:buffer.offset_bytes() + at size:size];
+      });
+    });
+  }
 }
 
 Status MetalDevice::map(const std::string& path, uint64_t offset, uint64_t size, BufferPtr* out) {
