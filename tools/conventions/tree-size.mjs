@@ -2,7 +2,7 @@ const MB = 1e6;
 
 /** Limits in bytes of folders; '' is the whole tree. @type {readonly [folder: string, limitBytes: number][]} */
 const FOLDERS = [
-  ['', 36 * MB],
+  ['', 37 * MB],
   ['fixtures/', 12 * MB],
   ['packages/demo-model/model/', 14 * MB],
   ['packages/demo-model/model-moe/', 6 * MB],
