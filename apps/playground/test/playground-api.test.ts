@@ -1,9 +1,11 @@
-import { copyFile, mkdir } from 'node:fs/promises';
+import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
-import { join } from 'node:path';
+import { homedir } from 'node:os';
+import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { serverSentEvents } from '../page/src/api/server-sent-events.js';
+import type { FitReport, KnownModel } from '../src/playground-api/playground-types.js';
 import { DEMO_MODEL, hasDemoModel } from './run-markbase.js';
 import { type StalledHub, startStalledHub } from './stalled-hub.js';
 import { type RunningPlayground, startPlayground } from './start-playground.js';
@@ -140,7 +142,39 @@ describe.skipIf(!hasDemoModel)('the playground', () => {
       .toBe('ready');
   });
 
-  it('reports its activity twice per second', async () => {
+  it('lists the models on this machine, frees the loaded one, and loads it by a path in the home folder', async () => {
+    const models = (await (await get('/playground/api/models')).json()) as KnownModel[];
+    expect(models).toContainEqual(
+      expect.objectContaining({ name: 'demo', kind: 'demo', model: DEMO_MODEL, isComplete: true }),
+    );
+    // The download of the test before was interrupted.
+    expect(models).toContainEqual(
+      expect.objectContaining({ name: 'org/name', kind: 'cache', model: 'org/name', isComplete: false }),
+    );
+    expect(await (await post('unload', {})).json()).toEqual({ model: null });
+    expect(await modelId()).toBeUndefined();
+    const home = `~/${relative(homedir(), DEMO_MODEL)}`;
+    const fit = (await (await post('estimate', { model: home })).json()) as FitReport;
+    expect(fit).toMatchObject({ fits: true, missingFile: null });
+    expect((await load({ model: home })).at(-1)).toMatchObject({ event: 'ready' });
+    expect((await get('/playground/api/folders?path=~')).status).toBe(200);
+  });
+
+  it('says that a checkpoint without a tokenizer cannot chat', async () => {
+    const folder = temporaryFolder();
+    for (const name of (await readdir(DEMO_MODEL)).filter((file) => /^config|^model/.test(file))) {
+      await copyFile(join(DEMO_MODEL, name), join(folder, name));
+    }
+    expect(await (await post('estimate', { model: folder })).json()).toMatchObject({
+      missingFile: 'tokenizer.json',
+    });
+    expect(await (await post('estimate', { model: 'org/name' })).json()).toMatchObject({
+      missingFile: 'tokenizer.json',
+    });
+  });
+
+  it('reports its activity twice per second, beginning with the last minute', async () => {
+    const asked = Date.now();
     const controller = new AbortController();
     const response = await fetch(`${playground.address}/playground/api/performance`, {
       signal: controller.signal,
@@ -152,6 +186,7 @@ describe.skipIf(!hasDemoModel)('the playground', () => {
     }
     controller.abort();
     expect(samples[1]!.atMs).toBeGreaterThan(samples[0]!.atMs);
+    expect(samples[0]!.atMs).toBeLessThan(asked);
     expect(samples[1]).toMatchObject({ slots: 4, running: 0, residentBytes: expect.any(Number) });
   });
 });

@@ -27,6 +27,7 @@ export async function fitReport(
     memoryBytes,
     ...(contextTokens !== null && { contextTokens }),
   });
+  const hasTokenizer = 'hasTokenizer' in source ? source.hasTokenizer : source.files.tokenizer !== null;
   const { totalBytes, weightBytes, cacheBytes, activationBytes, fit, activePerToken } = memory;
   return {
     totalBytes,
@@ -38,6 +39,7 @@ export async function fitReport(
     maxContextTokens: fit?.maxContextTokens ?? 0,
     maxPositions: source.config.text.maxPositions,
     bytesPerToken: activePerToken.total,
+    missingFile: hasTokenizer ? null : 'tokenizer.json',
     downloadBytes: remote ? remote.sizeBytes : null,
   };
 }

@@ -1,6 +1,7 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { homePath } from '../home-path.js';
 import type { FolderListing } from './playground-types.js';
 
 /** Maximum number of folders shown. */
@@ -9,11 +10,11 @@ const MOST_FOLDERS = 500;
 /**
  * Folders inside a folder, without hidden ones; folders that look like checkpoints are marked.
  *
- * @param path empty = the home folder
+ * @param path empty = the home folder, which may also be written as `~`
  * @throws the system's error, such as ENOENT
  */
 export async function listFolders(path: string): Promise<FolderListing> {
-  const folder = await realpath(path === '' ? homedir() : resolve(path));
+  const folder = await realpath(path === '' ? homedir() : resolve(homePath(path)));
   const entries = await readdir(folder, { withFileTypes: true });
   const shown = entries
     .filter((entry) => !entry.name.startsWith('.') && (entry.isDirectory() || entry.isSymbolicLink()))

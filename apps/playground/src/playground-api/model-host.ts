@@ -71,6 +71,12 @@ export class ModelHost {
     }
   }
 
+  /** Frees the model; there is none then. @throws LoadInProgressError */
+  async unload(): Promise<void> {
+    if (this.#isLoading) throw new LoadInProgressError();
+    await this.#unload();
+  }
+
   /** Lets running answers finish, and frees everything. */
   async close(): Promise<void> {
     await this.#unload();

@@ -1,6 +1,31 @@
 import type { TextModel } from '@markbase/text';
 import type { PerformanceSample } from './playground-types.js';
 
+const SAMPLE_MS = 500;
+/** One minute. */
+const KEPT_SAMPLES = 120;
+
+/** Samples of the last minute, taken from the start on, so that a page that opens later shows what was before. */
+export class PerformanceHistory {
+  readonly #kept: PerformanceSample[] = [];
+
+  /** @param model called for each sample; null if none is loaded */
+  constructor(model: () => TextModel | null) {
+    const sampler = new PerformanceSampler();
+    const timer = setInterval(() => {
+      this.#kept.push(sampler.sample(model()));
+      if (this.#kept.length > KEPT_SAMPLES) this.#kept.shift();
+    }, SAMPLE_MS);
+    // It ends with the process.
+    timer.unref();
+  }
+
+  /** Samples after a time in milliseconds since 1970, oldest first. */
+  since(atMs: number): PerformanceSample[] {
+    return this.#kept.filter((sample) => sample.atMs > atMs);
+  }
+}
+
 /** Takes samples of a model's activity; each holds the rates since the previous one. */
 export class PerformanceSampler {
   #last: {

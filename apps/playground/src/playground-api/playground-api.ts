@@ -7,19 +7,21 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { errorResponseOf } from './error-response.js';
 import { fitReport } from './fit-report.js';
 import { listFolders } from './folders.js';
+import { knownModels } from './known-models.js';
 import { machineOf } from './machine.js';
 import type { ModelHost } from './model-host.js';
-import { PerformanceSampler } from './performance-samples.js';
+import { PerformanceHistory } from './performance-samples.js';
 import { loadRequest } from './request-bodies.js';
 import { measureRoofline } from './roofline.js';
-import { suggestions } from './suggestions.js';
 
 const LONGEST_BODY = 64 * 1024;
-const SAMPLE_MS = 500;
+/** Half of the time between two samples. */
+const LOOK_MS = 250;
 
 /** What the page needs in addition to the public APIs: loading models, and monitoring the machine. */
 export function playgroundApi(host: ModelHost): Hono {
   const app = new Hono();
+  const history = new PerformanceHistory(() => host.running?.model ?? null);
   let measuring: Promise<unknown> | null = null;
   app.use(bodyLimit({ maxSize: LONGEST_BODY, onError: refuseBody }));
   app.onError((error, context) => {
@@ -27,15 +29,19 @@ export function playgroundApi(host: ModelHost): Hono {
     return context.json(body, status as ContentfulStatusCode);
   });
   app.get('/state', async (context) => {
-    const [machine, known] = await Promise.all([machineOf(), suggestions()]);
-    return context.json({ ...machine, model: host.running?.description ?? null, suggestions: known });
+    return context.json({ ...(await machineOf()), model: host.running?.description ?? null });
   });
+  app.get('/models', async (context) => context.json(await knownModels()));
   app.get('/folders', async (context) => context.json(await listFolders(context.req.query('path') ?? '')));
   app.post('/estimate', async (context) => {
     return context.json(await fitReport(loadRequest(await jsonOf(context)), context.req.raw.signal));
   });
   app.post('/load', async (context) => load(context, host, loadRequest(await jsonOf(context))));
-  app.get('/performance', (context) => performanceEvents(context, host));
+  app.post('/unload', async (context) => {
+    await host.unload();
+    return context.json({ model: null });
+  });
+  app.get('/performance', (context) => performanceEvents(context, history));
   app.post('/roofline', async (context) => {
     const running = host.running;
     if (!running)
@@ -80,16 +86,16 @@ function load(context: Context, host: ModelHost, request: ReturnType<typeof load
   });
 }
 
-/** Sends a sample every half second, until the reader leaves. */
-function performanceEvents(context: Context, host: ModelHost): Response {
+/** Sends the samples of the last minute, and then each new one, until the reader leaves. */
+function performanceEvents(context: Context, history: PerformanceHistory): Response {
   return streamSSE(context, async (stream) => {
-    const sampler = new PerformanceSampler();
+    let sentMs = 0;
     while (!stream.aborted && !stream.closed) {
-      await stream.writeSSE({
-        event: 'sample',
-        data: JSON.stringify(sampler.sample(host.running?.model ?? null)),
-      });
-      await stream.sleep(SAMPLE_MS);
+      for (const sample of history.since(sentMs)) {
+        sentMs = sample.atMs;
+        await stream.writeSSE({ event: 'sample', data: JSON.stringify(sample) });
+      }
+      await stream.sleep(LOOK_MS);
     }
   });
 }

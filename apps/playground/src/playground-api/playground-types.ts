@@ -47,8 +47,20 @@ export interface PlaygroundState {
   /** Devices that this machine and this build support. */
   readonly devices: readonly string[];
   readonly model: LoadedModel | null;
-  /** Models that are already on this machine. */
-  readonly suggestions: readonly { readonly name: string; readonly model: string }[];
+}
+
+/** A model that is already on this machine. */
+export interface KnownModel {
+  readonly name: string;
+  /** demo: of the package; cache: downloaded from the hub; folder: in a configured folder. */
+  readonly kind: 'demo' | 'cache' | 'folder';
+  /** What `load` takes. */
+  readonly model: string;
+  /** Format of the weights, such as `4-bit`; empty if unknown. */
+  readonly format: string;
+  readonly sizeBytes: number;
+  /** False after an interrupted download, which loading continues. */
+  readonly isComplete: boolean;
 }
 
 /** A model to load, and how. */
@@ -83,6 +95,8 @@ export interface FitReport {
   readonly maxPositions: number;
   /** Bytes read per token. */
   readonly bytesPerToken: number;
+  /** A file without which the model cannot chat; null if it has all. */
+  readonly missingFile: string | null;
   /** Bytes to download first; null if the model is on this machine. */
   readonly downloadBytes: number | null;
 }
@@ -121,7 +135,10 @@ export interface PerformanceSample {
 
 /** Performance of steps compared with the limits of this machine. */
 export interface RooflineReport {
-  readonly readBytesPerSecond: number;
+  /** How fast the device reads its memory; null if it is not known. */
+  readonly readBytesPerSecond: number | null;
+  /** Measured on this machine, or published by the maker of the GPU. */
+  readonly readRateSource: 'measured' | 'published';
   readonly points: readonly RooflinePoint[];
 }
 

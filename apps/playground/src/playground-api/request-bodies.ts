@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from '@markbase/core';
+import { homePath } from '../home-path.js';
 import type { LoadRequest } from './playground-types.js';
 
 const DEVICES = ['auto', 'cpu', 'metal', 'cuda', 'metal-sim'];
@@ -26,7 +27,7 @@ export function loadRequest(body: unknown): LoadRequest {
   if (!isWhole(maxSequences, 1, MOST_SEQUENCES)) {
     throw invalid('maxSequences', `a whole number from 1 to ${MOST_SEQUENCES}`, maxSequences);
   }
-  return { model, device, precision, contextTokens, maxSequences };
+  return { model: homePath(model), device, precision, contextTokens, maxSequences };
 }
 
 function isWhole(value: unknown, least: number, most: number): value is number {

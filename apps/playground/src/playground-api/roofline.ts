@@ -1,7 +1,7 @@
 import { estimate } from '@markbase/loader';
-import { measureReadBandwidth } from '@markbase/metal-runtime';
 import type { TextModel } from '@markbase/text';
 import { activeParameters } from './active-parameters.js';
+import { memoryRate } from './memory-rate.js';
 import type { RooflinePoint, RooflineReport } from './playground-types.js';
 
 /** Number of positions in the cache before a measured decode. */
@@ -10,7 +10,7 @@ const DECODE_STEPS = 24;
 const PREFILL_TOKENS = 256;
 
 /**
- * Measures this machine's read bandwidth, and decode and prefill steps of a loaded model, alternating with its answers.
+ * Finds out how fast the device reads its memory, and measures decode and prefill steps of a loaded model, alternating with its answers.
  *
  * A step of b sequences computes 2 · b operations per active parameter and reads the dense weights once, the experts of
  * each sequence, and each sequence's keys and values. The operations of attention itself are not counted.
@@ -46,8 +46,7 @@ export async function measureRoofline(model: TextModel, signal: AbortSignal): Pr
   points.push(
     point(`prefill ${promptTokens}`, promptTokens, 1, await prefillSeconds(model, promptTokens, signal)),
   );
-  const { bytesPerSecond } = await measureReadBandwidth(device.info.threads);
-  return { readBytesPerSecond: bytesPerSecond, points };
+  return { ...(await memoryRate(device.info)), points };
 }
 
 /** Median duration of a decode step in seconds. */

@@ -50,7 +50,8 @@ export async function startModel(
       precision,
       maxSequences,
       ...(contextTokens !== null && { contextTokens }),
-      onProgress: false,
+      onProgress: ({ doneBytes, totalBytes, file }) =>
+        onProgress({ stage: 'load', doneBytes, totalBytes, file: file || null }),
       signal,
     });
     resources.push(loaded);

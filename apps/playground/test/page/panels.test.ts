@@ -1,4 +1,7 @@
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../../../fixtures/temporary-folder.js';
 import { DEMO_MODEL } from '../run-markbase.js';
 import { greedily, hasBrowser, lastAnswer, say, stagePage, textOf } from './open-page.js';
 
@@ -28,6 +31,40 @@ describe.skipIf(!hasBrowser)('the panels', () => {
     expect(await lastAnswer(page)).toContain('121');
   });
 
+  it('offer the models of this machine, say which cannot chat, and free the model without losing the conversation', async () => {
+    const page = await stage.open();
+    await greedily(page);
+    await say(page, 'What is 85 - 12?');
+    await lastAnswer(page);
+    await page.getByRole('button', { name: /^Model: / }).click();
+    const contexts = page.getByLabel('Context').locator('option');
+    await page.locator('.models').getByRole('button', { name: 'demo-experts' }).first().click();
+    await page.getByText('It fits.').waitFor();
+    // No context longer than the model was trained for.
+    expect((await contexts.allTextContents()).at(-1)).toBe('2,048 tokens');
+    const folder = temporaryFolder();
+    for (const name of ['config.json', 'model.safetensors', 'model.safetensors.index.json']) {
+      await copyFile(join(MODEL_WITH_EXPERTS, name), join(folder, name));
+    }
+    await page.getByLabel('Folder, or org/name on the hub').fill(folder);
+    await page.getByRole('button', { name: 'Does it fit?' }).click();
+    await page.getByText('It cannot chat.').waitFor();
+    expect(await page.getByRole('button', { name: 'Load', exact: true }).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Unload' }).click();
+    await page.getByRole('button', { name: 'No model' }).waitFor();
+    expect(await page.locator('.message').count()).toBe(2);
+    await page
+      .locator('.models')
+      .getByRole('button', { name: /^demo / })
+      .first()
+      .click();
+    await page.getByText('It fits.').waitFor();
+    await page.getByRole('button', { name: 'Load', exact: true }).click();
+    await page.getByRole('button', { name: 'Model: demo-model' }).waitFor();
+    await page.getByRole('heading', { name: 'Recent' }).waitFor();
+    expect(await lastAnswer(page)).toContain('73');
+  });
+
   it('find checkpoints by browsing folders', async () => {
     const page = await stage.open();
     await page.getByRole('button', { name: /^Model: / }).click();
@@ -45,9 +82,13 @@ describe.skipIf(!hasBrowser)('the panels', () => {
 
   it('show speed, memory and the roofline', async () => {
     const page = await stage.open();
-    await page.getByRole('button', { name: 'Performance' }).click();
+    // Recorded while the panel is closed.
     await say(page, 'Tell me a story about a fox and a lantern.');
     await lastAnswer(page);
+    await page.getByRole('button', { name: 'Performance' }).click();
+    await expect
+      .poll(() => textOf(page.locator('.plot').first()), { timeout: 20_000 })
+      .toMatch(/answers [\d.]*[1-9][\d.]* tok\/s/);
     await page.locator('.plot canvas').nth(3).waitFor();
     await page.locator('.panel tbody tr').first().waitFor();
     expect(await textOf(page.locator('.plot').nth(1))).toMatch(/process [\d.]+ [MG]B/);

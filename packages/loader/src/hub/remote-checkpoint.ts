@@ -35,6 +35,8 @@ export interface RemoteCheckpoint {
   readonly weights: { entries(): Iterable<readonly [string, RemoteTensor]> };
   /** Bytes of all tensors. */
   readonly sizeBytes: number;
+  /** False if prompts must be token ids. */
+  readonly hasTokenizer: boolean;
 }
 
 /**
@@ -81,7 +83,8 @@ export async function openRemoteCheckpoint(
   }
   const { config, absent } = presentTowers(claimed, tensors.keys());
   const sizeBytes = [...tensors.values()].reduce((sum, { range }) => sum + range.sizeBytes, 0);
-  return { repository, commit, config, absent, quantization, weights: tensors, sizeBytes };
+  const hasTokenizer = files.some(({ path }) => path === 'tokenizer.json');
+  return { repository, commit, config, absent, quantization, weights: tensors, sizeBytes, hasTokenizer };
 }
 
 /** Files that the index names; else `model.safetensors`; else every safetensors file at the root. */

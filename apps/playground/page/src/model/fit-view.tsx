@@ -4,6 +4,14 @@ import { formatBytes, formatCount } from './format.js';
 /** Whether a model fits in memory, as a sentence and a bar. */
 export function FitView({ report }: { readonly report: FitReport }) {
   const { totalBytes, memoryBytes, fits, maxContextTokens, maxPositions, downloadBytes } = report;
+  if (report.missingFile !== null) {
+    return (
+      <p class="fit too-large" role="status">
+        <strong>It cannot chat.</strong> It has no {report.missingFile}, without which text cannot be turned
+        into tokens. Add the file, or choose another checkpoint.
+      </p>
+    );
+  }
   const parts = [
     { name: 'weights', bytes: report.weightBytes },
     { name: 'caches', bytes: report.cacheBytes },

@@ -1,52 +1,32 @@
 import { useSignal } from '@preact/signals';
-import type { FitReport, LoadRequest } from '../../../src/playground-api/playground-types.js';
-import { describeError } from '../api/describe-error.js';
-import { postJson } from '../api/playground-api.js';
 import { FitView } from './fit-view.js';
 import { FolderBrowser } from './folder-browser.js';
+import {
+  changeLoadRequest,
+  checkFit,
+  chooseModel,
+  fit,
+  fitError,
+  isChecking,
+  loadRequest,
+  maxPositions,
+} from './load-request.js';
 import { loadModel, serverState } from './model-state.js';
 
 const CONTEXTS = [1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072];
 
 /** The form for loading a model, with an estimate of its memory needs. */
 export function LoadForm() {
-  const request = useSignal<LoadRequest>({
-    model: '',
-    device: 'auto',
-    precision: 'fast',
-    contextTokens: null,
-    maxSequences: 4,
-  });
-  const fit = useSignal<FitReport | null>(null);
-  const failure = useSignal<string | null>(null);
   const isBrowsing = useSignal(false);
-  const isChecking = useSignal(false);
   const state = serverState.value;
-  const change = (fields: Partial<LoadRequest>) => {
-    request.value = { ...request.value, ...fields };
-    fit.value = null;
-    failure.value = null;
-  };
-  const check = async () => {
-    const asked = request.value;
-    isChecking.value = true;
-    failure.value = null;
-    try {
-      const report = await postJson<FitReport>('estimate', asked);
-      if (request.value === asked) fit.value = report;
-    } catch (error) {
-      if (request.value === asked) failure.value = describeError(error);
-    } finally {
-      isChecking.value = false;
-    }
-  };
-  const { model, device, precision, contextTokens, maxSequences } = request.value;
+  const { model, device, precision, contextTokens, maxSequences } = loadRequest.value;
+  const contexts = CONTEXTS.filter((tokens) => tokens <= (maxPositions.value ?? Number.POSITIVE_INFINITY));
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        if (fit.value) void loadModel(request.value);
-        else void check();
+        if (fit.value) void loadModel(loadRequest.value);
+        else void checkFit();
       }}
     >
       <label class="field">
@@ -55,20 +35,12 @@ export function LoadForm() {
           type="text"
           required
           value={model}
-          list="model-suggestions"
           autoComplete="off"
           spellcheck={false}
           placeholder="/models/gemma-4-e2b-it"
-          onInput={({ currentTarget }) => change({ model: currentTarget.value.trim() })}
+          onInput={({ currentTarget }) => changeLoadRequest({ model: currentTarget.value.trim() })}
         />
       </label>
-      <datalist id="model-suggestions">
-        {state?.suggestions.map(({ name, model: value }) => (
-          <option key={value} value={value}>
-            {name}
-          </option>
-        ))}
-      </datalist>
       <button
         type="button"
         aria-expanded={isBrowsing.value}
@@ -80,14 +52,16 @@ export function LoadForm() {
         <FolderBrowser
           onChoose={(path) => {
             isBrowsing.value = false;
-            change({ model: path });
-            void check();
+            chooseModel({ model: path });
           }}
         />
       )}
       <label class="field row">
         Device
-        <select value={device} onChange={({ currentTarget }) => change({ device: currentTarget.value })}>
+        <select
+          value={device}
+          onChange={({ currentTarget }) => changeLoadRequest({ device: currentTarget.value })}
+        >
           {['auto', ...(state?.devices ?? [])].map((name) => (
             <option key={name}>{name}</option>
           ))}
@@ -98,7 +72,7 @@ export function LoadForm() {
         <select
           value={precision}
           onChange={({ currentTarget }) =>
-            change({ precision: currentTarget.value === 'high' ? 'high' : 'fast' })
+            changeLoadRequest({ precision: currentTarget.value === 'high' ? 'high' : 'fast' })
           }
         >
           <option value="fast">fast</option>
@@ -109,10 +83,12 @@ export function LoadForm() {
         Context
         <select
           value={contextTokens ?? ''}
-          onChange={({ currentTarget }) => change({ contextTokens: Number(currentTarget.value) || null })}
+          onChange={({ currentTarget }) =>
+            changeLoadRequest({ contextTokens: Number(currentTarget.value) || null })
+          }
         >
           <option value="">default</option>
-          {CONTEXTS.map((tokens) => (
+          {contexts.map((tokens) => (
             <option key={tokens} value={tokens}>
               {tokens.toLocaleString('en')} tokens
             </option>
@@ -127,21 +103,22 @@ export function LoadForm() {
           max={64}
           value={maxSequences}
           onInput={({ currentTarget }) => {
-            if (currentTarget.validity.valid) change({ maxSequences: currentTarget.valueAsNumber });
+            if (currentTarget.validity.valid)
+              changeLoadRequest({ maxSequences: currentTarget.valueAsNumber });
           }}
         />
       </label>
-      {failure.value && (
+      {fitError.value && (
         <p class="error" role="alert">
-          {failure.value}
+          {fitError.value}
         </p>
       )}
       {fit.value && <FitView report={fit.value} />}
       <div class="buttons">
-        <button type="button" disabled={model === '' || isChecking.value} onClick={() => void check()}>
+        <button type="button" disabled={model === '' || isChecking.value} onClick={() => void checkFit()}>
           {isChecking.value ? 'Checking…' : 'Does it fit?'}
         </button>
-        <button type="submit" class="primary" disabled={!fit.value}>
+        <button type="submit" class="primary" disabled={!fit.value || fit.value.missingFile !== null}>
           {fit.value?.downloadBytes ? 'Download and load' : 'Load'}
         </button>
       </div>

@@ -13,12 +13,13 @@ const STAGES: Readonly<Record<LoadingState['stage'], string>> = {
 export function LoadingView({ state }: { readonly state: LoadingState }) {
   const { stage, doneBytes, totalBytes, bytesPerSecond, file } = state;
   const isCounted = totalBytes > 0;
+  const name = stage === 'load' && isCounted ? 'Copying weights to the GPU' : STAGES[stage];
   const remainingMs =
     bytesPerSecond && bytesPerSecond > 0 ? ((totalBytes - doneBytes) * 1000) / bytesPerSecond : null;
   return (
     <div class="loading">
       <p role="status">
-        {STAGES[stage]}
+        {name}
         {file && `: ${file}`}
       </p>
       {/* Without a value, the bar only shows that something is happening. */}

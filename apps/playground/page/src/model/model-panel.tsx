@@ -2,7 +2,8 @@ import { Panel } from '../shell/panel.js';
 import { formatBytes, formatCount } from './format.js';
 import { LoadForm } from './load-form.js';
 import { LoadingView } from './loading-view.js';
-import { loadedModel, loading, modelError, serverState } from './model-state.js';
+import { ModelList } from './model-list.js';
+import { loadedModel, loading, modelError, serverState, unloadModel } from './model-state.js';
 
 /** The loaded model, and a form to load another. */
 export function ModelPanel() {
@@ -14,8 +15,18 @@ export function ModelPanel() {
           {modelError.value}
         </p>
       )}
-      <h3>Load a model</h3>
-      {loading.value ? <LoadingView state={loading.value} /> : <LoadForm />}
+      {loading.value ? (
+        <>
+          <h3>Loading</h3>
+          <LoadingView state={loading.value} />
+        </>
+      ) : (
+        <>
+          <ModelList />
+          <h3>Load a model</h3>
+          <LoadForm />
+        </>
+      )}
       <MachineView />
     </Panel>
   );
@@ -27,24 +38,29 @@ function LoadedView() {
   const { device, media } = model;
   const takes = ['text', media.image && 'pictures', media.audio && 'sounds'].filter(Boolean);
   return (
-    <dl class="facts">
-      <Fact name="Model" value={model.id} />
-      <Fact name="Folder" value={model.folder} />
-      <Fact
-        name="Device"
-        value={`${device.kind}: ${device.name}, ${device.isa}, ${formatCount(device.threads, 'thread')}`}
-      />
-      <Fact name="Precision" value={model.precision} />
-      <Fact
-        name="Context"
-        value={`${formatCount(model.contextTokens, 'token')}, ${formatCount(model.maxSequences, 'answer')} at once`}
-      />
-      <Fact
-        name="Memory"
-        value={`${formatBytes(model.weightBytes)} weights, ${formatBytes(model.cacheBytes)} caches`}
-      />
-      <Fact name="Input" value={takes.join(', ')} />
-    </dl>
+    <>
+      <dl class="facts">
+        <Fact name="Model" value={model.id} />
+        <Fact name="Folder" value={model.folder} />
+        <Fact
+          name="Device"
+          value={`${device.kind}: ${device.name}, ${device.isa}, ${formatCount(device.threads, 'thread')}`}
+        />
+        <Fact name="Precision" value={model.precision} />
+        <Fact
+          name="Context"
+          value={`${formatCount(model.contextTokens, 'token')}, ${formatCount(model.maxSequences, 'answer')} at once`}
+        />
+        <Fact
+          name="Memory"
+          value={`${formatBytes(model.weightBytes)} weights, ${formatBytes(model.cacheBytes)} caches`}
+        />
+        <Fact name="Input" value={takes.join(', ')} />
+      </dl>
+      <button type="button" disabled={loading.value !== null} onClick={() => void unloadModel()}>
+        Unload
+      </button>
+    </>
   );
 }
 

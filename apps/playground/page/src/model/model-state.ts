@@ -6,8 +6,9 @@ import type {
   PlaygroundState,
 } from '../../../src/playground-api/playground-types.js';
 import { describeError } from '../api/describe-error.js';
-import { getJson, postEvents } from '../api/playground-api.js';
+import { getJson, postEvents, postJson } from '../api/playground-api.js';
 import { RateMeter } from './rate-meter.js';
+import { rememberModel } from './recent-models.js';
 
 export type { LoadedModel, MediaSupport } from '../../../src/playground-api/playground-types.js';
 
@@ -50,7 +51,10 @@ export async function loadModel(request: LoadRequest): Promise<void> {
   loading.value = { stage: 'open', doneBytes: 0, totalBytes: 0, file: null, bytesPerSecond: null };
   try {
     for await (const { event, data } of postEvents('load', request, abort)) {
-      if (event === 'ready') loadedModel.value = data as LoadedModel;
+      if (event === 'ready') {
+        loadedModel.value = data as LoadedModel;
+        rememberModel(request);
+      }
       if (event !== 'progress') continue;
       const progress = data as LoadProgress;
       loading.value = { ...progress, bytesPerSecond: rate.update(progress.doneBytes, performance.now()) };
@@ -65,6 +69,16 @@ export async function loadModel(request: LoadRequest): Promise<void> {
     const failure = modelError.value;
     await refreshState();
     modelError.value ??= failure;
+  }
+}
+
+/** Frees the loaded model; the conversation stays. */
+export async function unloadModel(): Promise<void> {
+  try {
+    await postJson('unload', {});
+    await refreshState();
+  } catch (error) {
+    modelError.value = describeError(error);
   }
 }
 

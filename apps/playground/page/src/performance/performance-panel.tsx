@@ -7,9 +7,9 @@ import { formatBytes, formatDuration } from '../model/format.js';
 import { loadedModel } from '../model/model-state.js';
 import { Panel } from '../shell/panel.js';
 import { AnswerTable } from './answer-table.js';
-import { Plot } from './plot.js';
+import { LivePlots } from './live-plots.js';
 import { RooflineChart } from './roofline-chart.js';
-import { followPerformance, samples } from './samples.js';
+import { followPerformance } from './samples.js';
 
 /** Where time and memory go: live plots, the last answers, and the roofline of the loaded model. */
 export function PerformancePanel() {
@@ -26,49 +26,6 @@ export function PerformancePanel() {
       <h3>Roofline</h3>
       <Roofline />
     </Panel>
-  );
-}
-
-function LivePlots() {
-  const all = samples.value;
-  const now = all.at(-1);
-  const seconds = all.map(({ atMs }) => Math.round((atMs - (now?.atMs ?? 0)) / 100) / 10);
-  return (
-    <>
-      <Plot
-        title="Tokens a second"
-        seconds={seconds}
-        format={(value) => value.toFixed(value < 10 ? 1 : 0)}
-        lines={[
-          { label: 'decode', color: 'series-1', values: all.map((sample) => sample.decodeTokensPerSecond) },
-          { label: 'prefill', color: 'series-2', values: all.map((sample) => sample.prefillTokensPerSecond) },
-        ]}
-      />
-      <Plot
-        title="Memory"
-        seconds={seconds}
-        format={formatBytes}
-        lines={[
-          { label: 'process', color: 'series-1', values: all.map((sample) => sample.residentBytes) },
-          { label: 'JavaScript', color: 'series-2', values: all.map((sample) => sample.heapBytes) },
-        ]}
-      />
-      <Plot
-        title={`Batch (of ${now?.slots ?? 0})`}
-        seconds={seconds}
-        format={(value) => value.toFixed(1)}
-        lines={[
-          { label: 'running', color: 'series-1', values: all.map((sample) => sample.running) },
-          { label: 'rows per step', color: 'series-2', values: all.map((sample) => sample.meanBatch) },
-        ]}
-      />
-      <Plot
-        title="Cache in use"
-        seconds={seconds}
-        format={(value) => `${value.toFixed(value < 10 ? 1 : 0)} %`}
-        lines={[{ label: '', color: 'series-1', values: all.map((sample) => 100 * sample.cacheUse) }]}
-      />
-    </>
   );
 }
 
@@ -90,8 +47,8 @@ function Roofline() {
   return (
     <>
       <p class="hint">
-        Measures how fast this machine reads memory, and how close the steps of the loaded model come to that
-        rate. Takes a few seconds, during which answers are slower.
+        Measures how close the steps of the loaded model come to the rate at which the device reads its
+        memory. Takes a few seconds, during which answers are slower.
       </p>
       <button type="button" disabled={isMeasuring.value || !loadedModel.value} onClick={() => void measure()}>
         {isMeasuring.value ? 'Measuring…' : 'Measure'}
@@ -107,6 +64,7 @@ function Roofline() {
 }
 
 function RooflineResult({ report }: { readonly report: RooflineReport }) {
+  const { points, readBytesPerSecond, readRateSource } = report;
   return (
     <>
       <RooflineChart report={report} />
@@ -116,23 +74,31 @@ function RooflineResult({ report }: { readonly report: RooflineReport }) {
             <th scope="col">step</th>
             <th scope="col">tokens/s</th>
             <th scope="col">time per token</th>
-            <th scope="col">share of memory bandwidth</th>
+            <th scope="col">of memory rate</th>
           </tr>
         </thead>
         <tbody>
-          {report.points.map(({ name, tokensPerSecond, operationsPerByte, operationsPerSecond }) => (
+          {points.map(({ name, tokensPerSecond, operationsPerByte, operationsPerSecond }, index) => (
             <tr key={name}>
-              <th scope="row">{name}</th>
+              <th scope="row">
+                {index + 1}. {name}
+              </th>
               <td>{tokensPerSecond.toFixed(0)}</td>
               <td>{formatDuration(1000 / tokensPerSecond)}</td>
               <td>
-                {((100 * operationsPerSecond) / operationsPerByte / report.readBytesPerSecond).toFixed(0)} %
+                {readBytesPerSecond === null
+                  ? '–'
+                  : `${((100 * operationsPerSecond) / operationsPerByte / readBytesPerSecond).toFixed(0)} %`}
               </td>
             </tr>
           ))}
         </tbody>
       </table>
-      <p class="hint">Memory read bandwidth: {formatBytes(report.readBytesPerSecond)}/s.</p>
+      <p class="hint">
+        {readBytesPerSecond === null
+          ? 'How fast this GPU reads its memory is not known.'
+          : `The device reads ${formatBytes(readBytesPerSecond)}/s, ${readRateSource}. The line is that limit, and the best rate of any step.`}
+      </p>
     </>
   );
 }

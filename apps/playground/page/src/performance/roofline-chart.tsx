@@ -1,84 +1,66 @@
-import type { RooflinePoint, RooflineReport } from '../../../src/playground-api/playground-types.js';
+import type { RooflineReport } from '../../../src/playground-api/playground-types.js';
 
-const WIDTH = 320;
-const HEIGHT = 200;
-const LEFT = 44;
-const BOTTOM = 28;
-const TOP = 10;
+const WIDTH = 360;
+const HEIGHT = 260;
+const LEFT = 62;
+const RIGHT = 12;
+const BOTTOM = 46;
+const TOP = 12;
 
 /**
  * Operations per second over operations per byte, both on logarithmic axes. The slope is the limit set by memory
- * bandwidth; the flat part is the best rate of any step.
+ * bandwidth; the flat part is the best rate of any step. Points have the numbers of the rows of the table below.
  */
 export function RooflineChart({ report }: { readonly report: RooflineReport }) {
   const { points, readBytesPerSecond } = report;
-  const peak = Math.max(...points.map(({ operationsPerSecond }) => operationsPerSecond));
-  const ridge = peak / readBytesPerSecond;
+  const ys = points.map(({ operationsPerSecond }) => operationsPerSecond);
   const xs = points.map(({ operationsPerByte }) => operationsPerByte);
-  const xRange = decades(Math.min(...xs, ridge), Math.max(...xs, ridge));
-  const lowest = Math.min(...points.map(({ operationsPerSecond }) => operationsPerSecond));
-  const yRange = decades(Math.min(lowest, xRange[0] * readBytesPerSecond), peak * 1.2);
-  const x = (value: number) => LEFT + (WIDTH - LEFT - 8) * position(value, xRange);
+  const peak = Math.max(...ys);
+  const ridge = readBytesPerSecond === null ? null : peak / readBytesPerSecond;
+  const xRange = decades([...xs, ...(ridge === null ? [] : [ridge])]);
+  const slopeStart = readBytesPerSecond === null ? peak : xRange[0] * readBytesPerSecond;
+  const yRange = decades([...ys, slopeStart, peak * 1.2]);
+  const x = (value: number) => LEFT + (WIDTH - LEFT - RIGHT) * position(value, xRange);
   const y = (value: number) => HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * position(value, yRange);
-  const roof = [
-    [xRange[0], xRange[0] * readBytesPerSecond],
-    [ridge, peak],
-    [xRange[1], peak],
-  ] as const;
+  const roof = [[xRange[0], slopeStart], ...(ridge === null ? [] : [[ridge, peak]]), [xRange[1], peak]];
   return (
     <svg class="roofline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={description(report)}>
       {ticks(xRange).map((value) => (
         <g key={`x${value}`}>
           <line class="grid" x1={x(value)} x2={x(value)} y1={TOP} y2={HEIGHT - BOTTOM} />
-          <text x={x(value)} y={HEIGHT - BOTTOM + 12} text-anchor="middle">
+          <text x={x(value)} y={HEIGHT - BOTTOM + 15} text-anchor="middle">
             {short(value)}
           </text>
         </g>
       ))}
       {ticks(yRange).map((value) => (
         <g key={`y${value}`}>
-          <line class="grid" x1={LEFT} x2={WIDTH - 8} y1={y(value)} y2={y(value)} />
-          <text x={LEFT - 4} y={y(value) + 3} text-anchor="end">
+          <line class="grid" x1={LEFT} x2={WIDTH - RIGHT} y1={y(value)} y2={y(value)} />
+          <text x={LEFT - 6} y={y(value) + 4} text-anchor="end">
             {short(value)}
           </text>
         </g>
       ))}
-      <polyline class="roof" points={roof.map(([a, b]) => `${x(a)},${y(b)}`).join(' ')} />
+      <polyline class="roof" points={roof.map(([a, b]) => `${x(a!)},${y(b!)}`).join(' ')} />
       {points.map((point, index) => (
-        <g key={point.name}>
-          <circle class="step" cx={x(point.operationsPerByte)} cy={y(point.operationsPerSecond)} r="4" />
-          <StepName
-            point={point}
-            x={x(point.operationsPerByte)}
-            y={y(point.operationsPerSecond)}
-            index={index}
-          />
+        <g key={point.name} class="step">
+          <circle cx={x(point.operationsPerByte)} cy={y(point.operationsPerSecond)} r="8" />
+          <text x={x(point.operationsPerByte)} y={y(point.operationsPerSecond) + 4} text-anchor="middle">
+            {index + 1}
+          </text>
         </g>
       ))}
-      <text x={(LEFT + WIDTH) / 2} y={HEIGHT - 3} text-anchor="middle">
-        operations per byte
+      <text class="axis" x={(LEFT + WIDTH - RIGHT) / 2} y={HEIGHT - 8} text-anchor="middle">
+        operations per byte read
+      </text>
+      <text
+        class="axis"
+        text-anchor="middle"
+        transform={`translate(14 ${(HEIGHT - BOTTOM + TOP) / 2}) rotate(-90)`}
+      >
+        operations per second
       </text>
     </svg>
-  );
-}
-
-/** Alternately below and above its point, so that neighbours do not overlap, and on the side with more room. */
-function StepName(props: {
-  readonly point: RooflinePoint;
-  readonly x: number;
-  readonly y: number;
-  readonly index: number;
-}) {
-  const { point, x, y, index } = props;
-  const isRight = x > WIDTH * 0.7;
-  return (
-    <text
-      x={isRight ? x - 6 : x + 6}
-      y={y + (index % 2 === 0 ? 12 : -7)}
-      text-anchor={isRight ? 'end' : 'start'}
-    >
-      {point.name}
-    </text>
   );
 }
 
@@ -88,11 +70,14 @@ function description({ points, readBytesPerSecond }: RooflineReport): string {
     ({ name, operationsPerByte, operationsPerSecond }) =>
       `${name}: ${short(operationsPerSecond)} operations per second at ${short(operationsPerByte)} operations per byte`,
   );
-  return `Roofline. Memory bandwidth: ${short(readBytesPerSecond)} bytes per second. ${steps.join('. ')}.`;
+  const rate = readBytesPerSecond === null ? 'not known' : `${short(readBytesPerSecond)} bytes per second`;
+  return `Roofline. Memory bandwidth: ${rate}. ${steps.join('. ')}.`;
 }
 
-function decades(smallest: number, largest: number): readonly [number, number] {
-  return [10 ** Math.floor(Math.log10(smallest)), 10 ** Math.ceil(Math.log10(largest))];
+function decades(values: readonly number[]): readonly [number, number] {
+  const low = 10 ** Math.floor(Math.log10(Math.min(...values)));
+  const high = 10 ** Math.ceil(Math.log10(Math.max(...values)));
+  return [low, Math.max(high, low * 10)];
 }
 
 function position(value: number, [low, high]: readonly [number, number]): number {
