@@ -110,7 +110,7 @@ export class TextModel {
     });
     this.#prefillQueue = new PrefillQueue({
       lock: this.#lock,
-      chunkTokens: settings.prefillChunk,
+      chunkTokens: () => runner.pace.rows,
       select: (jobs) => runner.select(jobs),
       step: (parts, options) => runner.prefill(parts, options),
     });

@@ -32,6 +32,7 @@ interface ServeFlags extends DeviceFlags {
   readonly cacheGb: number;
   readonly cacheDir?: string;
   readonly cacheBytes: number;
+  readonly interTokenMs?: number;
   readonly queue: number;
   readonly drain: number;
   readonly allowOrigin: readonly string[];
@@ -71,6 +72,11 @@ export function serveCommand(): Command {
       new Option('--cache-bytes <size>', 'maximum size of that folder, such as 500MB or 20GB')
         .argParser(bytes)
         .default(10 * GB, '10GB'),
+    )
+    .option(
+      '--inter-token-ms <n>',
+      'time between two tokens of an answer to keep while other prompts are read (default: none)',
+      integer(1, 60_000),
     )
     .option('--queue <n>', 'answers that may wait; further requests get status 429', integer(0), 256)
     .option('--drain <s>', 'seconds that running answers have to finish on shutdown', integer(1), 30)
@@ -171,6 +177,7 @@ async function loadServedModel(flags: ServeFlags, device: Device, signal: AbortS
     contextTokens,
     maxSequences,
     prefillChunk,
+    ...(flags.interTokenMs !== undefined && { interTokenMs: flags.interTokenMs }),
     rememberedSequences: Math.min(
       rememberedSequences(checkpoint, flags.cacheGb * GB, { contextTokens, prefillChunk, precision }),
       1024,

@@ -19,11 +19,11 @@ function jobOf(slot: number, count: number): PrefillJob {
 }
 
 /** A queue with steps of four rows that records how many rows each sequence had in them; it answers with the slot. */
-function queueOf(fails: (step: number) => boolean = () => false) {
+function queueOf(fails: (step: number) => boolean = () => false, chunkTokens = () => 4) {
   const steps: [number, number][][] = [];
   const queue = new PrefillQueue({
     lock: new StepLock(),
-    chunkTokens: 4,
+    chunkTokens,
     select: (jobs) => jobs.filter(({ sequence, rows }) => sequence.length < rows.end),
     step: async (parts) => {
       steps.push(parts.map(({ job, begin, end }) => [job.sequence.id, end - begin]));
@@ -50,6 +50,14 @@ describe('PrefillQueue', () => {
     ]);
     expect(answers.map(([choice]) => choice!.token)).toEqual([9, 1, 2]);
     expect(steps.length).toBeLessThanOrEqual(2);
+  });
+
+  it('computes as many rows as there is time for, for one caller after the other', async () => {
+    const rows = [4, 2, 2, 1, 4];
+    const { queue, steps } = queueOf(undefined, () => rows.shift() ?? 4);
+    await Promise.all([queue.prefill([jobOf(0, 7)], {}), queue.prefill([jobOf(1, 6)], { chunkTokens: 3 })]);
+    expect(steps.flat().map(([, count]) => count)).toEqual([4, 2, 2, 1, 3, 1]);
+    expect(steps.flat().map(([slot]) => slot)).toEqual([0, 0, 1, 0, 1, 1]);
   });
 
   it('lets long prompts take turns, so that a short one does not have to wait for them', async () => {

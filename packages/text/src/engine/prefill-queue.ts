@@ -14,8 +14,8 @@ export interface PrefillOptions extends StepOptions {
 /** What the queue needs from its model. */
 export interface PrefillQueueHost {
   readonly lock: StepLock;
-  /** Maximum number of rows in a step. */
-  readonly chunkTokens: number;
+  /** Maximum number of rows in the next step. */
+  chunkTokens(): number;
   /** The unfinished jobs that the next step may compute, in order; at least the first. The lock is held. */
   select(jobs: readonly PrefillJob[]): PrefillJob[];
   /**
@@ -85,9 +85,9 @@ export class PrefillQueue {
   }
 
   async #run(batch: readonly Request[]): Promise<void> {
-    const limits = batch.map(({ options }) => options.chunkTokens ?? this.#host.chunkTokens);
+    const limits = batch.map(({ options }) => options.chunkTokens ?? Number.POSITIVE_INFINITY);
     const jobs = this.#host.select(batch.flatMap((request) => request.jobs));
-    const wanted = nextParts(jobs, Math.min(...limits));
+    const wanted = nextParts(jobs, Math.min(this.#host.chunkTokens(), ...limits));
     const served = batch.filter((request) => wanted.some(({ job }) => request.jobs.includes(job)));
     const signal = served.length === 1 ? served[0]!.options.signal : undefined;
     const withLogits = served.some(({ options }) => options.withLogits);

@@ -11,6 +11,7 @@ import { StepCounts } from './model-activity.js';
 import { type PrefillJob, type PrefillPart, partEnd, prefillStep } from './prefill-step.js';
 import { COPY_SOURCE_INPUTS, type Programs } from './programs.js';
 import type { PromptRows } from './prompt.js';
+import { PromptPace } from './prompt-pace.js';
 import type { Sequence } from './sequence.js';
 import type { SequencePool } from './sequence-pool.js';
 import type { TextModelSettings } from './text-model-options.js';
@@ -45,10 +46,12 @@ interface Growth {
  */
 export class StepRunner {
   readonly counts = new StepCounts();
+  readonly pace: PromptPace;
   readonly #parts: StepRunnerParts;
 
   constructor(parts: StepRunnerParts) {
     this.#parts = parts;
+    this.pace = new PromptPace(parts.settings.interTokenMs, parts.settings.prefillChunk);
   }
 
   /** Takes over what is known of a prompt. @returns a piece that remains to be copied with `finish` */
@@ -102,13 +105,18 @@ export class StepRunner {
   ): Promise<{ parts: PrefillPart[]; choices: Choice[] }> {
     const growths = wanted.map((part) => ({ part, sequence: part.job.sequence, end: part.end }));
     const parts = (await this.#makeRoom(growths)).map(({ part }) => part);
-    return { parts, choices: await this.#compute(parts, options) };
+    const beginMs = performance.now();
+    const choices = await this.#compute(parts, options);
+    const rows = parts.reduce((sum, { begin, end }) => sum + end - begin, 0);
+    this.pace.prompted(rows, performance.now() - beginMs);
+    return { parts, choices };
   }
 
   /** Adds one token to each sequence, in one step if there are blocks for all of them; returns the next choices. */
   async decode(rows: readonly DecodeRow[], options: StepOptions): Promise<Choice[]> {
     const { settings, config, programs } = this.#parts;
     const choices = new Map<DecodeRow, Choice>();
+    const beginMs = performance.now();
     let left = [...rows];
     while (left.length > 0) {
       const growths = left.map((row) => ({ row, sequence: row.sequence, end: row.sequence.length + 1 }));
@@ -120,6 +128,7 @@ export class StepRunner {
         choices.set(row, choiceOf(result, index, config.vocabularySize));
       left = left.filter((row) => !choices.has(row));
     }
+    this.pace.decoded(performance.now() - beginMs);
     return rows.map((row) => choices.get(row)!);
   }
 

@@ -13,6 +13,7 @@ describe('checkedSettings', () => {
       contextTokens: 8192,
       cacheBytes: null,
       savedPrefixes: null,
+      interTokenMs: null,
       maxSequences: 1,
       rememberedSequences: 0,
       prefillChunk: 512,
@@ -48,6 +49,7 @@ describe('checkedSettings', () => {
     { maxSequences: 0 },
     { rememberedSequences: -1 },
     { prefillChunk: 0 },
+    { interTokenMs: 0 },
     { precision: 'exact' as 'high' },
   ])('refuses %o', (options) => {
     expect(() => checkedSettings(CONFIG, options, CPU)).toThrow(InvalidArgumentError);

@@ -38,6 +38,11 @@ export interface TextModelOptions extends UploadProgressOptions {
   readonly savedPrefixes?: SavedPrefixesOptions;
   /** Prompt tokens per step; default 512, or 2048 on NVIDIA GPUs with at least 64 GB. */
   readonly prefillChunk?: number;
+  /**
+   * Milliseconds between two tokens of an answer while other prompts are read: steps over prompts then have only as many
+   * rows as there is time for, at least 32. Default: no target; an answer waits for at most `prefillChunk` rows.
+   */
+  readonly interTokenMs?: number;
   /** Feed-forward block for models with experts; see @markbase/moe. */
   readonly feedForward?: FeedForwardFactory<Checkpoint>;
   /** Folders of LoRA adapters of PEFT or MLX, by the names under which prompts choose them; default: none. */
@@ -71,6 +76,8 @@ export interface TextModelSettings {
   readonly savedPrefixes: SavedPrefixesOptions | null;
   /** Prompt tokens per step. */
   readonly prefillChunk: number;
+  /** Milliseconds between two tokens of an answer while other prompts are read; null = no target. */
+  readonly interTokenMs: number | null;
   /** Maximum number of rows of one sequence in a step: a chunk, or an image whose rows see each other. */
   readonly maxStepTokens: number;
   /** Checks for NaN and infinity after every operation. */
@@ -89,6 +96,7 @@ const OPTIONS: OptionNames<TextModelOptions> = {
   cacheBytes: true,
   savedPrefixes: true,
   prefillChunk: true,
+  interTokenMs: true,
   feedForward: true,
   adapters: true,
   checkFinite: true,
@@ -125,6 +133,7 @@ export function checkedSettings(
     rememberedSequences = 0,
     cacheBytes = null,
     savedPrefixes = null,
+    interTokenMs = null,
     checkFinite = false,
     suppressPlaceholders = true,
     fusions,
@@ -140,6 +149,7 @@ export function checkedSettings(
   checkInteger('maxSequences', maxSequences, 1, 1024);
   checkInteger('rememberedSequences', rememberedSequences, 0, 1024);
   if (cacheBytes !== null) checkInteger('cacheBytes', cacheBytes, 1, Number.MAX_SAFE_INTEGER);
+  if (interTokenMs !== null) checkInteger('interTokenMs', interTokenMs, 1, 60_000);
   if (savedPrefixes !== null) checkSavedPrefixes(savedPrefixes);
   const isLarge = kind === 'cuda' && totalMemoryBytes >= LARGE_MEMORY_BYTES;
   const defaultChunk = isLarge ? LARGE_PREFILL_CHUNK : DEFAULT_PREFILL_CHUNK;
@@ -155,6 +165,7 @@ export function checkedSettings(
     cacheBytes,
     savedPrefixes,
     prefillChunk,
+    interTokenMs,
     maxStepTokens,
     checkFinite,
     suppressPlaceholders,
