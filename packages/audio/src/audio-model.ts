@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { types } from 'node:util';
-import { DisposedError } from '@markbase/core';
+import { checkOptionNames, DisposedError, type OptionNames } from '@markbase/core';
 import {
   AUDIO_SAMPLE_RATE_HZ,
   audioTokens,
@@ -28,8 +28,9 @@ import { type Encoder, TOWER_OUTPUT } from './model/encoder.js';
 import { EncoderQueue } from './model/encoder-queue.js';
 import { type LoadedEncoder, loadEncoder } from './model/weights.js';
 import type { AudioSegment } from './segment/segment.js';
+import { SEGMENT_OPTIONS } from './segment/segment-options.js';
 import type { AudioStreamOptions } from './stream/audio-stream.js';
-import { type ReadSegmentsOptions, readSegments } from './stream/read-segments.js';
+import { READING_OPTIONS, type ReadSegmentsOptions, readSegments } from './stream/read-segments.js';
 import { segmentsWithin } from './stream/segments-within.js';
 
 /** Segments whose features are computed while others run, so that neither the processor nor the device is idle. */
@@ -42,6 +43,13 @@ export interface EncodeSoundOptions extends ReadSegmentsOptions {
    */
   readonly maxTokens?: number;
 }
+
+const ENCODE_OPTIONS: OptionNames<EncodeSoundOptions> = { ...READING_OPTIONS, maxTokens: true };
+const STREAM_OPTIONS: OptionNames<AudioStreamOptions & { signal?: AbortSignal }> = {
+  ...SEGMENT_OPTIONS,
+  sampleRate: true,
+  signal: true,
+};
 
 /** The audio part of a checkpoint: sound in, soft tokens for the decoder out. */
 export class AudioModel implements Disposable {
@@ -176,6 +184,7 @@ export class AudioModel implements Disposable {
     options: EncodeSoundOptions = {},
   ): AsyncGenerator<EncodedSegment> {
     this.#check('encode');
+    checkOptionNames(options, ENCODE_OPTIONS);
     const sound = isSamples(source) ? { samples: source, sampleRate: AUDIO_SAMPLE_RATE_HZ } : source;
     const { maxTokens, ...reading } = options;
     if (maxTokens === undefined) return this.#encodeSegments(readSegments(sound, reading), reading);
@@ -191,6 +200,7 @@ export class AudioModel implements Disposable {
    */
   stream(options: AudioStreamOptions & { signal?: AbortSignal } = {}): AudioEncoderStream {
     this.#check('stream');
+    checkOptionNames(options, STREAM_OPTIONS);
     const { signal } = options;
     return new AudioEncoderStream(options, (segment) =>
       this.#encodeSegment(segment, { ...(signal && { signal }) }),

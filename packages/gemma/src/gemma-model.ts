@@ -1,4 +1,4 @@
-import { DisposedError, LimitExceededError } from '@markbase/core';
+import { checkOptionNames, DisposedError, LimitExceededError } from '@markbase/core';
 import type { Device } from '@markbase/metal-runtime';
 import {
   type GenerateEvent,
@@ -26,7 +26,11 @@ import { InvalidAnswerError } from './schema/invalid-answer-error.js';
 import { messagesAbout, runCalls, type ToolRun } from './tools/run-calls.js';
 import { prepareTools } from './tools/tool.js';
 import { transcribeSegments } from './transcription/transcribe-segments.js';
-import type { TranscribeOptions, Transcription } from './transcription/transcription.js';
+import {
+  TRANSCRIBE_OPTIONS,
+  type TranscribeOptions,
+  type Transcription,
+} from './transcription/transcription.js';
 import {
   TRANSCRIPTION_MAX_TOKENS,
   transcriptionInstruction,
@@ -156,6 +160,7 @@ export class GemmaModel implements Disposable, AsyncDisposable {
    */
   async transcribe(recording: MediaSource, options: TranscribeOptions = {}): Promise<Transcription> {
     this.#check('transcribe');
+    checkOptionNames(options, TRANSCRIBE_OPTIONS);
     const {
       language,
       prompt,

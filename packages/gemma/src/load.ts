@@ -1,3 +1,4 @@
+import { checkOptionNames, type OptionNames } from '@markbase/core';
 import type { DownloadOptions } from '@markbase/loader';
 import { type Device, type DeviceKind, openDevice } from '@markbase/metal-runtime';
 import { mixtureOfExperts } from '@markbase/moe';
@@ -22,6 +23,27 @@ export interface LoadOptions
   readonly onProgress?: ((progress: LoadProgress) => void) | false;
 }
 
+const OPTIONS: OptionNames<LoadOptions> = {
+  device: true,
+  threads: true,
+  onProgress: true,
+  revision: true,
+  cacheDir: true,
+  offline: true,
+  token: true,
+  endpoint: true,
+  precision: true,
+  contextTokens: true,
+  maxSequences: true,
+  rememberedSequences: true,
+  cacheBytes: true,
+  prefillChunk: true,
+  adapters: true,
+  checkFinite: true,
+  suppressPlaceholders: true,
+  signal: true,
+};
+
 /**
  * Loads a model: opens the device, finds or downloads the checkpoint, and maps its weights. Encoders of pictures and
  * sound are loaded when they are first needed.
@@ -31,6 +53,7 @@ export interface LoadOptions
  *   the errors of `openCheckpoint`, `openDevice` and `TextModel.load`; the signal's reason when aborted
  */
 export async function load(model: string, options: LoadOptions = {}): Promise<GemmaModel> {
+  checkOptionNames(options, OPTIONS);
   const { device: wanted = 'auto', threads, onProgress = progressLine(), signal, ...others } = options;
   const { revision, cacheDir, offline, token, endpoint, ...textOptions } = others;
   const report = onProgress === false ? () => {} : onProgress;

@@ -19,6 +19,19 @@ beforeAll(async () => {
 });
 afterAll(() => model.dispose());
 
+it('refuses options that do not exist, before anything is downloaded or read', async () => {
+  const names = { context_tokens: 'contextTokens', adapter: 'adapters', cachedir: 'cacheDir' };
+  for (const [name, meant] of Object.entries(names)) {
+    await expect(load('nobody/nothing', { [name]: 1 })).rejects.toThrow(`Did you mean ${meant}?`);
+  }
+  await expect(model.transcribe(speech, { max_tokens: 1 } as object)).rejects.toThrow(
+    'Did you mean maxTokens?',
+  );
+  await expect(model.describe(photo, 'What is it?', { max_tokens: 1 } as object)).rejects.toThrow(
+    'Did you mean maxTokens?',
+  );
+});
+
 describe('questions', () => {
   it('answers text, parts and conversations', async () => {
     const { text } = await model.generate('What is 17 + 25?', { temperature: 0 });

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { DisposedError } from '@markbase/core';
+import { checkOptionNames, DisposedError, type OptionNames } from '@markbase/core';
 import { type Checkpoint, imageTokens, openCheckpoint } from '@markbase/loader';
 import { type Device, SoftTokenCache, type SoftTokens, UploadWatch } from '@markbase/metal-runtime';
 import { EncodeQueue } from './engine/encode-queue.js';
@@ -46,6 +46,21 @@ export interface BudgetedImage {
 
 /** How a video is encoded: `budget` is that of one frame, by default 70. */
 export type EncodeVideoOptions = Omit<VideoOptions, 'layout'>;
+
+const ENCODE_OPTIONS: OptionNames<EncodeOptions> = {
+  budget: true,
+  limits: true,
+  onWarning: true,
+  signal: true,
+};
+const VIDEO_OPTIONS: OptionNames<EncodeVideoOptions> = {
+  ...ENCODE_OPTIONS,
+  framesPerSecond: true,
+  maxFrames: true,
+  maxTokens: true,
+  ffmpeg: true,
+  onSampled: true,
+};
 
 /** A frame of a video as a text model takes it. */
 export interface EncodedFrame {
@@ -171,6 +186,7 @@ export class VisionModel {
     options: EncodeOptions = {},
   ): Promise<SoftTokens | SoftTokens[]> {
     this.#check('encode');
+    checkOptionNames(options, ENCODE_OPTIONS);
     const list = isList(images) ? images : [images];
     // An unknown budget is refused before any file is opened.
     for (const image of list) this.countTokens(1, 1, this.#budgetOf(image, options));
@@ -188,6 +204,7 @@ export class VisionModel {
    */
   async encodeVideo(video: VideoInput, options: EncodeVideoOptions = {}): Promise<EncodedFrame[]> {
     this.#check('encodeVideo');
+    checkOptionNames(options, VIDEO_OPTIONS);
     const frames = await readVideo(video, { ...options, layout: this.layout });
     return allOrNone(options.signal, frames, async ({ timestampSeconds, image }, signal) => {
       const picture = pictureOf(image.patches, this.config.kind);

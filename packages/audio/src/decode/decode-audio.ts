@@ -1,5 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
-import { CorruptFileError, InvalidArgumentError, UnsupportedMediaError } from '@markbase/core';
+import {
+  CorruptFileError,
+  InvalidArgumentError,
+  type OptionNames,
+  UnsupportedMediaError,
+} from '@markbase/core';
 import {
   type AudioBytes,
   type AudioSource,
@@ -50,6 +55,16 @@ export interface DecodeOptions {
   /** Aborts the work with its reason. */
   readonly signal?: AbortSignal;
 }
+
+/** The names of `DecodeOptions`. */
+export const DECODE_OPTIONS: OptionNames<DecodeOptions> = {
+  pcm: true,
+  truncated: true,
+  maxTotalSeconds: true,
+  ffmpeg: true,
+  onProgress: true,
+  signal: true,
+};
 
 /** Longest the event loop waits, in milliseconds. */
 const BREATH_MS = 10;

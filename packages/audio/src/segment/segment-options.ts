@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from '@markbase/core';
+import { InvalidArgumentError, type OptionNames } from '@markbase/core';
 import { AUDIO_SAMPLE_RATE_HZ, MAX_AUDIO_SAMPLES } from '@markbase/loader';
 
 /** How audio is cut into segments. */
@@ -13,6 +13,13 @@ export interface SegmentOptions {
   /** What to do with audio that is longer than `maxSeconds`: cut it (`'split'`, the default), or fail. */
   readonly longer?: 'split' | 'refuse';
 }
+
+/** The names of `SegmentOptions`. */
+export const SEGMENT_OPTIONS: OptionNames<SegmentOptions> = {
+  maxSeconds: true,
+  searchSeconds: true,
+  longer: true,
+};
 
 /** Segment options in samples, after checks. */
 export interface SegmentLimits {

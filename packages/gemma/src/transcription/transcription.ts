@@ -1,3 +1,4 @@
+import type { OptionNames } from '@markbase/core';
 import type { TranscribedSegment } from './transcribe-segments.js';
 
 /** The text of a recording. */
@@ -23,3 +24,13 @@ export interface TranscribeOptions {
   /** Aborts the transcription, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
+
+/** The names of `TranscribeOptions`. */
+export const TRANSCRIBE_OPTIONS: OptionNames<TranscribeOptions> = {
+  language: true,
+  prompt: true,
+  maxTokens: true,
+  temperature: true,
+  onSegment: true,
+  signal: true,
+};

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { InvalidArgumentError } from '@markbase/core';
+import { checkOptionNames, InvalidArgumentError, type OptionNames } from '@markbase/core';
 import { COPIED_FILES } from '../checkpoint/companion-files.js';
 import { type Checkpoint, openCheckpoint } from '../checkpoint/open-checkpoint.js';
 import { readText } from '../files/read-json.js';
@@ -30,6 +30,8 @@ export interface MergeReport {
 const MAX_SHARD_BYTES = 5 * 1024 ** 3;
 const VALUES_AT_ONCE = 2 ** 20;
 
+const OPTIONS: OptionNames<MergeOptions> = { dtype: true, signal: true };
+
 /**
  * Writes a checkpoint in which W + (α / r) · B · A replaces the weights that an adapter changes; sums are in float32.
  *
@@ -43,6 +45,7 @@ export async function mergeAdapter(
   target: string,
   options: MergeOptions = {},
 ): Promise<MergeReport> {
+  checkOptionNames(options, OPTIONS);
   const { signal, dtype } = options;
   const checkpoint = await openCheckpoint(source, { signal });
   const directory = resolve(target);

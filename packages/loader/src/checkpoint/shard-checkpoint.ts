@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { InvalidArgumentError } from '@markbase/core';
+import { checkOptionNames, InvalidArgumentError, type OptionNames } from '@markbase/core';
 import { isFile } from '../files/file-access.js';
 import { TemporaryFile } from '../files/temporary-file.js';
 import { openSafetensors } from '../safetensors/open-safetensors.js';
@@ -32,6 +32,8 @@ export interface ShardReport {
   readonly sizeBytes: number;
 }
 
+const OPTIONS: OptionNames<ShardOptions> = { maxShardBytes: true, signal: true, onProgress: true };
+
 /**
  * Writes the weights of a checkpoint folder, or of one safetensors file, into files of at most `maxShardBytes` with an
  * index. A large `maxShardBytes` joins them into one. Tensors keep their names and bytes, metadata of a single file is
@@ -45,6 +47,7 @@ export async function shardCheckpoint(
   target: string,
   options: ShardOptions,
 ): Promise<ShardReport> {
+  checkOptionNames(options, OPTIONS);
   const { signal } = options;
   signal?.throwIfAborted();
   const directory = resolve(target);

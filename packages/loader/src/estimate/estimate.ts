@@ -1,4 +1,4 @@
-import { type DType, InvalidArgumentError } from '@markbase/core';
+import { checkOptionNames, type DType, InvalidArgumentError, type OptionNames } from '@markbase/core';
 import type { ModelConfig } from '../config/model-config.js';
 import { activationBytes } from './activation-bytes.js';
 import { type ActiveBytes, activeBytes, isMapped } from './active-bytes.js';
@@ -92,12 +92,22 @@ const DEFAULT_PREFILL_CHUNK = 512;
 const LARGEST_IMAGE_TOKENS = 1_120;
 const ALL_PARTS: readonly ModelPart[] = ['text', 'vision', 'audio'];
 
+const OPTIONS: OptionNames<EstimateOptions> = {
+  contextTokens: true,
+  sequences: true,
+  prefillChunk: true,
+  precision: true,
+  parts: true,
+  memoryBytes: true,
+};
+
 /**
  * Estimates the memory of a model from its config and the headers of its files; no tensor is read.
  *
  * @throws InvalidArgumentError for counts that are not whole numbers from 1, or a longer context than the model allows
  */
 export function estimate(source: EstimateSource, options: EstimateOptions = {}): MemoryEstimate {
+  checkOptionNames(options, OPTIONS);
   const { config } = source;
   const { text } = config;
   const sizes = checkedSizes(config, options);

@@ -1,6 +1,6 @@
 import { stat, statfs } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { FileAccessError } from '@markbase/core';
+import { checkOptionNames, FileAccessError, type OptionNames } from '@markbase/core';
 import { isFile } from '../files/file-access.js';
 import { withLock } from './cache-lock.js';
 import { downloadBlob } from './download-blob.js';
@@ -11,6 +11,7 @@ import { HubCache } from './hub-cache.js';
 import {
   checkedRepository,
   defaultCacheDir,
+  HUB_OPTIONS,
   type HubOptions,
   hubSettings,
   isOfflineByDefault,
@@ -61,6 +62,15 @@ export interface DownloadedCheckpoint {
 
 const DEFAULT_PARALLEL_FILES = 4;
 
+const OPTIONS: OptionNames<DownloadOptions> = {
+  ...HUB_OPTIONS,
+  cacheDir: true,
+  offline: true,
+  parallelFiles: true,
+  include: true,
+  onProgress: true,
+};
+
 /**
  * Downloads a checkpoint from a Hugging Face hub into the shared cache, unless it is there already.
  *
@@ -75,6 +85,7 @@ export async function downloadCheckpoint(
   repository: string,
   options: DownloadOptions = {},
 ): Promise<DownloadedCheckpoint> {
+  checkOptionNames(options, OPTIONS);
   const settings = hubSettings(options);
   const cache = new HubCache(resolve(options.cacheDir ?? defaultCacheDir()), checkedRepository(repository));
   settings.signal?.throwIfAborted();

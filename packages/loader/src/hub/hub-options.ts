@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { InvalidArgumentError } from '@markbase/core';
+import { InvalidArgumentError, type OptionNames } from '@markbase/core';
 
 /** How to reach a model hub; everything is optional. */
 export interface HubOptions {
@@ -19,6 +19,17 @@ export interface HubOptions {
   /** Pause before the first retry, doubled for each further one; 500 ms by default. */
   readonly retryDelayMs?: number;
 }
+
+/** The names of `HubOptions`. */
+export const HUB_OPTIONS: OptionNames<HubOptions> = {
+  revision: true,
+  endpoint: true,
+  token: true,
+  signal: true,
+  stallTimeoutMs: true,
+  maxRetries: true,
+  retryDelayMs: true,
+};
 
 /** `HubOptions` after defaults. */
 export interface HubSettings {

@@ -1,4 +1,4 @@
-import { CorruptFileError } from '@markbase/core';
+import { CorruptFileError, checkOptionNames } from '@markbase/core';
 import { INDEX_FILE } from '../checkpoint/shards.js';
 import { type AbsentTowers, presentTowers, sidecarNames } from '../checkpoint/towers.js';
 import { canonicalName } from '../checkpoint/weight-names.js';
@@ -9,7 +9,7 @@ import type { StoredSize } from '../estimate/estimate.js';
 import { MAX_CONFIG_BYTES, MAX_INDEX_BYTES } from '../limits.js';
 import { DownloadError } from './download-error.js';
 import { HttpClient } from './http-client.js';
-import { checkedRepository, type HubOptions, hubSettings } from './hub-options.js';
+import { checkedRepository, HUB_OPTIONS, type HubOptions, hubSettings } from './hub-options.js';
 import { remoteHeader } from './remote-header.js';
 import { fileAddress, getJson, type RepositoryFile, repositoryInfo } from './repository-info.js';
 
@@ -48,6 +48,7 @@ export async function openRemoteCheckpoint(
   repository: string,
   options: HubOptions = {},
 ): Promise<RemoteCheckpoint> {
+  checkOptionNames(options, HUB_OPTIONS);
   const settings = hubSettings(options);
   const client = new HttpClient(settings);
   const { commit, files } = await repositoryInfo(client, checkedRepository(repository));

@@ -1,6 +1,6 @@
 import { readdir, readlink, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { FileAccessError } from '@markbase/core';
+import { checkOptionNames, FileAccessError, type OptionNames } from '@markbase/core';
 import { accessError } from '../files/file-access.js';
 import { withLock } from './cache-lock.js';
 import { DownloadRecord } from './download-record.js';
@@ -25,6 +25,8 @@ export interface RemoveOptions {
   readonly signal?: AbortSignal;
 }
 
+const OPTIONS: OptionNames<RemoveOptions> = { cacheDir: true, signal: true };
+
 /**
  * Removes from the shared cache what this engine has downloaded of a repository, including unfinished files. Files that
  * another tool downloaded stay, and so do those that its snapshots use.
@@ -36,6 +38,7 @@ export async function removeCachedModel(
   repository: string,
   options: RemoveOptions = {},
 ): Promise<RemovedModel> {
+  checkOptionNames(options, OPTIONS);
   const cacheDir = resolve(options.cacheDir ?? defaultCacheDir());
   const cache = new HubCache(cacheDir, checkedRepository(repository));
   if ((await ownBytes(cache)) === null) {

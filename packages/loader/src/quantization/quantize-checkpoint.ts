@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { InvalidArgumentError } from '@markbase/core';
+import { checkOptionNames, InvalidArgumentError, type OptionNames } from '@markbase/core';
 import { COPIED_FILES } from '../checkpoint/companion-files.js';
 import { type Checkpoint, openCheckpoint } from '../checkpoint/open-checkpoint.js';
 import type { QuantizedTensor } from '../checkpoint/stored-matrix.js';
@@ -95,6 +95,18 @@ interface Plan {
   readonly dropped: string[];
 }
 
+const OPTIONS: OptionNames<QuantizeOptions> = {
+  mode: true,
+  bits: true,
+  groupSize: true,
+  rules: true,
+  towers: true,
+  maxShardBytes: true,
+  resume: true,
+  signal: true,
+  onProgress: true,
+};
+
 /**
  * Converts a checkpoint into the MLX layout, with quantised matrices.
  *
@@ -117,6 +129,7 @@ export async function quantizeCheckpoint(
   target: string,
   options: QuantizeOptions,
 ): Promise<QuantizeReport> {
+  checkOptionNames(options, OPTIONS);
   const { signal } = options;
   const rules = compileRules(rulesOf(options), options);
   const checkpoint = await openCheckpoint(source, { signal });

@@ -1,3 +1,4 @@
+import { checkOptionNames, type OptionNames } from '@markbase/core';
 import { openCheckpoint } from '../checkpoint/open-checkpoint.js';
 import { readJson } from '../files/read-json.js';
 import { MAX_CONFIG_BYTES } from '../limits.js';
@@ -43,6 +44,8 @@ export interface DiffOptions {
   readonly signal?: AbortSignal;
 }
 
+const OPTIONS: OptionNames<DiffOptions> = { values: true, signal: true };
+
 /**
  * Compares two checkpoint folders by canonical names, or two safetensors files by the names in them.
  *
@@ -53,6 +56,7 @@ export async function diffCheckpoints(
   right: string,
   options: DiffOptions = {},
 ): Promise<CheckpointDiff> {
+  checkOptionNames(options, OPTIONS);
   const [a, b] = [await openSide(left, options.signal), await openSide(right, options.signal)];
   const different: TensorDifference[] = [];
   let equalCount = 0;

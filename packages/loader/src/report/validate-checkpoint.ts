@@ -1,4 +1,4 @@
-import { MarkBaseError, WeightMapError } from '@markbase/core';
+import { checkOptionNames, MarkBaseError, type OptionNames, WeightMapError } from '@markbase/core';
 import type { Finding } from '../checkpoint/finding.js';
 import { type Checkpoint, openCheckpoint } from '../checkpoint/open-checkpoint.js';
 import { isSharedKeyValue } from '../checkpoint/weight-names.js';
@@ -34,6 +34,8 @@ export interface ValidateOptions {
 /** Types with NaN or infinity; the floats of 4 and 6 bits have neither. */
 const CAN_BE_INFINITE = /^(?:BF16|F16|F32|F64|F8_)/;
 
+const OPTIONS: OptionNames<ValidateOptions> = { values: true, signal: true, onProgress: true };
+
 /**
  * Checks a checkpoint folder completely: its config, every header, and every tensor that the decoder needs, in shape and
  * in the way it is quantised. Unlike `openCheckpoint` it reports everything that it finds instead of the first error.
@@ -44,6 +46,7 @@ export async function validateCheckpoint(
   directory: string,
   options: ValidateOptions = {},
 ): Promise<ValidationReport> {
+  checkOptionNames(options, OPTIONS);
   let checkpoint: Checkpoint;
   try {
     checkpoint = await openCheckpoint(directory, { signal: options.signal });

@@ -1,10 +1,25 @@
-import { InvalidArgumentError } from '@markbase/core';
+import { checkOptionNames, InvalidArgumentError, type OptionNames } from '@markbase/core';
 import type { HttpSourceOptions } from '../sources/http-source.js';
 import { isPortableInput, type PortableInput, portableSource } from '../sources/portable-source.js';
 import { type ReadOptions, readSafetensors, type SafetensorsFile } from './read-safetensors.js';
 
 /** What to allow in a header, and how to talk to a server. */
 export interface OpenPortableOptions extends ReadOptions, HttpSourceOptions {}
+
+/** The names of `OpenPortableOptions`. */
+export const OPEN_OPTIONS: OptionNames<OpenPortableOptions> = {
+  maxTensorCount: true,
+  metadataValues: true,
+  maxHeaderBytes: true,
+  firstRequestBytes: true,
+  signal: true,
+  stallTimeoutMs: true,
+  maxRetries: true,
+  retryDelayMs: true,
+  token: true,
+  redirects: true,
+  onRedirect: true,
+};
 
 /**
  * Opens one safetensors file in a browser: the header is parsed and checked completely, no byte of a tensor is requested.
@@ -18,6 +33,7 @@ export async function openSafetensors(
   input: PortableInput,
   options: OpenPortableOptions = {},
 ): Promise<SafetensorsFile> {
+  checkOptionNames(options, OPEN_OPTIONS);
   if (isPortableInput(input)) return readSafetensors(await portableSource(input, options), options);
   throw new InvalidArgumentError({
     argument: 'input',

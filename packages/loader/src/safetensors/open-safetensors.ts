@@ -1,11 +1,12 @@
 import type { FileHandle } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { InvalidArgumentError } from '@markbase/core';
+import { checkOptionNames, InvalidArgumentError } from '@markbase/core';
 import { withFile } from '../files/file-access.js';
 import { HandleSource, PathSource } from '../sources/file-source.js';
 import type { HttpSourceOptions } from '../sources/http-source.js';
 import { isPortableInput, type PortableInput, portableSource } from '../sources/portable-source.js';
+import { OPEN_OPTIONS } from './open-portable.js';
 import { type ReadOptions, readSafetensors, type SafetensorsFile } from './read-safetensors.js';
 
 /** Where a safetensors file may come from: a path, an open file, or anything that browsers support too. */
@@ -27,6 +28,7 @@ export async function openSafetensors(
   input: SafetensorsInput,
   options: OpenSafetensorsOptions = {},
 ): Promise<SafetensorsFile> {
+  checkOptionNames(options, OPEN_OPTIONS);
   if (typeof input === 'string') return openPath(input, options);
   if (input instanceof URL && input.protocol === 'file:') return openPath(fileURLToPath(input), options);
   if (isPortableInput(input)) return readSafetensors(await portableSource(input, options), options);

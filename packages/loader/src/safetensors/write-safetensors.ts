@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { ShapeMismatchError } from '@markbase/core';
+import { checkOptionNames, type OptionNames, ShapeMismatchError } from '@markbase/core';
 import { TemporaryFile } from '../files/temporary-file.js';
 import { type FileLayout, planFile } from './file-layout.js';
 import { groupOf, type TensorGroup, type TensorSource } from './tensor-group.js';
@@ -22,6 +22,8 @@ export interface WriteOptions {
   onProgress?(progress: WriteProgress): void;
 }
 
+const OPTIONS: OptionNames<WriteOptions> = { metadata: true, signal: true, onProgress: true };
+
 /**
  * Writes tensors into one safetensors file, as a stream.
  *
@@ -35,6 +37,7 @@ export async function writeSafetensors(
   tensors: Iterable<TensorSource>,
   options: WriteOptions = {},
 ): Promise<void> {
+  checkOptionNames(options, OPTIONS);
   options.signal?.throwIfAborted();
   const groups = [...tensors].map(groupOf);
   const layout = planFile(

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { InvalidArgumentError } from '@markbase/core';
+import { checkOptionNames, InvalidArgumentError, type OptionNames } from '@markbase/core';
 import { INDEX_FILE } from '../checkpoint/shards.js';
 import { accessError } from '../files/file-access.js';
 import { TemporaryFile } from '../files/temporary-file.js';
@@ -21,6 +21,13 @@ export interface Shard {
   readonly layout: FileLayout;
 }
 
+const OPTIONS: OptionNames<ShardedWriteOptions> = {
+  metadata: true,
+  signal: true,
+  onProgress: true,
+  maxShardBytes: true,
+};
+
 /**
  * Writes tensors as `model.safetensors`, or as `model-0000i-of-0000n.safetensors`, with `model.safetensors.index.json`.
  *
@@ -34,6 +41,7 @@ export function writeShardedCheckpoint(
   tensors: readonly TensorSource[],
   options: ShardedWriteOptions,
 ): Promise<void> {
+  checkOptionNames(options, OPTIONS);
   return writeGroups(directory, tensors.map(groupOf), options);
 }
 
