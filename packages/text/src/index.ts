@@ -5,7 +5,7 @@ export { describeSchema, type SchemaDescription } from './constraint/describe-sc
 export type { GrammarLimits } from './constraint/grammar-budget.js';
 export type { JsonSchema } from './constraint/schema/json-schema.js';
 export type { Choice } from './engine/choice.js';
-export type { DecodeRow, StepOptions } from './engine/decode-queue.js';
+export type { Advance, DecodeRow, StepOptions } from './engine/decode-queue.js';
 export type { ModelActivity } from './engine/model-activity.js';
 export type { PrefillOptions } from './engine/prefill-queue.js';
 export type { PrefillJob } from './engine/prefill-step.js';
@@ -13,6 +13,7 @@ export type { MediaSpan, PositionKey, Prompt, PromptRows } from './engine/prompt
 export type { Sequence } from './engine/sequence.js';
 export type {
   SavedPrefixesOptions,
+  SpeculationOptions,
   TextModelOptions,
   TextModelSettings,
 } from './engine/text-model-options.js';
@@ -39,6 +40,8 @@ export { type Language, loadLanguage } from './language.js';
 export { loadTextModel } from './load-text-model.js';
 export { type DecoderConfig, decoderConfig, type PlaceholderIds } from './model/config.js';
 export type { RestoredConversation, SavedConversation } from './saved/saved-caches.js';
+export type { Draft, DraftToken, Future } from './speculation/draft.js';
+export type { DraftRequest, DraftSource, GuessedAnswer, RunProgram } from './speculation/draft-source.js';
 export { TextModel } from './text-model.js';
 export * from './tokenizer/index.js';
 export type { VerifyEncoder } from './verify/context.js';

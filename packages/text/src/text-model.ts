@@ -1,3 +1,4 @@
+// Long because it is the one entrance to the engine: every operation on a model, with its documentation.
 import { ContextLengthError, DisposedError } from '@markbase/core';
 import type { Checkpoint } from '@markbase/loader';
 import {
@@ -14,7 +15,7 @@ import { checkInteger } from './check.js';
 import { adaptedRows } from './engine/adapter-rows.js';
 import { BlockStore } from './engine/block-store.js';
 import type { Choice } from './engine/choice.js';
-import { DecodeQueue, type DecodeRow, type StepOptions } from './engine/decode-queue.js';
+import { type Advance, DecodeQueue, type DecodeRow, type StepOptions } from './engine/decode-queue.js';
 import { checkDecodeRows } from './engine/decode-step.js';
 import type { ModelActivity } from './engine/model-activity.js';
 import { type PrefillOptions, PrefillQueue } from './engine/prefill-queue.js';
@@ -39,6 +40,8 @@ import { uploadRopeFrequencies } from './model/rope-frequencies.js';
 import { loadDecoder } from './model/weights.js';
 import { ModelCaches } from './saved/model-caches.js';
 import type { RestoredConversation, SavedConversation } from './saved/saved-caches.js';
+import { type LoadedSpeculation, loadSpeculation } from './speculation/load-speculation.js';
+import type { Speculation } from './speculation/speculation.js';
 
 /**
  * A Gemma 4 decoder on a device: token ids in, token ids out. Holds the weights, the caches of `maxSequences`
@@ -64,6 +67,7 @@ export class TextModel {
   readonly #lock = new StepLock();
   readonly #store: BlockStore;
   readonly #runner: StepRunner;
+  readonly #speculation: Speculation | null;
   readonly #blockBytes: readonly [number, number];
   readonly #decodeQueue: DecodeQueue;
   readonly #prefillQueue: PrefillQueue;
@@ -80,9 +84,12 @@ export class TextModel {
     decoder: Decoder;
     caches: Caches;
     language: Promise<Language> | null;
+    suppressed: readonly number[];
+    speculation: LoadedSpeculation;
     release: () => void;
   }) {
-    const { device, config, settings, decoder } = parts;
+    const { device, config, settings, decoder, suppressed } = parts;
+    const { speculation, hasAssistant } = parts.speculation;
     this.checkpoint = parts.checkpoint;
     this.device = device;
     this.config = config;
@@ -96,10 +103,11 @@ export class TextModel {
     this.cacheBytes = fullBlocks * blockBytes[0] + slidingBlocks * blockBytes[1];
     this.#store = new BlockStore({ fullBlocks, slidingBlocks, windowTokens: config.windowTokens });
     this.#pool = new SequencePool(settings.maxSequences, this.#store);
-    const suppressed = suppressedIds(config, parts.checkpoint, settings.suppressPlaceholders);
-    this.#programs = new Programs({ ...settings, device, decoder, suppressed });
+    this.#programs = new Programs({ ...settings, device, decoder, suppressed, hasHidden: hasAssistant });
+    this.#speculation = speculation;
     const runner = new StepRunner({
       ...{ config, settings, decoder, store: this.#store, pool: this.#pool, programs: this.#programs },
+      speculation: this.#speculation,
       run: (program, step, read, signal) => this.#runProgram(program, step, read, signal),
     });
     this.#runner = runner;
@@ -159,7 +167,20 @@ export class TextModel {
       uploads.start();
       options.signal?.throwIfAborted();
       const { decoder } = loaded;
-      return new TextModel({ checkpoint, device, config, settings, decoder, caches, language, release });
+      const suppressed = suppressedIds(config, checkpoint, settings.suppressPlaceholders);
+      const speculation = await loadSpeculation(options, { device, config, decoder, settings, suppressed });
+      const parts = {
+        checkpoint,
+        device,
+        config,
+        settings,
+        decoder,
+        caches,
+        language,
+        suppressed,
+        speculation,
+      };
+      return new TextModel({ ...parts, release });
     } catch (error) {
       release();
       throw error;
@@ -286,14 +307,24 @@ export class TextModel {
 
   /**
    * Adds one token to each of several sequences and samples the next one of each. Rows of other callers that are
-   * waiting at the same time run in the same step.
+   * waiting at the same time run in the same step. Nothing is guessed; see `advance`.
    *
    * @throws ContextLengthError if a sequence is full; InvalidArgumentError for tokens and parameters out of range, and
    *   for two rows of the same sequence
    */
   async decode(rows: readonly DecodeRow[], options: StepOptions = {}): Promise<Choice[]> {
-    this.#check('decode');
-    // Checked before the rows join those of other callers, which must not fail because of these.
+    const plain = rows.map(({ answer: _, ...row }) => row);
+    return (await this.advance(plain, options)).map(({ choices }) => choices[0]);
+  }
+
+  /**
+   * Like `decode`; in rows with an `answer`, further tokens may be guessed, and the step verifies them. The choices are
+   * those that steps without guesses would make, one after the other.
+   *
+   * @throws as `decode`
+   */
+  async advance(rows: readonly DecodeRow[], options: StepOptions = {}): Promise<Advance[]> {
+    this.#check('advance');
     checkDecodeRows(rows, this.settings, this.config.vocabularySize);
     return this.#decodeQueue.decode(rows, options);
   }
@@ -374,6 +405,7 @@ export class TextModel {
   dispose(): void {
     if (this.#isDisposed) return;
     this.#isDisposed = true;
+    this.#speculation?.dispose();
     this.#programs.dispose();
     this.#release();
   }

@@ -10,6 +10,7 @@ import {
 } from '@markbase/loader';
 import type { Device, FeedForwardFactory } from '@markbase/metal-runtime';
 import { TextModel } from './text-model.js';
+import { verifyAssistant } from './verify/assistant-section.js';
 import {
   VERIFY_CHUNK_TOKENS,
   VERIFY_SEQUENCES,
@@ -55,7 +56,7 @@ export async function verifyCheckpoint(
   const report = (sections: VerifySection[]) => reportOf(checkpoint.directory, precision, sections);
   const { config } = checkpoint;
   if (config.family === 'gemma4_assistant') {
-    return report([skippedSection('assistant', 'drafters are not implemented')]);
+    return report(await verifyAssistant(checkpoint, device, precision));
   }
   if (config.text.experts && !options.feedForward) {
     return report([skippedSection('text', 'a mixture of experts needs @markbase/moe')]);

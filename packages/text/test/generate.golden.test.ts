@@ -52,7 +52,14 @@ describe('generate', () => {
     expect(result.tokens).toEqual(expected.slice(0, 24));
     expect(result).toMatchObject({
       finishReason: 'length',
-      usage: { promptTokens: prompt.length, completionTokens: 24, reasoningTokens: 0, cachedTokens: 0 },
+      usage: {
+        promptTokens: prompt.length,
+        completionTokens: 24,
+        reasoningTokens: 0,
+        cachedTokens: 0,
+        acceptedTokens: 0,
+        rejectedTokens: 0,
+      },
     });
   });
 

@@ -1,9 +1,5 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { writeSafetensors } from '@markbase/loader';
 import type { Device } from '@markbase/metal-runtime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { verifyCheckpoint } from '../src/index.js';
 import { fixture, openTestDevice, presentFixtures } from './fixtures.js';
 
@@ -20,38 +16,6 @@ const DENSE = presentFixtures([
   'wide-e2b-mlx-4bit',
   'wide-31b-mlx-4bit',
 ]);
-
-/** The text part of a drafter, one small layer. */
-const DRAFTER = {
-  model_type: 'gemma4_assistant',
-  backbone_hidden_size: 64,
-  use_ordered_embeddings: false,
-  text_config: {
-    model_type: 'gemma4_text',
-    vocab_size: 384,
-    hidden_size: 64,
-    intermediate_size: 128,
-    num_hidden_layers: 1,
-    layer_types: ['full_attention'],
-    num_attention_heads: 4,
-    num_key_value_heads: 1,
-    num_kv_shared_layers: 1,
-    head_dim: 32,
-    sliding_window: 16,
-    max_position_embeddings: 4096,
-  },
-};
-
-/** Writes a drafter with all-zero weights to a new folder. */
-async function writeDrafter(): Promise<string> {
-  const folder = temporaryFolder();
-  await writeFile(join(folder, 'config.json'), JSON.stringify(DRAFTER));
-  const shape = [384, 64];
-  await writeSafetensors(join(folder, 'model.safetensors'), [
-    { name: 'model.embed_tokens.weight', dtype: 'BF16', shape, chunks: () => [new Uint8Array(384 * 64 * 2)] },
-  ]);
-  return folder;
-}
 
 let device: Device;
 beforeAll(async () => {
@@ -93,11 +57,15 @@ describe('verifyCheckpoint', () => {
     });
   }
 
-  it('skips a drafter, and does not count that as a pass', async () => {
-    const folder = await writeDrafter();
-    const report = await verifyCheckpoint(folder, device);
-    expect(report.pass).toBe(false);
-    expect(report.sections).toEqual([expect.objectContaining({ name: 'assistant', pass: false })]);
-    expect(report.sections[0]!.skipped).toMatch(/drafters/);
-  });
+  for (const name of presentFixtures(['e2b-assistant-hf', '31b-assistant-hf'])) {
+    it.each(['high', 'fast'] as const)(`passes on ${name} in %s`, async (precision) => {
+      const report = await verifyCheckpoint(fixture(name), device, { precision });
+      expect(report.sections.map((section) => [section.name, section.pass])).toEqual([
+        ['assistant.hidden', true],
+        ['assistant.logits', true],
+      ]);
+      for (const { relRms } of report.sections)
+        expect(relRms).toBeLessThan(precision === 'high' ? 1e-5 : 5e-2);
+    });
+  }
 });

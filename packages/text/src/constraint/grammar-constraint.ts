@@ -55,8 +55,12 @@ export class TokenGrammar {
 
   /** A constraint for one answer. */
   constrain(): TokenConstraint {
-    let place = this.#matcher.start;
-    let hasEnded = false;
+    return this.#constrainFrom(this.#matcher.start, false);
+  }
+
+  #constrainFrom(start: Place, isOver: boolean): TokenConstraint {
+    let place = start;
+    let hasEnded = isOver;
     let found: { readonly remainingTokens: number; readonly words: Int32Array } | null = null;
     /** Continues the work until it is done or `isOver`; returns whether it is done. */
     const advance = (work: Iterator<void, Int32Array>, remainingTokens: number, isOver: () => boolean) => {
@@ -94,6 +98,7 @@ export class TokenGrammar {
         }
         place = this.#advance(place, token);
       },
+      fork: () => this.#constrainFrom(place, hasEnded),
     };
   }
 

@@ -23,6 +23,11 @@ export function thinkingBudget(budget: ThinkingBudget, inner: TokenConstraint | 
   closing[closeId >> 5] = 1 << (closeId & 31);
   let isOpen = budget.isOpen;
   let spent = 0;
+  const canFork = inner === null || inner.fork !== undefined;
+  const fork = () => {
+    const left = { ...budget, isOpen, maxTokens: Math.max(0, maxTokens - spent) };
+    return thinkingBudget(left, inner?.fork?.() ?? null);
+  };
   return {
     prepare: (remainingTokens, signal) => inner?.prepare?.(remainingTokens, signal) ?? null,
     allowed(remainingTokens) {
@@ -37,5 +42,6 @@ export function thinkingBudget(budget: ThinkingBudget, inner: TokenConstraint | 
       else if (token === closeId) isOpen = false;
       else if (isOpen) spent++;
     },
+    ...(canFork && { fork }),
   };
 }

@@ -1,5 +1,5 @@
 import type { StepResult } from '@markbase/metal-runtime';
-import { LOGITS_OUTPUT } from '../model/decoder.js';
+import { HIDDEN_OUTPUT, LOGITS_OUTPUT } from '../model/decoder.js';
 
 /** The token that a step sampled for one sequence. */
 export interface Choice {
@@ -11,18 +11,23 @@ export interface Choice {
   readonly topLogprobs: readonly { readonly token: number; readonly logprob: number }[];
   /** [V], if requested: soft-capped, before penalties. */
   readonly logits?: Float32Array;
+  /** [D] hidden state after the final norm, which the logits come from; only if the model has an assistant. */
+  readonly hidden?: Float32Array;
 }
 
 /** The sampled token of output row `index` of a step, with its logits if they were read. */
-export function choiceOf(result: StepResult, index: number, vocabularySize: number): Choice {
-  const logits = result.outputs[LOGITS_OUTPUT]?.subarray(
-    index * vocabularySize,
-    (index + 1) * vocabularySize,
-  );
+export function choiceOf(result: StepResult, index: number): Choice {
+  const rowOf = (values: Float32Array | undefined) => {
+    const width = (values?.length ?? 0) / result.tokens.length;
+    return values?.subarray(index * width, (index + 1) * width);
+  };
+  const logits = rowOf(result.outputs[LOGITS_OUTPUT]);
+  const hidden = rowOf(result.outputs[HIDDEN_OUTPUT]);
   return {
     token: result.tokens[index]!,
     logprob: result.logprobs[index]!,
     topLogprobs: result.topLogprobs[index] ?? [],
     ...(logits && { logits }),
+    ...(hidden && { hidden }),
   };
 }

@@ -17,7 +17,10 @@ function queueOf(maxRows: number, busy: number, fail?: Error, room = Number.POSI
     step: async (rows) => {
       steps.push(rows.map(({ token }) => token));
       if (fail) throw fail;
-      return rows.map(({ token }) => ({ token: token + 100, logprob: 0, topLogprobs: [] }));
+      return rows.map(({ token }) => ({
+        choices: [{ token: token + 100, logprob: 0, topLogprobs: [] }] as const,
+        draftedTokens: 0,
+      }));
     },
   });
   return { queue, steps, lock };
@@ -28,8 +31,8 @@ describe('DecodeQueue', () => {
     const { queue, steps } = queueOf(8, 3);
     const caller = async (slot: number) => {
       for (let count = 0; count < 4; count++) {
-        const [choice] = await queue.decode([row(slot)], {});
-        expect(choice!.token).toBe(slot + 100);
+        const [advance] = await queue.decode([row(slot)], {});
+        expect(advance!.choices[0].token).toBe(slot + 100);
       }
     };
     await Promise.all([caller(0), caller(1), caller(2)]);
@@ -56,7 +59,7 @@ describe('DecodeQueue', () => {
       [0, 1],
       [2, 3, 4],
     ]);
-    expect(answers.map((choices) => choices.map(({ token }) => token))).toEqual([
+    expect(answers.map((advances) => advances.map(({ choices }) => choices[0].token))).toEqual([
       [100, 101],
       [102, 103],
       [104],

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { SamplingParams } from '@markbase/metal-runtime';
+import type { GuessedAnswer } from '../speculation/draft-source.js';
 import type { Choice } from './choice.js';
 import type { Sequence } from './sequence.js';
 import type { StepLock } from './step-lock.js';
@@ -12,6 +13,16 @@ export interface DecodeRow {
   readonly token: number;
   /** How to choose the next token; default: the likeliest. */
   readonly sampling?: SamplingParams;
+  /** What further tokens are guessed from, which the step then verifies; default: none are guessed. */
+  readonly answer?: GuessedAnswer;
+}
+
+/** What a step has brought a sequence. */
+export interface Advance {
+  /** The next token and, after each guessed token that it turned out to be, the one after it. At least one. */
+  readonly choices: readonly [Choice, ...Choice[]];
+  /** Number of tokens that were guessed; `choices.length` - 1 of them were right. */
+  readonly draftedTokens: number;
 }
 
 /** Options of a single step. */
@@ -32,12 +43,12 @@ export interface DecodeQueueHost {
   /** True if the caches have room for all rows in one step. */
   hasRoomFor(rows: readonly DecodeRow[]): boolean;
   /** Runs one step, or several if the caches have no room; the lock is held. */
-  step(rows: readonly DecodeRow[], options: StepOptions): Promise<Choice[]>;
+  step(rows: readonly DecodeRow[], options: StepOptions): Promise<Advance[]>;
 }
 
 interface Request extends StepOptions {
   readonly rows: readonly DecodeRow[];
-  readonly resolve: (choices: Choice[]) => void;
+  readonly resolve: (advances: Advance[]) => void;
   readonly reject: (reason: unknown) => void;
 }
 
@@ -54,8 +65,8 @@ export class DecodeQueue {
     this.#host = host;
   }
 
-  /** Runs rows in the next step that has room for them; returns their choices in order. */
-  decode(rows: readonly DecodeRow[], options: StepOptions): Promise<Choice[]> {
+  /** Runs rows in the next step that has room for them; returns what it brings each, in order. */
+  decode(rows: readonly DecodeRow[], options: StepOptions): Promise<Advance[]> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ rows, ...options, resolve, reject });
       this.#schedule();
@@ -80,10 +91,10 @@ export class DecodeQueue {
     const withLogits = batch.some((request) => request.withLogits);
     try {
       const rows = batch.flatMap((request) => request.rows);
-      const choices = await this.#host.step(rows, { withLogits, ...(signal && { signal }) });
+      const advances = await this.#host.step(rows, { withLogits, ...(signal && { signal }) });
       let next = 0;
       for (const request of batch) {
-        const own = choices.slice(next, next + request.rows.length);
+        const own = advances.slice(next, next + request.rows.length);
         next += request.rows.length;
         if (request.signal?.aborted) request.reject(request.signal.reason);
         else request.resolve(own);

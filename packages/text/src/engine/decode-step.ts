@@ -2,6 +2,7 @@ import { ContextLengthError, InvalidArgumentError } from '@markbase/core';
 import { checkSampling, type TokenStep } from '@markbase/metal-runtime';
 import { checkInteger } from '../check.js';
 import type { Decoder } from '../model/layer.js';
+import type { DraftedRow } from '../speculation/speculation.js';
 import { adaptedKey, adapterInput } from './adapter-rows.js';
 import type { DecodeRow } from './decode-queue.js';
 import type { PromptRows } from './prompt.js';
@@ -19,39 +20,46 @@ export interface StepSpan {
 }
 
 /**
- * The step that adds one token to each of several sequences; slots are their indices.
+ * The step that adds tokens to each of several sequences, whose slots are their indices: a token that is known, and those
+ * that are guessed to follow it. Every row is an output.
  *
  * @param matchesPrefill decoding uses the same kernels as prefill
  * @param decoder its programs take the adapter of each row if it has any
+ * @returns the step, and a span per row that ends after the guessed tokens
  */
 export function decodeStep(
-  rows: readonly DecodeRow[],
+  rows: readonly DraftedRow[],
   matchesPrefill: boolean,
   decoder: Pick<Decoder, 'adapters'> = { adapters: null },
 ): { step: TokenStep; spans: StepSpan[] } {
-  const positions = Int32Array.from(rows, ({ sequence }) => sequence.length);
-  const spans = rows.map(({ sequence, token }, index) => {
-    const begin = positions[index]!;
-    const tokens = Int32Array.of(token);
-    const row = {
-      keys: [adaptedKey(token, sequence.adapter)],
-      visibleEnd: Int32Array.of(begin),
+  const spans = rows.map(({ row: { sequence, token }, drafted }) => {
+    const begin = sequence.length;
+    const tokens = Int32Array.from([token, ...drafted.map((guess) => guess.token)]);
+    const content = {
+      keys: Array.from(tokens, (id) => adaptedKey(id, sequence.adapter)),
+      visibleEnd: tokens.map((_, index) => begin + index),
       begin,
       tokens,
       layerTokens: tokens,
-      soft: [null],
+      soft: Array.from(tokens, () => null),
     };
-    return { sequence, rows: row, begin, end: begin + 1, matchesPrefill };
+    return { sequence, rows: content, begin, end: begin + tokens.length, matchesPrefill };
   });
+  const perRow = spans.flatMap(({ rows: { tokens, begin }, sequence }, slot) =>
+    Array.from(tokens, (token, index) => ({ token, position: begin + index, slot, sequence })),
+  );
   const step = {
-    tokens: Int32Array.from(rows, ({ token }) => token),
-    positions,
-    slots: Int32Array.from(rows, (_, index) => index),
-    outputRows: Int32Array.from(rows, (_, index) => index),
-    sampling: rows.map(({ sampling }) => sampling ?? {}),
+    tokens: Int32Array.from(perRow, ({ token }) => token),
+    positions: Int32Array.from(perRow, ({ position }) => position),
+    slots: Int32Array.from(perRow, ({ slot }) => slot),
+    outputRows: Int32Array.from(perRow, (_, index) => index),
+    sampling: rows.flatMap(({ row, drafted }) => [
+      row.sampling ?? {},
+      ...drafted.map(({ sampling }) => sampling),
+    ]),
     inputs: adapterInput(
       decoder,
-      rows.map(({ sequence }) => sequence.adapter),
+      perRow.map(({ sequence }) => sequence.adapter),
     ),
   };
   return { step, spans };

@@ -1,5 +1,6 @@
 import type { BlockPool } from './block-pool.js';
 import type { BlockStore } from './block-store.js';
+import type { Advance } from './decode-queue.js';
 import type { SequencePool } from './sequence-pool.js';
 
 /** What a model has computed since it was loaded, and what it holds now. */
@@ -8,8 +9,12 @@ export interface ModelActivity {
   readonly prefillTokens: number;
   /** Decode steps so far. */
   readonly decodeSteps: number;
-  /** Rows of all decode steps; divided by the steps, this is the mean batch size. */
+  /** Sequences of all decode steps; divided by the steps, this is the mean batch size. */
   readonly decodedTokens: number;
+  /** Tokens that were guessed. */
+  readonly draftedTokens: number;
+  /** Guessed tokens that were right: decode steps yielded so many more tokens than `decodedTokens`. */
+  readonly acceptedTokens: number;
   /** Number of sequences in use. */
   readonly busySequences: number;
   /** Number of positions of the sequences in use. */
@@ -25,11 +30,17 @@ export class StepCounts {
   prefillTokens = 0;
   decodeSteps = 0;
   decodedTokens = 0;
+  draftedTokens = 0;
+  acceptedTokens = 0;
 
-  /** Counts a decode step with this many rows. */
-  addDecode(rows: number): void {
+  /** Counts a decode step. */
+  addDecode(advances: readonly Advance[]): void {
     this.decodeSteps += 1;
-    this.decodedTokens += rows;
+    this.decodedTokens += advances.length;
+    for (const { choices, draftedTokens } of advances) {
+      this.draftedTokens += draftedTokens;
+      this.acceptedTokens += choices.length - 1;
+    }
   }
 
   /**
@@ -42,13 +53,15 @@ export class StepCounts {
     { pools }: BlockStore,
     blockBytes: readonly [number, number],
   ): ModelActivity {
-    const { prefillTokens, decodeSteps, decodedTokens } = this;
+    const { prefillTokens, decodeSteps, decodedTokens, draftedTokens, acceptedTokens } = this;
     const bytes = (count: (pool: BlockPool) => number) =>
       count(pools[0]) * blockBytes[0] + count(pools[1]) * blockBytes[1];
     return {
       prefillTokens,
       decodeSteps,
       decodedTokens,
+      draftedTokens,
+      acceptedTokens,
       busySequences: busy.length,
       heldTokens: busy.reduce((sum, sequence) => sum + sequence.heldTokens, 0),
       heldCacheBytes: bytes((pool) => pool.heldCount),

@@ -1,5 +1,5 @@
 import { BLOCK_TOKENS, type Device, type Program, type Value } from '@markbase/metal-runtime';
-import { LOGITS_OUTPUT, recordDecoder } from '../model/decoder.js';
+import { HIDDEN_OUTPUT, LOGITS_OUTPUT, recordDecoder } from '../model/decoder.js';
 import type { Decoder } from '../model/layer.js';
 
 /** Name of the output of `Programs.observed` with the residual stream after `index` layers. */
@@ -22,6 +22,8 @@ export interface ProgramSettings {
   readonly maxSequences: number;
   /** Rows of a prefill step. */
   readonly prefillChunk: number;
+  /** Steps of prompts and tokens output the hidden states that an assistant goes on from. */
+  readonly hasHidden: boolean;
 }
 
 /** The recorded programs of a model; each is recorded on first use. */
@@ -46,9 +48,14 @@ export class Programs {
     });
   }
 
-  /** One token for each of `width` sequences. */
+  /** Outputs of steps of prompts and tokens that are read in any case. */
+  get read(): readonly string[] {
+    return this.#settings.hasHidden ? [HIDDEN_OUTPUT] : [];
+  }
+
+  /** `width` rows, each an output: a token for each of as many sequences, or fewer with guessed tokens. */
   decode(width: number): Program {
-    const maxRows = Math.min(powerOfTwo(width), this.#settings.maxSequences);
+    const maxRows = Math.min(powerOfTwo(width), Math.max(this.#settings.maxSequences, width));
     return this.#record(`decode ${maxRows}`, {
       maxRows,
       maxOutputs: maxRows,
@@ -104,7 +111,7 @@ export class Programs {
       kernelsFor?: 'few-rows' | 'many-rows';
     },
   ): Program {
-    const { device, decoder, precision, checkFinite, fusions, suppressed } = this.#settings;
+    const { device, decoder, precision, checkFinite, fusions, suppressed, hasHidden } = this.#settings;
     const { maxRows, maxOutputs, rowsOfInterest, maxSoftTokens, kernelsFor } = shape;
     const options = {
       ...{ label, maxRows, maxOutputs, precision, checkFinite },
@@ -123,6 +130,7 @@ export class Programs {
           rowsOfInterest,
           maxSoftTokens,
           ...(shape.isObserved && { observe }),
+          ...(hasHidden && kernelsFor && { observeOutputs: (h) => ops.output(HIDDEN_OUTPUT, h) }),
         });
         ops.output(LOGITS_OUTPUT, logits);
         ops.sample(logits, { suppressed });

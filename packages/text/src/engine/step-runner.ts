@@ -3,9 +3,10 @@ import type { Program, StepInput, StepResult } from '@markbase/metal-runtime';
 import type { DecoderConfig } from '../model/config.js';
 import { LOGITS_OUTPUT } from '../model/decoder.js';
 import type { Decoder } from '../model/layer.js';
+import type { DraftedRow, Speculation } from '../speculation/speculation.js';
 import type { BlockCopy, BlockStore } from './block-store.js';
 import { type Choice, choiceOf } from './choice.js';
-import type { DecodeRow, StepOptions } from './decode-queue.js';
+import type { Advance, DecodeRow, StepOptions } from './decode-queue.js';
 import { decodeStep, type StepSpan } from './decode-step.js';
 import { StepCounts } from './model-activity.js';
 import { type PrefillJob, type PrefillPart, partEnd, prefillStep } from './prefill-step.js';
@@ -24,6 +25,8 @@ export interface StepRunnerParts {
   readonly store: BlockStore;
   readonly pool: SequencePool;
   readonly programs: Programs;
+  /** Guesses tokens; null = never. */
+  readonly speculation: Speculation | null;
   /** Runs a program; fails if the model was disposed. */
   run(
     program: Program,
@@ -112,24 +115,86 @@ export class StepRunner {
     return { parts, choices };
   }
 
-  /** Adds one token to each sequence, in one step if there are blocks for all of them; returns the next choices. */
-  async decode(rows: readonly DecodeRow[], options: StepOptions): Promise<Choice[]> {
-    const { settings, config, programs } = this.#parts;
-    const choices = new Map<DecodeRow, Choice>();
+  /**
+   * Adds a token to each sequence, and those of the guessed ones that are right, in one step if there are blocks for all
+   * of them.
+   */
+  async decode(rows: readonly DecodeRow[], options: StepOptions): Promise<Advance[]> {
+    const advances = new Map<DecodeRow, Advance>();
     const beginMs = performance.now();
     let left = [...rows];
     while (left.length > 0) {
       const growths = left.map((row) => ({ row, sequence: row.sequence, end: row.sequence.length + 1 }));
       const stepping = (await this.#makeRoom(growths)).map(({ row }) => row);
-      const { step, spans } = decodeStep(stepping, settings.precision === 'high', this.#parts.decoder);
-      const result = await this.run(programs.decode(stepping.length), step, spans, options);
-      this.counts.addDecode(stepping.length);
-      for (const [index, row] of stepping.entries())
-        choices.set(row, choiceOf(result, index, config.vocabularySize));
-      left = left.filter((row) => !choices.has(row));
+      const drafted = await this.#draft(stepping, options);
+      for (const [index, advance] of (await this.#verify(drafted, options)).entries())
+        advances.set(stepping[index]!, advance);
+      left = left.filter((row) => !advances.has(row));
     }
     this.pace.decoded(performance.now() - beginMs);
-    return rows.map((row) => choices.get(row)!);
+    return rows.map((row) => advances.get(row)!);
+  }
+
+  /** Guesses what follows the rows of a step, as far as there are free blocks. */
+  async #draft(rows: readonly DecodeRow[], { signal }: StepOptions): Promise<DraftedRow[]> {
+    const { speculation, store, run } = this.#parts;
+    const guessed = rows.find(({ answer }) => answer);
+    if (!speculation || !guessed) return rows.map((row) => ({ row, drafted: [], source: null }));
+    for (const count of speculation.takeMeasurements()) await this.#measure(guessed, count);
+    const drafts = await speculation.draft(rows, (program, step, read) => run(program, step, read, signal));
+    return drafts.map((draft) => {
+      const { sequence } = draft.row;
+      const hasRoom = store.reserve(sequence, sequence.length + 1 + draft.drafted.length);
+      return hasRoom ? draft : { ...draft, drafted: [] };
+    });
+  }
+
+  /** Measures a step with `count` rows of a sequence, twice, and drops its results. */
+  async #measure(row: DecodeRow, count: number): Promise<void> {
+    const { sequence, answer } = row;
+    const end = sequence.length + count;
+    if (end > this.#parts.settings.contextTokens || !this.#parts.store.reserve(sequence, end)) return;
+    const earlier = answer!.context.filter((token) => token >= 0).slice(-count);
+    const drafted = earlier.slice(1).map((token) => ({ token, sampling: row.sampling ?? {} }));
+    for (let time = 0; time < 2; time++) await this.#time([{ row, drafted, source: null }], {});
+  }
+
+  /** Runs a step with guesses; a guess is right if the step chooses the same token before it. */
+  async #verify(drafts: readonly DraftedRow[], options: StepOptions): Promise<Advance[]> {
+    const { speculation, store } = this.#parts;
+    const { result, spans } = await this.#time(drafts, options);
+    let next = 0;
+    const advances = drafts.map((draft, index): Advance => {
+      const { drafted } = draft;
+      const choices: [Choice, ...Choice[]] = [choiceOf(result, next)];
+      for (const { token } of drafted) {
+        if (choices.at(-1)!.token !== token) break;
+        choices.push(choiceOf(result, next + choices.length));
+      }
+      next += 1 + drafted.length;
+      // What the step has written after these positions, later steps overwrite.
+      const { sequence, rows, begin, matchesPrefill } = spans[index]!;
+      sequence.add(rows, begin + choices.length, matchesPrefill);
+      store.settle(sequence);
+      speculation?.learn(draft, choices.length - 1);
+      return { choices, draftedTokens: drafted.length };
+    });
+    this.counts.addDecode(advances);
+    return advances;
+  }
+
+  async #time(
+    drafts: readonly DraftedRow[],
+    { signal, withLogits }: StepOptions,
+  ): Promise<{ result: StepResult; spans: StepSpan[] }> {
+    const { settings, programs, speculation, decoder, run } = this.#parts;
+    const { step, spans } = decodeStep(drafts, settings.precision === 'high', decoder);
+    const tables = spans.map(({ sequence }) => sequence.table);
+    const read = [...programs.read, ...(withLogits ? [LOGITS_OUTPUT] : [])];
+    const begin = performance.now();
+    const result = await run(programs.decode(step.tokens.length), { ...step, tables }, read, signal);
+    speculation?.record(step.tokens.length, performance.now() - begin);
+    return { result, spans };
   }
 
   /** True if there are blocks for another token of all sequences without setting any aside. */
@@ -154,8 +219,8 @@ export class StepRunner {
     program: Program,
     step: StepInput,
     spans: readonly StepSpan[],
-    { signal, withLogits }: StepOptions,
-    read: readonly string[] = withLogits ? [LOGITS_OUTPUT] : [],
+    { signal }: StepOptions,
+    read: readonly string[],
   ): Promise<StepResult> {
     const tables = spans.map(({ sequence }) => sequence.table);
     const result = await this.#parts.run(program, { ...step, tables }, read, signal);
@@ -191,9 +256,10 @@ export class StepRunner {
     const step = prefillStep(parts, config.hiddenWidth, this.#parts.decoder);
     const program = programs.prefill(step.tokens.length, step.softIndex !== undefined);
     const spans = parts.map(({ job, begin, end }) => ({ ...job, begin, end }));
-    const result = await this.run(program, step, spans, options);
+    const read = [...programs.read, ...(options.withLogits ? [LOGITS_OUTPUT] : [])];
+    const result = await this.run(program, step, spans, options, read);
     this.counts.prefillTokens += step.tokens.length;
-    return Array.from(step.outputRows, (_, index) => choiceOf(result, index, config.vocabularySize));
+    return Array.from(step.outputRows, (_, index) => choiceOf(result, index));
   }
 
   /** Takes blocks for as many sequences as possible: in any case for the one taken first, the others if there is room. */

@@ -20,6 +20,7 @@ describe('checkedSettings', () => {
       maxStepTokens: 512,
       checkFinite: false,
       suppressPlaceholders: true,
+      speculation: null,
     });
     expect(checkedSettings({ ...CONFIG, maxPositions: 300 }, {}, CPU)).toMatchObject({
       contextTokens: 300,

@@ -4,6 +4,7 @@ import type { DeviceInfo, FeedForwardFactory, UploadProgressOptions } from '@mar
 import { checkInteger } from '../check.js';
 import type { Language } from '../language.js';
 import type { DecoderConfig } from '../model/config.js';
+import type { DraftSource } from '../speculation/draft-source.js';
 
 /** Where prefixes are kept when a process ends. */
 export interface SavedPrefixesOptions {
@@ -47,6 +48,14 @@ export interface TextModelOptions extends UploadProgressOptions {
   readonly feedForward?: FeedForwardFactory<Checkpoint>;
   /** Folders of LoRA adapters of PEFT or MLX, by the names under which prompts choose them; default: none. */
   readonly adapters?: Readonly<Record<string, string>>;
+  /** The drafter that was trained for the model, as a folder or open: it guesses tokens; see `speculation`. */
+  readonly assistant?: string | Checkpoint;
+  /**
+   * Whether tokens are guessed and verified several at a time, which changes no answer where the device promises equal
+   * bits (docs/speculation.md). False: never. True: in all answers that do not refuse. Default: true with an `assistant`
+   * on a device that promises equal bits, otherwise in answers that ask for it. An object also says how.
+   */
+  readonly speculation?: boolean | SpeculationOptions;
   /** Checks for NaN and infinity after every operation; a step then fails with NonFiniteError. Slow. */
   readonly checkFinite?: boolean;
   /** Fusions to disable, or false to disable all; for tests and measurements. */
@@ -58,6 +67,14 @@ export interface TextModelOptions extends UploadProgressOptions {
   readonly suppressPlaceholders?: boolean;
   /** Tokenizer and chat template that are already being loaded; default: loaded on first use. */
   readonly language?: Promise<Language>;
+}
+
+/** How tokens are guessed; in all answers that do not refuse. */
+export interface SpeculationOptions {
+  /** Sources of one's own, preferred in this order before those of the model. */
+  readonly sources?: readonly DraftSource[];
+  /** Tokens guessed per step, 1 to 16; default: what measurements of costs and success suggest. */
+  readonly draftTokens?: number;
 }
 
 /** Options of a model with defaults filled in, checked. */
@@ -80,6 +97,8 @@ export interface TextModelSettings {
   readonly interTokenMs: number | null;
   /** Maximum number of rows of one sequence in a step: a chunk, or an image whose rows see each other. */
   readonly maxStepTokens: number;
+  /** Tokens are guessed: false = never, true = in all answers that do not refuse, null = where an answer asks for it. */
+  readonly speculation: boolean | null;
   /** Checks for NaN and infinity after every operation. */
   readonly checkFinite: boolean;
   /** Placeholders of media and their delimiters are never sampled. */
@@ -99,6 +118,8 @@ const OPTIONS: OptionNames<TextModelOptions> = {
   interTokenMs: true,
   feedForward: true,
   adapters: true,
+  assistant: true,
+  speculation: true,
   checkFinite: true,
   fusions: true,
   suppressPlaceholders: true,
@@ -111,6 +132,7 @@ const SAVED_PREFIXES: OptionNames<SavedPrefixesOptions> = {
   maxBytes: true,
   onWarning: true,
 };
+const SPECULATION_OPTIONS: OptionNames<SpeculationOptions> = { sources: true, draftTokens: true };
 const DEFAULT_CONTEXT_TOKENS = 8192;
 const DEFAULT_PREFILL_CHUNK = 512;
 /** For GPUs that fewer rows do not fully occupy, with enough memory for the caches and buffers of a longer step. */
@@ -138,6 +160,8 @@ export function checkedSettings(
     suppressPlaceholders = true,
     fusions,
   } = options;
+  const promisesEqualBits = precision === 'high' || kind !== 'cuda';
+  const { speculation = options.assistant !== undefined && promisesEqualBits ? true : null } = options;
   if (precision !== 'high' && precision !== 'fast') {
     throw new InvalidArgumentError({
       argument: 'precision',
@@ -151,6 +175,7 @@ export function checkedSettings(
   if (cacheBytes !== null) checkInteger('cacheBytes', cacheBytes, 1, Number.MAX_SAFE_INTEGER);
   if (interTokenMs !== null) checkInteger('interTokenMs', interTokenMs, 1, 60_000);
   if (savedPrefixes !== null) checkSavedPrefixes(savedPrefixes);
+  checkSpeculation(speculation);
   const isLarge = kind === 'cuda' && totalMemoryBytes >= LARGE_MEMORY_BYTES;
   const defaultChunk = isLarge ? LARGE_PREFILL_CHUNK : DEFAULT_PREFILL_CHUNK;
   const { prefillChunk = Math.min(defaultChunk, contextTokens) } = options;
@@ -169,6 +194,7 @@ export function checkedSettings(
     maxStepTokens,
     checkFinite,
     suppressPlaceholders,
+    speculation: typeof speculation === 'object' && speculation !== null ? true : speculation,
   };
   return fusions === undefined ? settings : { ...settings, fusions: fusions && { without: fusions.without } };
 }
@@ -184,4 +210,18 @@ function checkSavedPrefixes(options: SavedPrefixesOptions): void {
     });
   }
   checkInteger('savedPrefixes.maxBytes', maxBytes, 0, Number.MAX_SAFE_INTEGER);
+}
+
+function checkSpeculation(received: unknown): void {
+  if (received === null || typeof received === 'boolean') return;
+  if (typeof received !== 'object') {
+    throw new InvalidArgumentError({
+      argument: 'speculation',
+      expected: 'true, false or an object',
+      received,
+    });
+  }
+  checkOptionNames(received as SpeculationOptions, SPECULATION_OPTIONS);
+  const { draftTokens } = received as SpeculationOptions;
+  if (draftTokens !== undefined) checkInteger('speculation.draftTokens', draftTokens, 1, 16);
 }

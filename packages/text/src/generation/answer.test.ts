@@ -39,6 +39,8 @@ function answer(
     stopTokenIds,
     reusePrefix: false,
     constraint: null,
+    speculation: false,
+    prediction: [],
     ...settings,
   });
   const reader = new Answer(run, language, {

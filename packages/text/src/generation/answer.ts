@@ -111,6 +111,8 @@ export class Answer {
         completionTokens: run.tokens.length,
         reasoningTokens: this.#reasoningTokens,
         cachedTokens: run.cachedTokens,
+        acceptedTokens: run.acceptedTokens,
+        rejectedTokens: run.rejectedTokens,
       },
       timings: { firstTokenMs: this.#firstTokenMs ?? 0, totalMs: performance.now() - this.#startMs },
       seed: run.settings.sampling.seed ?? 0,

@@ -14,6 +14,8 @@ const OPTIONS: OptionNames<GenerateOptions> = {
   preserveThinking: true,
   stop: true,
   logprobs: true,
+  prediction: true,
+  speculation: true,
   maxTokens: true,
   stopTokenIds: true,
   topLogprobs: true,
@@ -51,7 +53,13 @@ const RANGES = {
   presencePenalty: [-2, 2],
   frequencyPenalty: [-2, 2],
 } as const;
-const SWITCHES = ['parallelToolCalls', 'enableThinking', 'preserveThinking', 'logprobs'] as const;
+const SWITCHES = [
+  'parallelToolCalls',
+  'enableThinking',
+  'preserveThinking',
+  'logprobs',
+  'speculation',
+] as const;
 
 /**
  * Checks what plain JavaScript may get wrong: names, types of switches, the customary ranges, and formats in OpenAI's shape.
@@ -71,6 +79,9 @@ export function checkGenerateOptions(options: GenerateOptions): void {
     if (received === undefined || typeof received === 'boolean') continue;
     throw new InvalidArgumentError({ argument, expected: 'true or false', received });
   }
+  const { prediction } = options;
+  if (prediction !== undefined && typeof prediction !== 'string')
+    throw new InvalidArgumentError({ argument: 'prediction', expected: 'a text', received: prediction });
   checkResponseFormat(options.responseFormat);
   checkToolChoice(options.toolChoice);
   for (const argument of ['stop', 'stopTokenIds'] as const) {

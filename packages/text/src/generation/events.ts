@@ -11,6 +11,10 @@ export interface Usage {
   readonly reasoningTokens: number;
   /** Prompt tokens found in the caches; part of `promptTokens`. */
   readonly cachedTokens: number;
+  /** Tokens that were guessed and turned out right; part of `completionTokens`. */
+  readonly acceptedTokens: number;
+  /** Tokens that were guessed and turned out wrong. */
+  readonly rejectedTokens: number;
 }
 
 /** Duration of an answer, measured from the call. */

@@ -33,6 +33,8 @@ export interface GenerateOptions extends TokenOptions {
   readonly preserveThinking?: boolean;
   /** Strings that end the answer, without being part of it. They have no effect in reasoning. */
   readonly stop?: readonly string[];
+  /** A text that the answer is expected to repeat in part, such as a file to be edited: its tokens are guessed. */
+  readonly prediction?: string;
   /** Reports every token with its log-probability. */
   readonly logprobs?: boolean;
 }

@@ -35,7 +35,8 @@ export async function prepareAnswer(
   const startMs = performance.now();
   const { language, prompt, isReasoningOpen } = await (encoded ?? encodePrompt(model, options));
   const stopTokenIds = [...(options.stopTokenIds ?? []), ...(language?.endOfTurnIds ?? [])];
-  const settings = tokenSettings(model, { ...options, stopTokenIds });
+  const prediction = await predicted(language, options);
+  const settings = tokenSettings(model, { ...options, stopTokenIds }, prediction);
   const { adapter } = options;
   const rows = model.layOut(adapter === undefined ? prompt : { ...prompt, adapter });
   const format =
@@ -43,6 +44,15 @@ export async function prepareAnswer(
   const constraint = withThinkingBudget(format, model, language, options, isReasoningOpen);
   const run = new TokenRun(model, rows, { ...settings, constraint });
   return new Answer(run, language, { ...options, isReasoningOpen, startMs });
+}
+
+/** The tokens of a predicted text; none without a tokenizer. */
+async function predicted(
+  language: Language | null,
+  { prediction = '', signal }: GenerateOptions,
+): Promise<number[]> {
+  if (!language || prediction === '') return [];
+  return [...(await language.tokenizer.encodeInSlices(prediction, new EventLoopSlice(signal)))];
 }
 
 /** The constraint for the answer, or null. */

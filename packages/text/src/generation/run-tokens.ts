@@ -1,7 +1,9 @@
 import type { Choice } from '../engine/choice.js';
+import type { Advance } from '../engine/decode-queue.js';
 import type { PromptRows } from '../engine/prompt.js';
 import type { Sequence } from '../engine/sequence.js';
 import type { TextModel } from '../text-model.js';
+import { RunAhead } from './run-ahead.js';
 import type { TokenRun } from './token-run.js';
 
 /** A token of one of several answers. */
@@ -19,6 +21,7 @@ export interface RunTokensOptions {
 interface ActiveRun {
   readonly run: TokenRun;
   readonly sequence: Sequence;
+  readonly answer: RunAhead | null;
   token: number;
 }
 
@@ -77,23 +80,34 @@ export async function* runTokens(
           options.signal?.throwIfAborted();
           continue;
         }
-        const rows = stepping.map(({ sequence, token, run }) => ({
-          sequence,
-          token,
-          sampling: run.sampling,
+        const rows = stepping.map(({ sequence, token, run, answer }) => ({
+          ...{ sequence, token, sampling: run.sampling },
+          ...(answer && { answer }),
         }));
-        const choices = await model.decode(rows, { ...(options.signal && { signal: options.signal }) });
-        for (const [index, choice] of choices.entries()) {
+        const advances = await model.advance(rows, { ...(options.signal && { signal: options.signal }) });
+        for (const [index, advance] of advances.entries()) {
           const current = stepping[index]!;
-          current.token = choice.token;
-          current.run.accept(choice);
-          yield { run: current.run, choice };
+          for (const choice of accepted(current, advance)) yield { run: current.run, choice };
         }
       }
       retire();
     }
   } finally {
     model.release([...held]);
+  }
+}
+
+/** Accepts what a step has brought a run; nothing follows the token that ends the answer. */
+function* accepted(active: ActiveRun, { choices, draftedTokens }: Advance): Generator<Choice, void, void> {
+  const { run, answer } = active;
+  run.rejectedTokens += draftedTokens - (choices.length - 1);
+  for (const [index, choice] of choices.entries()) {
+    if (run.finish !== null) return;
+    active.token = choice.token;
+    if (index > 0) run.acceptedTokens++;
+    run.accept(choice);
+    answer?.push(choice);
+    yield choice;
   }
 }
 
@@ -124,6 +138,8 @@ async function start(
     const run = runs[index]!;
     run.cachedTokens = sequences[index]!.reusedTokens;
     run.accept(choice);
-    return { active: { run, sequence: sequences[index]!, token: choice.token }, choice };
+    const answer = run.settings.speculation ? new RunAhead(run) : null;
+    answer?.push(choice);
+    return { active: { run, sequence: sequences[index]!, answer, token: choice.token }, choice };
   });
 }

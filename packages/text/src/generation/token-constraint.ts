@@ -16,4 +16,9 @@ export interface TokenConstraint {
   allowed(remainingTokens: number): Int32Array | null;
   /** Takes the token that was sampled, including the one that ends the answer. */
   accept(token: number): void;
+  /**
+   * A separate constraint in the same state, which walks ahead over guessed tokens. Without it, nothing is guessed in
+   * answers with this constraint.
+   */
+  fork?(): TokenConstraint;
 }

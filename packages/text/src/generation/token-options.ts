@@ -24,6 +24,11 @@ export interface TokenOptions extends SamplingOptions {
    * does not reuse answers, which reduced precision computes with other kernels than prompts.
    */
   readonly reusePrefix?: boolean | 'exact';
+  /**
+   * Whether tokens are guessed, where the model can; the answer is the same (docs/speculation.md). Default: what the model
+   * was loaded with, and true with a `prediction`.
+   */
+  readonly speculation?: boolean;
   /** Determines the allowed tokens before each token. Use a separate object for each answer. */
   readonly constraint?: TokenConstraint;
   /** Called while the prompt is computed. */
@@ -40,6 +45,10 @@ export interface TokenSettings {
   readonly stopTokenIds: ReadonlySet<number>;
   readonly reusePrefix: boolean | 'exact';
   readonly constraint: TokenConstraint | null;
+  /** Further tokens may be guessed. */
+  readonly speculation: boolean;
+  /** Tokens of a text that the answer is expected to repeat in part. */
+  readonly prediction: readonly number[];
 }
 
 /**
@@ -48,8 +57,9 @@ export interface TokenSettings {
  * @throws InvalidArgumentError for values out of range
  */
 export function tokenSettings(
-  { checkpoint, config }: Pick<TextModel, 'checkpoint' | 'config'>,
+  { checkpoint, config, settings }: Pick<TextModel, 'checkpoint' | 'config' | 'settings'>,
   options: TokenOptions,
+  prediction: readonly number[] = [],
 ): TokenSettings {
   const { generation } = checkpoint;
   const { maxTokens = Number.POSITIVE_INFINITY, stopTokenIds = [], reusePrefix = false } = options;
@@ -75,5 +85,9 @@ export function tokenSettings(
     stopTokenIds: new Set([...generation.stopTokenIds, ...stopTokenIds]),
     reusePrefix,
     constraint: options.constraint ?? null,
+    speculation:
+      settings.speculation !== false &&
+      (options.speculation ?? (settings.speculation || prediction.length > 0)),
+    prediction,
   };
 }

@@ -18,6 +18,8 @@ const SETTINGS = {
   stopTokenIds: new Set([1]),
   reusePrefix: false,
   constraint: null,
+  speculation: false,
+  prediction: [],
 };
 const MODEL = { settings: { contextTokens: 100 } } as never;
 const choice = (token: number) => ({ token, logprob: 0, topLogprobs: [] });

@@ -1,11 +1,16 @@
 import type { SamplingParams } from '@markbase/metal-runtime';
 import type { Choice } from '../engine/choice.js';
 import type { PromptRows } from '../engine/prompt.js';
-import type { TextModel } from '../text-model.js';
+import type { TextModelSettings } from '../engine/text-model-options.js';
 import type { TokenSettings } from './token-options.js';
 
 /** Why a run ended: at a stop token or stopped by the caller, or because it reached its maximum length. */
 export type TokenFinish = 'stop' | 'length';
+
+/** The part of a model that a run needs. */
+interface ContextOf {
+  readonly settings: Pick<TextModelSettings, 'contextTokens'>;
+}
 
 /** The state of one answer: the generated tokens, and how the next one is sampled. */
 export class TokenRun {
@@ -15,17 +20,34 @@ export class TokenRun {
   readonly tokens: number[] = [];
   /** Prompt tokens found in the caches. */
   cachedTokens = 0;
+  /** Guessed tokens that are part of the answer. */
+  acceptedTokens = 0;
+  /** Guessed tokens that are not. */
+  rejectedTokens = 0;
   /** The stop token that ended the answer, if one did. */
   stopToken: number | null = null;
   readonly #maxTokens: number;
-  readonly #history: Map<number, number> | null;
+  #history: Map<number, number> | null;
   #finish: TokenFinish | null = null;
 
-  constructor(model: Pick<TextModel, 'settings'>, prompt: PromptRows, settings: TokenSettings) {
+  constructor(model: ContextOf, prompt: PromptRows, settings: TokenSettings) {
     this.prompt = prompt;
     this.settings = settings;
     this.#maxTokens = Math.min(settings.maxTokens, model.settings.contextTokens - prompt.end);
     this.#history = settings.hasPenalty ? new Map(Array.from(prompt.tokens, (id) => [id, 0])) : null;
+  }
+
+  /** A run in the same state, which goes ahead over guessed tokens; null if its constraint cannot. */
+  fork(): TokenRun | null {
+    const { constraint } = this.settings;
+    const copy = constraint && (constraint.fork?.() ?? null);
+    if (constraint && !copy) return null;
+    const contextTokens = this.prompt.end + this.#maxTokens;
+    const settings = { ...this.settings, constraint: copy, hasPenalty: false };
+    const run = new TokenRun({ settings: { contextTokens } }, this.prompt, settings);
+    for (const token of this.tokens) run.tokens.push(token);
+    run.#history = this.#history && new Map(this.#history);
+    return run;
   }
 
   /** Null while the answer continues. */
@@ -51,7 +73,7 @@ export class TokenRun {
   }
 
   /** Takes the sampled token; `finish` then says whether it was the last. */
-  accept({ token }: Choice): void {
+  accept({ token }: Pick<Choice, 'token'>): void {
     this.tokens.push(token);
     this.settings.constraint?.accept(token);
     this.#history?.set(token, (this.#history.get(token) ?? 0) + 1);

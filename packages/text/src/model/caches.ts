@@ -56,7 +56,11 @@ function windowBlocks(windowTokens: number): number {
  *
  * @throws InvalidArgumentError if `limitBytes` is not enough for one sequence
  */
-export function allocateCaches(device: Device, config: DecoderConfig, sizes: CacheSizes): Caches {
+export function allocateCaches(
+  device: Device,
+  config: Pick<DecoderConfig, 'layers' | 'windowTokens'>,
+  sizes: CacheSizes,
+): Caches {
   const elementBytes = sizes.dtype === 'F32' ? 4 : 2;
   const owners = [...config.layers.entries()].filter(([, { kvSource }]) => kvSource === null);
   const bytesOf = ({ kvHeadCount, headDim }: LayerConfig) =>

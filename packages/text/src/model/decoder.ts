@@ -8,6 +8,8 @@ import { rowInputs } from './row-inputs.js';
 export const SOFT_TOKENS_INPUT = 'softTokens';
 /** Name of the output with logits [N, V]. */
 export const LOGITS_OUTPUT = 'logits';
+/** Name of the output with hidden states [N, D] after the final norm, which an assistant goes on from. */
+export const HIDDEN_OUTPUT = 'hidden';
 
 /** Options for recording a decoder. */
 export interface DecoderRecording {
@@ -20,6 +22,8 @@ export interface DecoderRecording {
   readonly maxSoftTokens: number;
   /** Called with the embedding (index 0) and the output of layer i (index i + 1), all rows. */
   readonly observe?: (index: number, h: Value<'T', 'D'>) => void;
+  /** Called with the output rows after the final norm. */
+  readonly observeOutputs?: (h: Value<'N', 'D'>) => void;
 }
 
 /** Records token ids [T] → logits [N, V]: embedding, layers, head. */
@@ -32,7 +36,7 @@ export function recordDecoder(ops: Ops, decoder: Decoder, recording: DecoderReco
     recording.rowsOfInterest === 'last'
       ? outputsThroughLayers(ops, decoder, h)
       : ops.gatherRows(allThroughLayers(ops, decoder, h, recording.observe));
-  return ops.scope('head', () => head(ops, decoder, out));
+  return ops.scope('head', () => head(ops, decoder, out, recording.observeOutputs));
 }
 
 /** [T, D]: E[id] · s, with soft tokens instead of placeholders (docs/gemma4.md section 2.2). */
@@ -66,8 +70,15 @@ export function perLayerEmbeddings(
 }
 
 /** [N, V]: logits = c · tanh(norm(h) Uᵀ / c). */
-function head(ops: Ops, decoder: Decoder, h: Value<'N', 'D'>): Value<'N', 'V'> {
-  const logits = ops.linear(ops.rmsNorm(h, decoder.finalNorm, { eps: decoder.normEps }), decoder.head);
+function head(
+  ops: Ops,
+  decoder: Decoder,
+  h: Value<'N', 'D'>,
+  observe: DecoderRecording['observeOutputs'],
+): Value<'N', 'V'> {
+  const normed = ops.rmsNorm(h, decoder.finalNorm, { eps: decoder.normEps });
+  observe?.(normed);
+  const logits = ops.linear(normed, decoder.head);
   return decoder.logitCap === null ? logits : ops.softcap(logits, decoder.logitCap);
 }
 

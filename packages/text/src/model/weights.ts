@@ -43,8 +43,8 @@ export interface DecoderSources {
   readonly checkpoint: Checkpoint;
   readonly device: Device;
   readonly config: DecoderConfig;
-  readonly caches: Caches;
-  readonly rope: RopeFrequencies;
+  readonly caches: Pick<Caches, 'ofLayer'>;
+  readonly rope: Pick<RopeFrequencies, 'vectors' | 'indexOf'>;
   readonly feedForward?: FeedForwardFactory<Checkpoint>;
   /** Folders of adapters by name. */
   readonly adapters?: Readonly<Record<string, string>>;
