@@ -1,6 +1,8 @@
 import { render } from 'preact';
-import { restoreConversation } from './conversation/current.js';
+import { followDrafts, newestDraft } from './chat/drafts.js';
+import { startNavigation } from './conversation/navigation.js';
 import { refreshState } from './model/model-state.js';
+import { watchServer } from './model/server-watch.js';
 import './settings/theme.js';
 import { App } from './shell/app.js';
 import { installShortcuts } from './shell/shortcuts.js';
@@ -10,9 +12,12 @@ import './styles/attachments.css';
 import './styles/chat.css';
 import './styles/composer.css';
 import './styles/markdown.css';
+import './styles/conversations.css';
 import './styles/panels.css';
 import './styles/welcome.css';
 
 installShortcuts();
 render(<App />, document.getElementById('app')!);
-await Promise.all([restoreConversation(), refreshState()]);
+const restoring = newestDraft().then(startNavigation).then(followDrafts);
+await Promise.all([restoring, refreshState()]);
+watchServer();

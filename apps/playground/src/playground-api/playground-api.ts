@@ -32,6 +32,8 @@ export function playgroundApi(host: ModelHost): Hono {
     return context.json({ ...(await machineOf()), model: host.running?.description ?? null });
   });
   app.get('/models', async (context) => context.json(await knownModels()));
+  // Pages ask every few seconds whether the server is there and which model it runs.
+  app.get('/model', (context) => context.json({ model: host.running?.description ?? null }));
   app.get('/folders', async (context) => context.json(await listFolders(context.req.query('path') ?? '')));
   app.post('/estimate', async (context) => {
     return context.json(await fitReport(loadRequest(await jsonOf(context)), context.req.raw.signal));

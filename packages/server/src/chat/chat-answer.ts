@@ -79,9 +79,9 @@ export class ChatAnswer {
     }
   }
 
-  /** The chunk after the last one, which reports token usage. */
+  /** The chunk after the last one, which reports token usage and times. */
   usageChunk(): Frame {
-    return { data: { ...this.#chunkHead(), choices: [], usage: this.#usage() } };
+    return { data: { ...this.#chunkHead(), choices: [], usage: this.#usage(), timings: this.#timings() } };
   }
 
   /** The complete answer. */
@@ -136,6 +136,15 @@ export class ChatAnswer {
     const { head, withUsage } = this.#options;
     const usage = withUsage ? { usage: null } : {};
     return { ...head, object: 'chat.completion.chunk', ...usage };
+  }
+
+  /** Milliseconds from the start of the answers to the first token of any and to the end of the last. */
+  #timings(): object {
+    const all = this.#choices.flatMap(({ finish }) => (finish ? [finish.timings] : []));
+    return {
+      first_token_ms: Math.min(...all.map(({ firstTokenMs }) => firstTokenMs)),
+      total_ms: Math.max(...all.map(({ totalMs }) => totalMs)),
+    };
   }
 
   #usage(): object {

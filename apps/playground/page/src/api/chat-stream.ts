@@ -1,5 +1,5 @@
 import { request } from './request.js';
-import { errorOf, RequestError } from './request-error.js';
+import { CONNECTION_BROKE, errorOf, RequestError } from './request-error.js';
 import { serverSentEvents } from './server-sent-events.js';
 
 /** An event while the model answers. */
@@ -20,6 +20,8 @@ export type ChatEvent =
       readonly promptTokens: number;
       readonly cachedTokens: number;
       readonly completionTokens: number;
+      /** Measured by the server; null if it does not say. */
+      readonly timings: { readonly firstTokenMs: number; readonly totalMs: number } | null;
     };
 
 /** The fields of a chunk that the page uses. */
@@ -42,6 +44,7 @@ interface Chunk {
     readonly completion_tokens: number;
     readonly prompt_tokens_details?: { readonly cached_tokens?: number };
   } | null;
+  readonly timings?: { readonly first_token_ms: number; readonly total_ms: number };
 }
 
 /**
@@ -61,7 +64,7 @@ export async function* chatStream(
     body: JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true } }),
   });
   let isComplete = false;
-  for await (const { data } of serverSentEvents(response.body!)) {
+  for await (const { data } of eventsOf(response, signal)) {
     if (data === '[DONE]') {
       isComplete = true;
       continue;
@@ -74,10 +77,26 @@ export async function* chatStream(
     yield* chunkEvents(chunk);
   }
   signal.throwIfAborted();
-  if (!isComplete) throw new RequestError('the connection ended in the middle of the answer', { status: 0 });
+  if (!isComplete) throw brokenConnection();
 }
 
-function* chunkEvents({ choices = [], usage }: Chunk): Generator<ChatEvent> {
+async function* eventsOf(response: Response, signal: AbortSignal) {
+  try {
+    yield* serverSentEvents(response.body!);
+  } catch {
+    signal.throwIfAborted();
+    throw brokenConnection();
+  }
+}
+
+function brokenConnection(): RequestError {
+  return new RequestError('the connection ended in the middle of the answer', {
+    status: 0,
+    code: CONNECTION_BROKE,
+  });
+}
+
+function* chunkEvents({ choices = [], usage, timings }: Chunk): Generator<ChatEvent> {
   for (const { delta = {}, finish_reason: reason } of choices) {
     if (delta.reasoning_content) yield { type: 'reasoning', text: delta.reasoning_content };
     if (delta.content) yield { type: 'text', text: delta.content };
@@ -92,5 +111,6 @@ function* chunkEvents({ choices = [], usage }: Chunk): Generator<ChatEvent> {
     promptTokens: usage.prompt_tokens,
     cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
     completionTokens: usage.completion_tokens,
+    timings: timings ? { firstTokenMs: timings.first_token_ms, totalMs: timings.total_ms } : null,
   };
 }

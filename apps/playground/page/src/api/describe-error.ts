@@ -1,4 +1,4 @@
-import { RequestError } from './request-error.js';
+import { CONNECTION_BROKE, RequestError } from './request-error.js';
 
 /** Describes an error and what to do about it, in sentences for the user. */
 export function describeError(error: unknown): string {
@@ -7,11 +7,14 @@ export function describeError(error: unknown): string {
     return `The page has a bug: ${sentence(text)} Reload the page; your conversation is kept.`;
   }
   const said = sentence(error.message);
+  if (error.code === CONNECTION_BROKE) {
+    return 'The server ended in the middle of the answer. What arrived is kept: start `markbase playground` again, then continue the answer.';
+  }
   if (error.status === 0) {
     return 'The server is not responding. Check that `markbase playground` is still running, then send again.';
   }
   if (error.code === 'context_length_exceeded') {
-    return `${said} Start a new chat, remove pictures, or load the model with a longer context.`;
+    return `${said} Choose below what to do with this conversation, or start a new chat.`;
   }
   switch (error.status) {
     case 401:

@@ -1,3 +1,6 @@
+/** Code of an error that ended an answer which had begun. */
+export const CONNECTION_BROKE = 'connection_broke';
+
 /** A request that the server refused or that did not reach it. */
 export class RequestError extends Error {
   /** HTTP status; 0 if there was no response. */

@@ -1,4 +1,4 @@
-import { settings } from '../settings/settings.js';
+import { apiKey } from '../settings/settings.js';
 import { errorOf, RequestError } from './request-error.js';
 
 /**
@@ -7,9 +7,8 @@ import { errorOf, RequestError } from './request-error.js';
  * @throws RequestError, with the server's message if there is one; the signal's reason when aborted
  */
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
-  const { apiKey } = settings.value;
   const headers = new Headers(init.headers);
-  if (apiKey !== '') headers.set('authorization', `Bearer ${apiKey}`);
+  if (apiKey.value !== '') headers.set('authorization', `Bearer ${apiKey.value}`);
   let response: Response;
   try {
     response = await fetch(path, { ...init, headers });

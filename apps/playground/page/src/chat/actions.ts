@@ -1,21 +1,28 @@
 import { signal } from '@preact/signals';
 import {
   append,
-  emptyConversation,
-  newMessageId,
+  newId,
   pathOf,
   ROOT,
+  remove,
+  restore,
   type UserMessage,
 } from '../conversation/conversation.js';
-import { conversation } from '../conversation/current.js';
-import { attachments, readingCount } from '../media/attachments.js';
+import { changeConversation, conversation, currentId } from '../conversation/current.js';
+import { goToBlank } from '../conversation/navigation.js';
+import { attachmentError, attachments, readingCount } from '../media/attachments.js';
 import { loadedModel } from '../model/model-state.js';
-import { answer, isAnswering, stopAnswer } from './answering.js';
+import { settings } from '../settings/settings.js';
+import { showNotice } from '../shell/notice.js';
+import { answer, isAnswering } from './answering.js';
+import { draft } from './drafts.js';
 
-/** Text that has been written but not sent. */
-export const draft = signal('');
+export { draft } from './drafts.js';
+
 /** The message being edited; null if none. */
 export const editedId = signal<string | null>(null);
+/** Counts the messages sent; the transcript then shows the end. */
+export const sentCount = signal(0);
 
 /** Sends the draft with its attachments. */
 export function send(): void {
@@ -23,16 +30,18 @@ export function send(): void {
   const isEmpty = text === '' && attachments.value.length === 0;
   if (isEmpty || isAnswering.value || readingCount.value > 0 || !loadedModel.value) return;
   const parentId = pathOf(conversation.value).at(-1)?.id ?? ROOT;
-  say({ role: 'user', id: newMessageId(), parentId, text, attachments: attachments.value });
+  const message = { id: newId(), parentId, createdAt: Date.now(), text, attachments: attachments.value };
+  say({ role: 'user', ...message });
   draft.value = '';
   attachments.value = [];
+  attachmentError.value = null;
 }
 
 /** Replaces a message; the old one stays as another branch. */
 export function saveEdit(message: UserMessage, text: string): void {
   editedId.value = null;
   if (isAnswering.value || (text.trim() === '' && message.attachments.length === 0)) return;
-  say({ ...message, id: newMessageId(), text: text.trim() });
+  say({ ...message, id: newId(), createdAt: Date.now(), text: text.trim() });
 }
 
 /** Edits the user's last message. */
@@ -46,15 +55,28 @@ export function regenerate(parentId: string): void {
   void answer(parentId);
 }
 
-/** Starts an empty conversation. */
+/** Deletes a message with everything after it; the notice brings it back. */
+export function deleteMessage(id: string): void {
+  if (isAnswering.value) return;
+  const before = conversation.value;
+  const chatId = currentId.value;
+  changeConversation((chat) => remove(chat, id));
+  showNotice({
+    text: 'Deleted the message and what follows it.',
+    action: 'Undo',
+    act: () => changeConversation((chat) => restore(chat, before), chatId),
+  });
+}
+
+/** Shows an empty conversation; the others stay in the list. */
 export function newChat(): void {
-  stopAnswer();
-  conversation.value = emptyConversation(conversation.value.systemPrompt);
+  void goToBlank();
   editedId.value = null;
   document.getElementById('draft')?.focus();
 }
 
 function say(message: UserMessage): void {
-  conversation.value = append(conversation.value, message);
+  changeConversation((chat) => ({ ...append(chat, message), settings: settings.value }));
+  sentCount.value += 1;
   void answer(message.id);
 }

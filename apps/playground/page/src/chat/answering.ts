@@ -5,98 +5,143 @@ import {
   type AnswerStatistics,
   type AssistantMessage,
   append,
-  newMessageId,
+  newId,
   type Round,
   updateAnswer,
 } from '../conversation/conversation.js';
-import { conversation } from '../conversation/current.js';
+import {
+  changeConversation,
+  changeOften,
+  conversation,
+  currentId,
+  openChat,
+} from '../conversation/current.js';
 import { loadedModel } from '../model/model-state.js';
+import { checkServer } from '../model/server-watch.js';
 import { recordAnswer } from '../performance/answers.js';
+import type { AnswerSettings } from '../settings/answer-settings.js';
 import { settings } from '../settings/settings.js';
 import { runTool } from '../tools/demo-tools.js';
 import { chatRequest } from './chat-request.js';
 import { EMPTY_ROUND, grownRound } from './round.js';
+import { type RunningAnswer, runAnswer } from './running-answers.js';
+
+export { isAnswering, stopAnswer } from './running-answers.js';
 
 /** Stops a model that keeps calling tools. */
 const MOST_ROUNDS = 6;
 
-/** True while an answer arrives. */
-export const isAnswering = signal(false);
 /** Announcement for screen readers about the answer. */
 export const announcement = signal('');
 
-let current: AbortController | null = null;
-
-/** Stops the current answer; what has arrived stays. */
-export function stopAnswer(): void {
-  current?.abort();
+/** What an answer needs while it arrives. */
+interface Work {
+  readonly id: string;
+  readonly running: RunningAnswer;
+  readonly settings: AnswerSettings;
 }
 
 /** Lets the model answer the message `parentId`, adding another version of its answer. */
 export async function answer(parentId: string): Promise<void> {
-  if (current) return;
-  const controller = new AbortController();
-  current = controller;
-  isAnswering.value = true;
+  const id = newId();
+  changeConversation((chat) =>
+    append(chat, {
+      role: 'assistant',
+      id,
+      parentId,
+      createdAt: Date.now(),
+      rounds: [EMPTY_ROUND],
+      status: 'streaming',
+      error: null,
+      statistics: null,
+    }),
+  );
+  await run(id, [], EMPTY_ROUND);
+}
+
+/** Lets the model continue an answer that was stopped or cut. */
+export async function continueAnswer({ id, rounds }: AssistantMessage): Promise<void> {
+  const last = rounds.at(-1) ?? EMPTY_ROUND;
+  // A call without a result was stopped while the model wrote it.
+  const toolUses = last.toolUses.filter(({ result }) => result !== null);
+  const kept = { ...last, toolUses };
+  change(currentId.value, id, { status: 'streaming', error: null });
+  if (toolUses.length > 0) await run(id, [...rounds.slice(0, -1), kept], EMPTY_ROUND);
+  else await run(id, rounds.slice(0, -1), kept);
+}
+
+async function run(id: string, earlier: readonly Round[], first: Round): Promise<void> {
+  const chatId = currentId.value;
+  const asked = settings.value;
   announcement.value = 'The model is answering.';
-  const id = newMessageId();
-  conversation.value = append(conversation.value, {
-    role: 'assistant',
-    id,
-    parentId,
-    rounds: [EMPTY_ROUND],
-    status: 'streaming',
-    error: null,
-    statistics: null,
+  await runAnswer(id, chatId, async (running) => {
+    const work = { id, running, settings: asked };
+    try {
+      const reason = await runRounds(work, earlier, first);
+      change(chatId, id, { status: reason === 'length' ? 'length' : 'done' });
+      announcement.value = 'The answer is complete.';
+    } catch (error) {
+      const isStopped = running.abort.signal.aborted;
+      change(
+        chatId,
+        id,
+        isStopped ? { status: 'stopped' } : { status: 'failed', error: describeError(error) },
+      );
+      announcement.value = isStopped ? 'The answer was stopped.' : 'The answer failed.';
+      if (!isStopped) void checkServer();
+    }
   });
-  try {
-    const reason = await runRounds(id, controller.signal);
-    change(id, { status: reason === 'length' ? 'length' : 'done' });
-    announcement.value = 'The answer is complete.';
-  } catch (error) {
-    const isStopped = controller.signal.aborted;
-    change(id, isStopped ? { status: 'stopped' } : { status: 'failed', error: describeError(error) });
-    announcement.value = isStopped ? 'The answer was stopped.' : 'The answer failed.';
-  } finally {
-    current = null;
-    isAnswering.value = false;
-  }
 }
 
 /** Asks the model, runs the tools that it calls, and asks again until it answers with text. */
-async function runRounds(id: string, abort: AbortSignal): Promise<string> {
-  const rounds: Round[] = [];
+async function runRounds(work: Work, earlier: readonly Round[], first: Round): Promise<string> {
+  const rounds = [...earlier];
+  let next = first;
+  change(work.running.chatId, work.id, { rounds: [...rounds, next] });
   for (;;) {
-    const { round, reason } = await runRound(id, rounds, abort);
+    const { round, reason } = await runRound(work, rounds, next);
     if (reason !== 'tool_calls') return reason;
     const toolUses = round.toolUses.map((use) => ({ ...use, result: runTool(use.name, use.arguments) }));
     rounds.push({ ...round, toolUses });
     if (rounds.length >= MOST_ROUNDS) return reason;
-    change(id, { rounds: [...rounds, EMPTY_ROUND] });
+    next = EMPTY_ROUND;
+    change(work.running.chatId, work.id, { rounds: [...rounds, next] });
   }
 }
 
-async function runRound(id: string, earlier: readonly Round[], abort: AbortSignal) {
+async function runRound(work: Work, earlier: readonly Round[], first: Round) {
+  const { id, running } = work;
   const startedAt = performance.now();
-  const body = chatRequest(conversation.value, id, loadedModel.value?.id ?? '', settings.value);
-  let round = EMPTY_ROUND;
+  const chat = (await openChat(running.chatId)) ?? conversation.value;
+  const body = chatRequest(chat, id, loadedModel.value?.id ?? '', work.settings);
+  let round = first;
   let reason = 'stop';
+  let thoughtAt: number | null = null;
   let firstTokenMs: number | null = null;
   let usage: Extract<ChatEvent, { type: 'usage' }> | null = null;
   let frame: number | null = null;
   const draw = () => {
     frame = null;
-    change(id, { rounds: [...earlier, round] });
+    change(running.chatId, id, { rounds: [...earlier, round] });
   };
   try {
-    for await (const event of chatStream(body, abort)) {
+    for await (const event of chatStream(body, running.abort.signal)) {
       if (event.type === 'usage') usage = event;
       else if (event.type === 'finish') reason = event.reason;
       else {
-        firstTokenMs ??= performance.now() - startedAt;
+        const now = performance.now();
+        firstTokenMs ??= now - startedAt;
+        running.firstAtMs ??= now;
+        running.pieces += 1;
+        if (event.type === 'reasoning') thoughtAt ??= now - (round.reasoningMs ?? 0);
+        else if (thoughtAt !== null) {
+          round = { ...round, reasoningMs: now - thoughtAt };
+          thoughtAt = null;
+        }
         round = grownRound(round, event);
-        // Draw at most once per frame, however fast tokens arrive.
-        frame ??= requestAnimationFrame(draw);
+        // Draw at most once per frame, however fast tokens arrive. Hidden tabs have no frames.
+        if (document.hidden) draw();
+        else frame ??= requestAnimationFrame(draw);
       }
     }
   } finally {
@@ -106,18 +151,15 @@ async function runRound(id: string, earlier: readonly Round[], abort: AbortSigna
   }
   if (usage) {
     const totalMs = performance.now() - startedAt;
-    const statistics = { ...usage, firstTokenMs: firstTokenMs ?? totalMs, totalMs };
-    change(id, { statistics: statisticsOf(statistics) });
-    recordAnswer(statisticsOf(statistics));
+    const times = usage.timings ?? { firstTokenMs: firstTokenMs ?? totalMs, totalMs };
+    const { promptTokens, cachedTokens, completionTokens } = usage;
+    const statistics: AnswerStatistics = { promptTokens, cachedTokens, completionTokens, ...times };
+    change(running.chatId, id, { statistics });
+    recordAnswer(statistics);
   }
   return { round, reason };
 }
 
-function statisticsOf(values: AnswerStatistics): AnswerStatistics {
-  const { promptTokens, cachedTokens, completionTokens, firstTokenMs, totalMs } = values;
-  return { promptTokens, cachedTokens, completionTokens, firstTokenMs, totalMs };
-}
-
-function change(id: string, fields: Partial<AssistantMessage>): void {
-  conversation.value = updateAnswer(conversation.value, id, (message) => ({ ...message, ...fields }));
+function change(chatId: string, id: string, fields: Partial<AssistantMessage>): void {
+  changeOften((chat) => updateAnswer(chat, id, (message) => ({ ...message, ...fields })), chatId);
 }

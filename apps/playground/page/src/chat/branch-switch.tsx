@@ -1,5 +1,5 @@
 import { select, siblingsOf } from '../conversation/conversation.js';
-import { conversation } from '../conversation/current.js';
+import { changeConversation, conversation } from '../conversation/current.js';
 import { isAnswering } from './answering.js';
 
 /** Switches between the versions of a message; hidden if there is only one. */
@@ -8,7 +8,7 @@ export function BranchSwitch({ id }: { readonly id: string }) {
   if (versions.length < 2) return null;
   const index = versions.findIndex((message) => message.id === id);
   const go = (to: number) => {
-    conversation.value = select(conversation.value, versions[to]!.id);
+    changeConversation((chat) => select(chat, versions[to]!.id));
   };
   return (
     <fieldset class="branches" aria-label="Versions of this message">

@@ -13,13 +13,13 @@ const SETTINGS = {
   stop: '',
   thinking: false,
   tools: false,
-  apiKey: '',
 };
 
 const asked: Conversation = append(emptyConversation(), {
   role: 'user',
   id: 'a',
   parentId: ROOT,
+  createdAt: 0,
   text: 'Is it cold in Paris?',
   attachments: [],
 });
@@ -48,6 +48,7 @@ it('sends calls with their results, and omits a call that was stopped', () => {
     role: 'assistant',
     id: 'b',
     parentId: 'a',
+    createdAt: 0,
     rounds: [
       { reasoning: 'Hm.', text: '', toolUses: [use, { ...use, id: 'c2', result: null }] },
       { reasoning: '', text: 'It is.', toolUses: [] },
@@ -56,7 +57,15 @@ it('sends calls with their results, and omits a call that was stopped', () => {
     error: null,
     statistics: null,
   });
-  const { messages } = chatRequest(answered, 'b', 'demo', SETTINGS);
+  const later = append(answered, {
+    role: 'user',
+    id: 'c',
+    parentId: 'b',
+    createdAt: 0,
+    text: 'Thanks.',
+    attachments: [],
+  });
+  const { messages } = chatRequest(later, 'c', 'demo', SETTINGS);
   expect(messages).toEqual([
     { role: 'user', content: 'Is it cold in Paris?' },
     {
@@ -68,6 +77,7 @@ it('sends calls with their results, and omits a call that was stopped', () => {
     },
     { role: 'tool', tool_call_id: 'c1', content: '{"temperature":3}' },
     { role: 'assistant', content: 'It is.' },
+    { role: 'user', content: 'Thanks.' },
   ]);
 });
 
@@ -80,6 +90,7 @@ it('sends media before the text, and a video as timed frames', () => {
     role: 'user',
     id: 'a',
     parentId: ROOT,
+    createdAt: 0,
     text: 'What happens?',
     attachments: [
       {
@@ -118,4 +129,20 @@ it('sends media before the text, and a video as timed frames', () => {
       ],
     },
   ]);
+});
+
+it('sends the thoughts of an answer that is continued, and of no other', () => {
+  const stopped = append(asked, {
+    role: 'assistant',
+    id: 'b',
+    parentId: 'a',
+    createdAt: 0,
+    rounds: [{ reasoning: 'Paris is', text: '', toolUses: [] }],
+    status: 'stopped',
+    error: null,
+    statistics: null,
+  });
+  expect(chatRequest(stopped, 'b', 'demo', SETTINGS)).toMatchObject({
+    messages: [{ role: 'user' }, { role: 'assistant', content: '', reasoning_content: 'Paris is' }],
+  });
 });

@@ -2,11 +2,11 @@ import {
   type AssistantMessage,
   type Conversation,
   type Message,
-  pathOf,
+  pathTo,
 } from '../conversation/conversation.js';
 import type { Attachment } from '../media/attachment.js';
 import { FRAME_BUDGET } from '../media/token-count.js';
-import type { Settings } from '../settings/settings.js';
+import type { AnswerSettings } from '../settings/answer-settings.js';
 import { toolDefinitions } from '../tools/demo-tools.js';
 
 /** A message in the format of the API. */
@@ -21,7 +21,7 @@ export function chatRequest(
   conversation: Conversation,
   lastId: string,
   model: string,
-  settings: Settings,
+  settings: AnswerSettings,
 ): Record<string, unknown> {
   const stop = settings.stop.split('\n').filter((text) => text !== '');
   return {
@@ -46,11 +46,11 @@ export function chatRequest(
 function apiMessages(conversation: Conversation, lastId: string): ApiMessage[] {
   const { systemPrompt } = conversation;
   const system: ApiMessage[] = systemPrompt.trim() === '' ? [] : [{ role: 'system', content: systemPrompt }];
-  return [...system, ...pathOf(conversation, lastId).flatMap(messageParts)];
+  return [...system, ...pathTo(conversation, lastId).flatMap((one) => messageParts(one, one.id === lastId))];
 }
 
-function messageParts(message: Message): ApiMessage[] {
-  if (message.role === 'assistant') return answerMessages(message);
+function messageParts(message: Message, isLast: boolean): ApiMessage[] {
+  if (message.role === 'assistant') return answerMessages(message, isLast);
   const { text, attachments } = message;
   if (attachments.length === 0) return [{ role: 'user', content: text }];
   const textPart = text === '' ? [] : [{ type: 'text', text }];
@@ -58,8 +58,12 @@ function messageParts(message: Message): ApiMessage[] {
 }
 
 /** Each round of an answer and each tool result is a separate message. */
-function answerMessages({ rounds }: AssistantMessage): ApiMessage[] {
-  return rounds.flatMap(({ text, toolUses }): ApiMessage[] => {
+function answerMessages({ rounds }: AssistantMessage, isLast: boolean): ApiMessage[] {
+  return rounds.flatMap(({ reasoning, text, toolUses }, index): ApiMessage[] => {
+    // An answer that is continued goes on after its thoughts, or inside them.
+    if (isLast && index === rounds.length - 1 && reasoning !== '' && toolUses.length === 0) {
+      return [{ role: 'assistant', content: text, reasoning_content: reasoning }];
+    }
     // A call without a result was stopped: the model must not see it.
     const finished = toolUses.filter(({ result }) => result !== null);
     if (finished.length === 0) return text === '' ? [] : [{ role: 'assistant', content: text }];

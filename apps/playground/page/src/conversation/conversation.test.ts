@@ -5,9 +5,13 @@ import {
   append,
   emptyConversation,
   pathOf,
+  pathTo,
   ROOT,
+  remove,
+  restore,
   select,
   siblingsOf,
+  titleOf,
   type UserMessage,
   updateAnswer,
 } from './conversation.js';
@@ -16,6 +20,7 @@ const ask = (id: string, parentId = ROOT): UserMessage => ({
   role: 'user',
   id,
   parentId,
+  createdAt: 0,
   text: id,
   attachments: [],
 });
@@ -23,6 +28,7 @@ const answer = (id: string, parentId: string, text = id): AssistantMessage => ({
   role: 'assistant',
   id,
   parentId,
+  createdAt: 0,
   rounds: [{ reasoning: '', text, toolUses: [] }],
   status: 'done',
   error: null,
@@ -39,7 +45,7 @@ it('keeps every branch, and shows the last selected one at each message', () => 
   expect(ids(siblingsOf(tree, 'a2'))).toEqual(['a1', 'a2']);
   tree = select(tree, 'a1');
   expect(ids(pathOf(tree))).toEqual(['a', 'a1', 'b', 'b1']);
-  expect(ids(pathOf(tree, 'a1'))).toEqual(['a', 'a1']);
+  expect(ids(pathTo(tree, 'a1'))).toEqual(['a', 'a1']);
   tree = append(tree, ask('c'));
   expect(ids(pathOf(tree))).toEqual(['c']);
   expect(ids(siblingsOf(tree, 'a'))).toEqual(['a', 'c']);
@@ -58,4 +64,25 @@ it('joins the text between tool calls', () => {
   const message = answer('x', 'a');
   const rounds = ['Let me look.', '', 'It is sunny.'].map((text) => ({ reasoning: '', text, toolUses: [] }));
   expect(answerText({ ...message, rounds })).toBe('Let me look.\n\nIt is sunny.');
+});
+
+it('deletes a message with what follows it, shows another version, and restores both', () => {
+  let tree = append(append(emptyConversation(), ask('a')), answer('a1', 'a'));
+  tree = append(append(tree, answer('a2', 'a')), ask('b', 'a2'));
+  const less = remove(tree, 'a2');
+  expect(Object.keys(less.messages)).toEqual(['a', 'a1']);
+  expect(ids(pathOf(less))).toEqual(['a', 'a1']);
+  expect(remove(tree, 'nothing')).toBe(tree);
+  const again = restore(append(less, ask('c', 'a1')), tree);
+  expect(ids(pathOf(again))).toEqual(['a', 'a2', 'b']);
+  expect(again.messages.c).toBeDefined();
+});
+
+it.each([
+  ['# What is *this*?\nMore.', 'What is *this*?'],
+  ['\n\n', 'Untitled'],
+  [`${'word '.repeat(30)}`, `${'word '.repeat(11)}word…`],
+])('makes a title from the first question: %j', (text, title) => {
+  expect(titleOf(append(emptyConversation(), { ...ask('a'), text }))).toBe(title);
+  expect(titleOf({ ...append(emptyConversation(), ask('a')), title: 'Mine' })).toBe('Mine');
 });

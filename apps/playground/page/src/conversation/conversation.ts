@@ -1,4 +1,5 @@
 import type { Attachment } from '../media/attachment.js';
+import type { AnswerSettings } from '../settings/answer-settings.js';
 
 /** A tool call and its result. */
 export interface ToolUse {
@@ -13,11 +14,13 @@ export interface ToolUse {
 /** The model's output up to the end of its answer or up to a tool result. */
 export interface Round {
   readonly reasoning: string;
+  /** Time from the first thought to the first word after it; left out while the model thinks, and by older versions. */
+  readonly reasoningMs?: number;
   readonly text: string;
   readonly toolUses: readonly ToolUse[];
 }
 
-/** Statistics of an answer. Times are measured in the page, from sending the request. */
+/** Statistics of an answer. Times are the server's, from the arrival of the request. */
 export interface AnswerStatistics {
   readonly promptTokens: number;
   readonly cachedTokens: number;
@@ -32,6 +35,8 @@ export interface UserMessage {
   readonly id: string;
   /** The message that this one follows; ROOT if none. */
   readonly parentId: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
   readonly text: string;
   readonly attachments: readonly Attachment[];
 }
@@ -41,6 +46,8 @@ export interface AssistantMessage {
   readonly role: 'assistant';
   readonly id: string;
   readonly parentId: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
   readonly rounds: readonly Round[];
   readonly status: 'streaming' | 'done' | 'length' | 'stopped' | 'failed';
   /** What went wrong and what to do about it; null unless failed. */
@@ -56,6 +63,10 @@ export type Message = UserMessage | AssistantMessage;
  * `selected` holds the child that is shown.
  */
 export interface Conversation {
+  /** Given by the user; null = made from the first question. */
+  readonly title: string | null;
+  /** Settings with which it is answered; those left out are the browser's. */
+  readonly settings: Partial<AnswerSettings>;
   readonly systemPrompt: string;
   /** By id, oldest first. */
   readonly messages: Readonly<Record<string, Message>>;
@@ -67,12 +78,14 @@ export const ROOT = 'root';
 
 /** A conversation without messages. */
 export function emptyConversation(systemPrompt = ''): Conversation {
-  return { systemPrompt, messages: {}, selected: {} };
+  return { title: null, settings: {}, systemPrompt, messages: {}, selected: {} };
 }
 
-/** A unique message id. */
-export function newMessageId(): string {
-  return `m-${crypto.randomUUID()}`;
+/** A unique id of a message or a conversation. */
+export function newId(): string {
+  // `randomUUID` is missing on pages that another machine serves over plain HTTP.
+  const bytes = crypto.getRandomValues(new Uint8Array(12));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 /** Adds a message and selects it. */
@@ -102,17 +115,23 @@ export function select(conversation: Conversation, id: string): Conversation {
   return { ...conversation, selected: { ...conversation.selected, [message.parentId]: id } };
 }
 
-/** The messages shown, from the first to the last or to `lastId`. */
-export function pathOf({ messages, selected }: Conversation, lastId?: string): Message[] {
+/** The messages shown, from the first to the last. */
+export function pathOf({ messages, selected }: Conversation): Message[] {
   const path: Message[] = [];
   let id = selected[ROOT];
   while (id !== undefined) {
     const message = messages[id];
     if (!message) break;
     path.push(message);
-    if (id === lastId) break;
     id = selected[id];
   }
+  return path;
+}
+
+/** The messages from the first to `id`, whether they are shown or not. */
+export function pathTo({ messages }: Conversation, id: string): Message[] {
+  const path: Message[] = [];
+  for (let message = messages[id]; message; message = messages[message.parentId]) path.unshift(message);
   return path;
 }
 
@@ -122,10 +141,59 @@ export function siblingsOf({ messages }: Conversation, id: string): Message[] {
   return Object.values(messages).filter((message) => message.parentId === parentId);
 }
 
+/** A conversation without a message and everything that follows it; another version of the message is then shown. */
+export function remove(conversation: Conversation, id: string): Conversation {
+  const { parentId } = conversation.messages[id] ?? {};
+  if (parentId === undefined) return conversation;
+  const gone = new Set([id]);
+  // Parents come before their children.
+  for (const message of Object.values(conversation.messages)) {
+    if (gone.has(message.parentId)) gone.add(message.id);
+  }
+  const isLeft = (one: string | undefined) => one !== undefined && !gone.has(one);
+  const messages = Object.fromEntries(Object.entries(conversation.messages).filter(([one]) => isLeft(one)));
+  const selected = Object.fromEntries(
+    Object.entries(conversation.selected).filter(([parent, child]) => isLeft(parent) && isLeft(child)),
+  );
+  const next = Object.values(messages).findLast((message) => message.parentId === parentId);
+  return { ...conversation, messages, selected: { ...selected, ...(next && { [parentId]: next.id }) } };
+}
+
+/** A conversation with the messages that it had before, shown as they were. */
+export function restore(conversation: Conversation, before: Conversation): Conversation {
+  const all = Object.values({ ...before.messages, ...conversation.messages });
+  all.sort((a, b) => a.createdAt - b.createdAt);
+  return {
+    ...conversation,
+    messages: Object.fromEntries(all.map((message) => [message.id, message])),
+    selected: { ...conversation.selected, ...before.selected },
+  };
+}
+
+const LONGEST_TITLE = 60;
+
+/** The title of a conversation: the user's, or the beginning of the first question; empty without messages. */
+export function titleOf({ title, messages }: Pick<Conversation, 'title' | 'messages'>): string {
+  if (title !== null) return title;
+  const first = Object.values(messages).find((message) => message.role === 'user');
+  if (first?.role !== 'user') return '';
+  const line = first.text.split('\n').find((text) => text.trim() !== '') ?? first.attachments[0]?.name ?? '';
+  const words = line.replace(/^[#>*\-\s]+/, '').trim();
+  if (words.length <= LONGEST_TITLE) return words || 'Untitled';
+  const cut = words.slice(0, LONGEST_TITLE);
+  return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), LONGEST_TITLE / 2)).trim()}…`;
+}
+
 /** The complete text of an answer, without reasoning and tools. */
 export function answerText(message: AssistantMessage): string {
   return message.rounds
     .map(({ text }) => text)
     .filter((text) => text !== '')
     .join('\n\n');
+}
+
+/** Everything that was written in a conversation, in lower case. */
+export function searchTextOf({ messages }: Conversation): string {
+  const text = (message: Message) => (message.role === 'user' ? message.text : answerText(message));
+  return Object.values(messages).map(text).join('\n').toLowerCase();
 }

@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
 import { append, type Conversation, emptyConversation, ROOT } from './conversation.js';
-import { parseConversation, serializeConversation } from './exchange.js';
+import { parseConversations, serializeConversations } from './exchange.js';
 
 const tree: Conversation = append(
   append(emptyConversation('Be brief.'), {
     role: 'user',
     id: 'a',
     parentId: ROOT,
+    createdAt: 7,
     text: 'What is this?',
     attachments: [
       {
@@ -34,6 +35,7 @@ const tree: Conversation = append(
     role: 'assistant',
     id: 'b',
     parentId: 'a',
+    createdAt: 8,
     rounds: [
       {
         reasoning: 'Hm.',
@@ -48,7 +50,8 @@ const tree: Conversation = append(
 );
 
 it('reads what it wrote', () => {
-  expect(parseConversation(serializeConversation(tree))).toEqual(tree);
+  const titled = { ...tree, title: 'Mine', settings: { temperature: 0, tools: true } };
+  expect(parseConversations(serializeConversations([tree, titled]))).toEqual([tree, titled]);
 });
 
 it('treats an unfinished answer as stopped, and drops invalid selections', () => {
@@ -56,11 +59,8 @@ it('treats an unfinished answer as stopped, and drops invalid selections', () =>
     ...tree,
     messages: { ...tree.messages, b: { ...tree.messages.b!, status: 'streaming' } },
   };
-  const text = serializeConversation({
-    ...streaming,
-    selected: { ...tree.selected, b: 'a' },
-  } as Conversation);
-  const read = parseConversation(text);
+  const odd = { ...streaming, selected: { ...tree.selected, b: 'a' } } as Conversation;
+  const read = parseConversations(serializeConversations([odd]))[0]!;
   expect(read.messages.b).toMatchObject({ status: 'stopped' });
   expect(read.selected).toEqual(tree.selected);
 });
@@ -68,10 +68,22 @@ it('treats an unfinished answer as stopped, and drops invalid selections', () =>
 it.each([
   ['not json', 'it is not JSON'],
   ['{"messages": {}}', 'not a conversation'],
-  [serializeConversation(tree).replace('"version": 1', '"version": 9'), 'version is 9'],
-  [serializeConversation(tree).replace('data:image/png', 'https://example.com/'), 'not part of the file'],
-  [serializeConversation(tree).replace('"role": "user"', '"role": "root"'), 'role'],
-  [serializeConversation(tree).replace('"text": "What is this?"', '"text": 7'), 'text should be a string'],
+  [serializeConversations([tree]).replace('"version": 2', '"version": 9'), 'version is 9'],
+  [serializeConversations([tree]).replace('data:image/png', 'https://example.com/'), 'not part of the file'],
+  [serializeConversations([tree]).replace('"role": "user"', '"role": "root"'), 'role'],
+  [serializeConversations([tree]).replace('"text": "What is this?"', '"text": 7'), 'text should be a string'],
 ])('refuses what it cannot show: %#', (text, message) => {
-  expect(() => parseConversation(text)).toThrow(message);
+  expect(() => parseConversations(text)).toThrow(message);
+});
+
+it('reads a file of version 1, which holds one conversation without times', () => {
+  const { title: _, settings: __, ...old } = tree;
+  const messages = Object.fromEntries(
+    Object.values(tree.messages).map(({ createdAt: ___, ...message }) => [message.id, message]),
+  );
+  const text = JSON.stringify({ format: 'markbase-conversation', version: 1, ...old, messages });
+  const [read] = parseConversations(text);
+  expect(read).toMatchObject({ title: null, settings: {}, selected: tree.selected });
+  expect(Object.values(read!.messages).map(({ id }) => id)).toEqual(['a', 'b']);
+  expect(read!.messages.b!.createdAt - read!.messages.a!.createdAt).toBe(1);
 });

@@ -1,33 +1,45 @@
 import type { Attachment } from '../media/attachment.js';
+import { knownSettings } from '../settings/answer-settings.js';
 import type { AnswerStatistics, Conversation, Message, Round, ToolUse } from './conversation.js';
 
 const FORMAT = 'markbase-conversation';
-const VERSION = 1;
+const VERSION = 2;
 
-/** A conversation as the text of a file. */
-export function serializeConversation(conversation: Conversation): string {
-  return JSON.stringify({ format: FORMAT, version: VERSION, ...conversation }, null, 1);
+/** Conversations as the text of a file. */
+export function serializeConversations(conversations: readonly Conversation[]): string {
+  return JSON.stringify({ format: FORMAT, version: VERSION, conversations }, null, 1);
 }
 
 /**
- * Reads what `serializeConversation` wrote. An unfinished answer counts as stopped.
+ * Reads what `serializeConversations` wrote, or a file of version 1, which holds one conversation. An unfinished answer
+ * counts as stopped.
  *
  * @throws TypeError that says what is wrong with the file
  */
-export function parseConversation(text: string): Conversation {
+export function parseConversations(text: string): Conversation[] {
   let file: unknown;
   try {
     file = JSON.parse(text);
   } catch {
     throw new TypeError('it is not JSON');
   }
-  const { format, version, systemPrompt, messages, selected } = record(file, 'the file');
+  const { format, version, conversations } = record(file, 'the file');
   if (format !== FORMAT) throw new TypeError('it is not a conversation exported by this page');
-  if (version !== VERSION) throw new TypeError(`its version is ${version}, expected ${VERSION}`);
+  if (version === 1) return [conversation(file)];
+  if (version !== VERSION) throw new TypeError(`its version is ${version}, expected 1 or ${VERSION}`);
+  return list(conversations, 'conversations').map(conversation);
+}
+
+function conversation(value: unknown): Conversation {
+  const { title, settings, systemPrompt, messages, selected } = record(value, 'a conversation');
   const entries = Object.entries(record(messages, 'messages'));
-  const known = Object.fromEntries(entries.map(([id, value]) => [id, message(id, value)]));
+  // Version 1 has no times; the order of messages is that of the file.
+  const begin = Date.now() - entries.length;
+  const known = Object.fromEntries(entries.map(([id, one], index) => [id, message(id, one, begin + index)]));
   const chosen = Object.entries(record(selected, 'selected'));
   return {
+    title: typeof title === 'string' ? title : null,
+    settings: settings === undefined ? {} : knownSettings(record(settings, 'settings')),
     systemPrompt: string(systemPrompt, 'systemPrompt'),
     messages: known,
     selected: Object.fromEntries(
@@ -36,9 +48,13 @@ export function parseConversation(text: string): Conversation {
   };
 }
 
-function message(id: string, value: unknown): Message {
-  const { role, parentId, ...rest } = record(value, `message ${id}`);
-  const base = { id, parentId: string(parentId, 'parentId') };
+function message(id: string, value: unknown, order: number): Message {
+  const { role, parentId, createdAt, ...rest } = record(value, `message ${id}`);
+  const base = {
+    id,
+    parentId: string(parentId, 'parentId'),
+    createdAt: createdAt === undefined ? order : number(createdAt, 'createdAt'),
+  };
   if (role === 'user') {
     const attachments = list(rest.attachments, 'attachments').map(attachment);
     return { ...base, role, text: string(rest.text, 'text'), attachments };
@@ -56,9 +72,10 @@ function message(id: string, value: unknown): Message {
 }
 
 function round(value: unknown): Round {
-  const { reasoning, text, toolUses } = record(value, 'a round');
+  const { reasoning, reasoningMs, text, toolUses } = record(value, 'a round');
   return {
     reasoning: string(reasoning, 'reasoning'),
+    ...(typeof reasoningMs === 'number' && { reasoningMs }),
     text: string(text, 'text'),
     toolUses: list(toolUses, 'toolUses').map(toolUse),
   };

@@ -1,8 +1,9 @@
-import { changeSettings, type Settings, settings } from './settings.js';
+import type { AnswerSettings } from './answer-settings.js';
+import { changeSettings, settings } from './settings.js';
 
 type NumberName = {
-  [Name in keyof Settings]: Settings[Name] extends number | null ? Name : never;
-}[keyof Settings];
+  [Name in keyof AnswerSettings]: AnswerSettings[Name] extends number | null ? Name : never;
+}[keyof AnswerSettings];
 
 /** A numeric setting that may be empty. Values out of range are ignored. */
 export function NumberField(props: {

@@ -1,8 +1,9 @@
-import { conversation } from '../conversation/current.js';
+import { changeOften, conversation } from '../conversation/current.js';
 import { loadedModel } from '../model/model-state.js';
 import { Panel } from '../shell/panel.js';
+import { DEFAULT_SETTINGS } from './answer-settings.js';
 import { NumberField } from './number-field.js';
-import { changeSettings, DEFAULT_SETTINGS, settings } from './settings.js';
+import { apiKey, changeSettings, settings } from './settings.js';
 
 /** System prompt, thinking, tools and sampling. */
 export function SettingsPanel() {
@@ -17,7 +18,8 @@ export function SettingsPanel() {
           value={conversation.value.systemPrompt}
           placeholder="How the model should behave"
           onInput={({ currentTarget }) => {
-            conversation.value = { ...conversation.value, systemPrompt: currentTarget.value };
+            const { value: systemPrompt } = currentTarget;
+            changeOften((chat) => ({ ...chat, systemPrompt }));
           }}
         />
       </label>
@@ -89,12 +91,14 @@ export function SettingsPanel() {
           <input
             type="password"
             autoComplete="off"
-            value={value.apiKey}
-            onInput={({ currentTarget }) => changeSettings({ apiKey: currentTarget.value })}
+            value={apiKey.value}
+            onInput={({ currentTarget }) => {
+              apiKey.value = currentTarget.value;
+            }}
           />
         </label>
       </form>
-      <button type="button" onClick={() => changeSettings({ ...DEFAULT_SETTINGS, apiKey: value.apiKey })}>
+      <button type="button" onClick={() => changeSettings(DEFAULT_SETTINGS)}>
         Reset to defaults
       </button>
     </Panel>

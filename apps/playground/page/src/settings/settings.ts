@@ -1,47 +1,29 @@
 import { signal } from '@preact/signals';
+import { type AnswerSettings, DEFAULT_SETTINGS, knownSettings } from './answer-settings.js';
 import { readStored, store } from './storage.js';
 
-/** Options for answers. Null means the checkpoint's default. */
-export interface Settings {
-  readonly temperature: number | null;
-  readonly topP: number | null;
-  readonly topK: number | null;
-  readonly minP: number | null;
-  readonly repetitionPenalty: number | null;
-  readonly maxTokens: number | null;
-  readonly seed: number | null;
-  /** Strings that end an answer, one per line. */
-  readonly stop: string;
-  readonly thinking: boolean;
-  /** Offers the two demo tools to the model. */
-  readonly tools: boolean;
-  /** Sent as a bearer token; empty = none. */
-  readonly apiKey: string;
+const KEY = 'markbase.settings';
+const API_KEY = 'markbase.api-key';
+
+const stored = readStored<Record<string, unknown>>(KEY) ?? {};
+
+/** The settings with which the conversation that is shown is answered. */
+export const settings = signal<AnswerSettings>(lastSettings());
+
+/** Sent as a bearer token; empty = none. An earlier version kept it with the settings. */
+export const apiKey = signal(
+  readStored<string>(API_KEY) ?? (typeof stored.apiKey === 'string' ? stored.apiKey : ''),
+);
+
+apiKey.subscribe((value) => store(API_KEY, value));
+
+/** Changes some settings, also for new conversations in this browser. */
+export function changeSettings(change: Partial<AnswerSettings>): void {
+  settings.value = { ...settings.value, ...change };
+  store(KEY, settings.value);
 }
 
-/** Settings of a new visitor. */
-export const DEFAULT_SETTINGS: Settings = {
-  temperature: null,
-  topP: null,
-  topK: null,
-  minP: null,
-  repetitionPenalty: null,
-  maxTokens: null,
-  seed: null,
-  stop: '',
-  thinking: false,
-  tools: false,
-  apiKey: '',
-};
-
-const KEY = 'markbase.settings';
-
-/** The settings, stored in this browser. */
-export const settings = signal<Settings>({ ...DEFAULT_SETTINGS, ...readStored<Partial<Settings>>(KEY) });
-
-settings.subscribe((value) => store(KEY, value));
-
-/** Changes some settings. */
-export function changeSettings(change: Partial<Settings>): void {
-  settings.value = { ...settings.value, ...change };
+/** The settings that were changed last: a new conversation begins with them. */
+export function lastSettings(): AnswerSettings {
+  return { ...DEFAULT_SETTINGS, ...knownSettings(readStored<Record<string, unknown>>(KEY) ?? {}) };
 }

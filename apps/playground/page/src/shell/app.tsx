@@ -1,17 +1,33 @@
 import { useSignal } from '@preact/signals';
 import { Composer } from '../chat/composer.js';
 import { Transcript } from '../chat/transcript.js';
+import { ConversationColumn } from '../conversation/conversation-column.js';
+import { keepError } from '../conversation/current.js';
 import { attachFiles } from '../media/attachments.js';
 import { ModelPanel } from '../model/model-panel.js';
 import { modelError } from '../model/model-state.js';
+import { isConnected } from '../model/server-watch.js';
 import { PerformancePanel } from '../performance/performance-panel.js';
 import { SettingsPanel } from '../settings/settings-panel.js';
 import { Header } from './header.js';
+import { isListShown, isNarrow } from './list-column.js';
+import { NoticeView } from './notice-view.js';
 import { openPanel } from './panels.js';
 import { ShortcutsDialog } from './shortcuts-dialog.js';
 
-/** The whole page. Files may be dropped anywhere on it. */
+/** The whole page. */
 export function App() {
+  return (
+    <div class={`shell ${isListShown.value && !isNarrow.value ? 'with-column' : ''}`}>
+      <ConversationColumn />
+      <Page />
+      <NoticeView />
+    </div>
+  );
+}
+
+/** Everything but the list. Files may be dropped anywhere on it. */
+function Page() {
   const isDropping = useSignal(false);
   const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
   return (
@@ -36,11 +52,23 @@ export function App() {
     >
       <Header />
       <div class="chat">
-        {modelError.value && openPanel.value !== 'model' && (
-          <p class="error" role="alert">
-            {modelError.value}
-          </p>
-        )}
+        <div class="banners">
+          {!isConnected.value && (
+            <p class="error" role="alert">
+              The server is gone. Start `markbase playground` again; this page connects by itself.
+            </p>
+          )}
+          {isConnected.value && modelError.value && openPanel.value !== 'model' && (
+            <p class="error" role="alert">
+              {modelError.value}
+            </p>
+          )}
+          {keepError.value && (
+            <p class="error" role="alert">
+              {keepError.value}
+            </p>
+          )}
+        </div>
         <Transcript />
         <Composer />
       </div>

@@ -5,6 +5,7 @@ import { isAnswering } from '../chat/answering.js';
 import { exportConversation, importConversation } from '../conversation/files.js';
 import { toggleTheme } from '../settings/theme.js';
 import { Icon, type IconName } from './icon.js';
+import { isListShown, isNarrow, toggleList } from './list-column.js';
 import { Menu } from './menu.js';
 import { ModelButton } from './model-button.js';
 import { openPanel, type PanelName, togglePanel } from './panels.js';
@@ -15,12 +16,24 @@ export function Header() {
   return (
     <header class="bar">
       <h1 class="visually-hidden">MarkBase playground</h1>
+      <button
+        type="button"
+        class="quiet"
+        title="Conversations"
+        aria-expanded={isListShown.value}
+        onClick={toggleList}
+      >
+        <Icon name="list" />
+        <span class="visually-hidden">Conversations</span>
+      </button>
       <ModelButton />
       <span class="grow" />
-      <button type="button" class="quiet" title="New chat" onClick={newChat}>
-        <Icon name="plus" />
-        <span class="label">New chat</span>
-      </button>
+      {(isNarrow.value || !isListShown.value) && (
+        <button type="button" class="quiet" title="New chat" onClick={newChat}>
+          <Icon name="plus" />
+          <span class="label">New chat</span>
+        </button>
+      )}
       <PanelButton name="settings" icon="sliders">
         Settings
       </PanelButton>

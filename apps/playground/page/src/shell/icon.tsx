@@ -8,6 +8,7 @@ const PATHS = {
   edit: 'M5 19l1-4L16 5l3 3L9 18zM14 7l3 3',
   file: 'M7 3.5h7l4 4v13H7zM13.5 3.5V8H18',
   image: 'M4 5h16v14H4zM4 16l5-5 4 4 2.5-2.5L20 17M15.2 9.2h.1',
+  list: 'M4.5 6.5h15M4.5 12h15M4.5 17.5h15',
   microphone: 'M9.5 6.5a2.5 2.5 0 0 1 5 0v5a2.5 2.5 0 0 1-5 0zM6.5 11a5.5 5.5 0 0 0 11 0M12 16.5V20',
   more: 'M6 12h.1M12 12h.1M18 12h.1',
   plus: 'M12 5v14M5 12h14',

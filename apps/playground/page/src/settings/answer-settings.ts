@@ -1,0 +1,42 @@
+/** How a conversation is answered. Null means the checkpoint's default. */
+export interface AnswerSettings {
+  readonly temperature: number | null;
+  readonly topP: number | null;
+  readonly topK: number | null;
+  readonly minP: number | null;
+  readonly repetitionPenalty: number | null;
+  readonly maxTokens: number | null;
+  readonly seed: number | null;
+  /** Strings that end an answer, one per line. */
+  readonly stop: string;
+  readonly thinking: boolean;
+  /** Offers the two demo tools to the model. */
+  readonly tools: boolean;
+}
+
+/** Settings of a new visitor. */
+export const DEFAULT_SETTINGS: AnswerSettings = {
+  temperature: null,
+  topP: null,
+  topK: null,
+  minP: null,
+  repetitionPenalty: null,
+  maxTokens: null,
+  seed: null,
+  stop: '',
+  thinking: false,
+  tools: false,
+};
+
+/** The settings among the fields of an object; fields of another type are left out. */
+export function knownSettings(fields: Readonly<Record<string, unknown>>): Partial<AnswerSettings> {
+  const isValid = (name: string, value: unknown) => {
+    const usual = DEFAULT_SETTINGS[name as keyof AnswerSettings];
+    return usual === null ? value === null || typeof value === 'number' : typeof value === typeof usual;
+  };
+  return Object.fromEntries(
+    Object.keys(DEFAULT_SETTINGS)
+      .filter((name) => Object.hasOwn(fields, name) && isValid(name, fields[name]))
+      .map((name) => [name, fields[name]]),
+  );
+}
