@@ -17,5 +17,5 @@ export async function showAnswer(page: Page, text: string): Promise<void> {
   await page
     .locator('#import-picker')
     .setInputFiles({ name: 'x.json', mimeType: 'application/json', buffer });
-  await page.getByText('Show me.').waitFor();
+  await page.locator('.question-text', { hasText: 'Show me.' }).waitFor();
 }

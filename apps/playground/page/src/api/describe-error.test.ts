@@ -4,7 +4,7 @@ import { errorOf, RequestError } from './request-error.js';
 
 it.each([
   [0, null, null, /is not responding. Check that `markbase playground` is still running/],
-  [400, 'context_length_exceeded', null, /^No room. Start a new chat/],
+  [400, 'context_length_exceeded', null, /^No room. Choose below what to do/],
   [400, null, null, /^No room.$/],
   [401, null, null, /Enter it under Settings/],
   [403, null, null, /address printed by the server/],

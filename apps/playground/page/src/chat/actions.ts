@@ -11,7 +11,9 @@ import {
 import { changeConversation, conversation, currentId } from '../conversation/current.js';
 import { goToBlank } from '../conversation/navigation.js';
 import { attachmentError, attachments, readingCount } from '../media/attachments.js';
+import { finishRecording } from '../media/recorder.js';
 import { loadedModel } from '../model/model-state.js';
+import { checkServer, isConnected } from '../model/server-watch.js';
 import { settings } from '../settings/settings.js';
 import { showNotice } from '../shell/notice.js';
 import { answer, isAnswering } from './answering.js';
@@ -24,11 +26,19 @@ export const editedId = signal<string | null>(null);
 /** Counts the messages sent; the transcript then shows the end. */
 export const sentCount = signal(0);
 
-/** Sends the draft with its attachments. */
+/** Sends the draft with its attachments; a recording ends and goes with it. */
 export function send(): void {
+  void sendNow();
+}
+
+async function sendNow(): Promise<void> {
+  if (isAnswering.value) return;
+  await finishRecording();
+  if (!isConnected.value) await checkServer();
   const text = draft.value.trim();
   const isEmpty = text === '' && attachments.value.length === 0;
-  if (isEmpty || isAnswering.value || readingCount.value > 0 || !loadedModel.value) return;
+  const isReady = loadedModel.value && isConnected.value && readingCount.value === 0;
+  if (isEmpty || isAnswering.value || !isReady) return;
   const parentId = pathOf(conversation.value).at(-1)?.id ?? ROOT;
   const message = { id: newId(), parentId, createdAt: Date.now(), text, attachments: attachments.value };
   say({ role: 'user', ...message });

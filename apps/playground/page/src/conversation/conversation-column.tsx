@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { closeDrawer, isListShown, isNarrow } from '../shell/list-column.js';
+import { NoticeView } from '../shell/notice-view.js';
 import { ConversationList } from './conversation-list.js';
 import { currentId } from './current.js';
 
@@ -30,6 +31,7 @@ function Drawer() {
       }}
     >
       <ConversationList />
+      <NoticeView />
     </dialog>
   );
 }

@@ -105,7 +105,7 @@ export function ConversationList() {
           </button>
         </div>
       )}
-      <div ref={menu} popover="auto" class="menu-body conversation-menu">
+      <div ref={menu} popover="auto" class="conversation-menu">
         {choice('Rename', ({ id }) => {
           renamed.value = id;
         })}

@@ -9,6 +9,13 @@ export const recordingSeconds = signal<number | null>(null);
 const LONGEST_SECONDS = 30;
 
 let recorder: MediaRecorder | null = null;
+let attached: Promise<void> = Promise.resolve();
+
+/** Ends the recording, if there is one. @returns when its sound is attached */
+export async function finishRecording(): Promise<void> {
+  if (recorder?.state === 'recording') recorder.stop();
+  await attached;
+}
 
 /** Records from the microphone until called again, at most 30 s, and attaches the sound. */
 export async function toggleRecording(): Promise<void> {
@@ -34,12 +41,17 @@ export async function toggleRecording(): Promise<void> {
     if (recordingSeconds.value >= LONGEST_SECONDS && running.state === 'recording') running.stop();
   }, 200);
   running.ondataavailable = ({ data }) => pieces.push(data);
+  let resolve = () => {};
+  attached = new Promise((settle) => {
+    resolve = settle;
+  });
   running.onstop = () => {
     clearInterval(timer);
     for (const track of stream.getTracks()) track.stop();
     recorder = null;
     recordingSeconds.value = null;
-    void addAttachment(() => readAudio(new Blob(pieces, { type: running.mimeType }), 'Recording'));
+    const sound = new Blob(pieces, { type: running.mimeType });
+    void addAttachment(() => readAudio(sound, 'Recording')).then(resolve);
   };
   running.start();
 }

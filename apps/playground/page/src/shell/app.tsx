@@ -21,7 +21,8 @@ export function App() {
     <div class={`shell ${isListShown.value && !isNarrow.value ? 'with-column' : ''}`}>
       <ConversationColumn />
       <Page />
-      <NoticeView />
+      {/* A drawer has its own, because it is in front of everything else. */}
+      {!(isNarrow.value && isListShown.value) && <NoticeView />}
     </div>
   );
 }
