@@ -8,6 +8,8 @@ export interface RunningPlayground {
   readonly address: string;
   /** Ends it like Ctrl-C. @returns its exit status */
   end(): Promise<number | null>;
+  /** Ends it at once, in the middle of whatever it does. */
+  kill(): Promise<number | null>;
 }
 
 /** Starts `markbase playground` with the demo model on a free port. */
@@ -35,6 +37,10 @@ export async function startPlayground(
     address,
     end() {
       child.kill('SIGINT');
+      return ended;
+    },
+    kill() {
+      child.kill('SIGKILL');
       return ended;
     },
   };

@@ -12,6 +12,7 @@ import './styles/attachments.css';
 import './styles/chat.css';
 import './styles/composer.css';
 import './styles/markdown.css';
+import './styles/control.css';
 import './styles/conversations.css';
 import './styles/panels.css';
 import './styles/welcome.css';

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '@markbase/core';
 import { RequestError } from '@markbase/server';
+import { describeSchema, type JsonSchema } from '@markbase/text';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { streamSSE } from 'hono/streaming';
@@ -34,6 +35,11 @@ export function playgroundApi(host: ModelHost): Hono {
   app.get('/models', async (context) => context.json(await knownModels()));
   // Pages ask every few seconds whether the server is there and which model it runs.
   app.get('/model', (context) => context.json({ model: host.running?.description ?? null }));
+  app.post('/schema', async (context) => {
+    const { schema } = (await jsonOf(context)) as { schema?: JsonSchema };
+    const { reason } = await describeSchema(schema ?? {}, { signal: context.req.raw.signal });
+    return context.json({ reason });
+  });
   app.get('/folders', async (context) => context.json(await listFolders(context.req.query('path') ?? '')));
   app.post('/estimate', async (context) => {
     return context.json(await fitReport(loadRequest(await jsonOf(context)), context.req.raw.signal));

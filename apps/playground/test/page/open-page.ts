@@ -21,6 +21,8 @@ export interface VisitorOptions {
   readonly width?: number;
   readonly height?: number;
   readonly isDark?: boolean;
+  /** Of another playground than that of the stage, which may end while the page is open. */
+  readonly otherAddress?: string;
 }
 
 /** Starts the playground and the browser before the tests of a file, and ends both after them. */
@@ -46,8 +48,9 @@ export function stagePage(): Stage {
     get address() {
       return playground?.address ?? '';
     },
-    async open({ width = 1280, height = 800, isDark = false } = {}) {
-      const { address } = playground!;
+    async open({ width = 1280, height = 800, isDark = false, otherAddress } = {}) {
+      const address = otherAddress ?? playground!.address;
+      const expected = otherAddress === undefined ? /status of 400/ : /status of|ERR_/;
       const context = await browser.newContext({
         viewport: { width, height },
         colorScheme: isDark ? 'dark' : 'light',
@@ -57,7 +60,7 @@ export function stagePage(): Stage {
       const faults: string[] = [];
       page.on('console', (message) => {
         // A refusal that a test provokes is not a fault of the page.
-        if (message.type() === 'error' && !/status of 400/.test(message.text())) faults.push(message.text());
+        if (message.type() === 'error' && !expected.test(message.text())) faults.push(message.text());
       });
       page.on('pageerror', (error) => faults.push(String(error)));
       page.on('request', (request) => {

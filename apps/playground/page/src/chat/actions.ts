@@ -23,6 +23,8 @@ export { draft } from './drafts.js';
 
 /** The message being edited; null if none. */
 export const editedId = signal<string | null>(null);
+/** Messages whose answers are shown side by side. */
+export const comparedIds = signal<ReadonlySet<string>>(new Set());
 /** Counts the messages sent; the transcript then shows the end. */
 export const sentCount = signal(0);
 
@@ -65,6 +67,15 @@ export function regenerate(parentId: string): void {
   void answer(parentId);
 }
 
+/** Shows all answers to a message side by side, with another one if there is only one, or only the chosen one. */
+export function toggleComparison(parentId: string): void {
+  const others = [...comparedIds.value].filter((id) => id !== parentId);
+  const isShown = others.length < comparedIds.value.size;
+  comparedIds.value = new Set(isShown ? others : [...others, parentId]);
+  const versions = Object.values(conversation.value.messages).filter((one) => one.parentId === parentId);
+  if (!isShown && versions.length === 1) void answer(parentId);
+}
+
 /** Deletes a message with everything after it; the notice brings it back. */
 export function deleteMessage(id: string): void {
   if (isAnswering.value) return;
@@ -82,6 +93,7 @@ export function deleteMessage(id: string): void {
 export function newChat(): void {
   void goToBlank();
   editedId.value = null;
+  attachmentError.value = null;
   document.getElementById('draft')?.focus();
 }
 

@@ -23,6 +23,7 @@ import type { AnswerSettings } from '../settings/answer-settings.js';
 import { settings } from '../settings/settings.js';
 import { runTool } from '../tools/demo-tools.js';
 import { chatRequest } from './chat-request.js';
+import { isContextFull, makeRoom } from './context.js';
 import { EMPTY_ROUND, grownRound } from './round.js';
 import { type RunningAnswer, runAnswer } from './running-answers.js';
 
@@ -65,9 +66,23 @@ export async function continueAnswer({ id, rounds }: AssistantMessage): Promise<
   // A call without a result was stopped while the model wrote it.
   const toolUses = last.toolUses.filter(({ result }) => result !== null);
   const kept = { ...last, toolUses };
-  change(currentId.value, id, { status: 'streaming', error: null });
+  change(currentId.value, id, { status: 'streaming', error: null, isContextFull: false });
   if (toolUses.length > 0) await run(id, [...rounds.slice(0, -1), kept], EMPTY_ROUND);
   else await run(id, rounds.slice(0, -1), kept);
+}
+
+/** Adds a version of an answer that the user wrote. */
+export function saveAnswer(message: AssistantMessage, text: string): void {
+  const rounds = [{ ...EMPTY_ROUND, text }];
+  const fields = {
+    id: newId(),
+    createdAt: Date.now(),
+    rounds,
+    status: 'done',
+    error: null,
+    statistics: null,
+  } as const;
+  changeConversation((chat) => append(chat, { ...message, ...fields }));
 }
 
 async function run(id: string, earlier: readonly Round[], first: Round): Promise<void> {
@@ -77,20 +92,30 @@ async function run(id: string, earlier: readonly Round[], first: Round): Promise
   await runAnswer(id, chatId, async (running) => {
     const work = { id, running, settings: asked };
     try {
-      const reason = await runRounds(work, earlier, first);
+      const reason = await runWithRoom(work, earlier, first);
       change(chatId, id, { status: reason === 'length' ? 'length' : 'done' });
       announcement.value = 'The answer is complete.';
     } catch (error) {
       const isStopped = running.abort.signal.aborted;
-      change(
-        chatId,
-        id,
-        isStopped ? { status: 'stopped' } : { status: 'failed', error: describeError(error) },
-      );
+      const failure = { error: describeError(error), isContextFull: isContextFull(error) };
+      change(chatId, id, isStopped ? { status: 'stopped' } : { status: 'failed', ...failure });
       announcement.value = isStopped ? 'The answer was stopped.' : 'The answer failed.';
       if (!isStopped) void checkServer();
     }
   });
+}
+
+/** Makes room in the context as often as that helps, if the settings say so. */
+async function runWithRoom(work: Work, earlier: readonly Round[], first: Round): Promise<string> {
+  const { id, running, settings: asked } = work;
+  for (;;) {
+    try {
+      return await runRounds(work, earlier, first);
+    } catch (error) {
+      if (!isContextFull(error) || asked.whenFull === 'stop') throw error;
+      if (!(await makeRoom(running.chatId, id, asked, running.abort.signal))) throw error;
+    }
+  }
 }
 
 /** Asks the model, runs the tools that it calls, and asks again until it answers with text. */

@@ -13,6 +13,8 @@ const SETTINGS = {
   stop: '',
   thinking: false,
   tools: false,
+  schema: '',
+  whenFull: 'stop' as const,
 };
 
 const asked: Conversation = append(emptyConversation(), {
@@ -138,11 +140,50 @@ it('sends the thoughts of an answer that is continued, and of no other', () => {
     parentId: 'a',
     createdAt: 0,
     rounds: [{ reasoning: 'Paris is', text: '', toolUses: [] }],
-    status: 'stopped',
+    status: 'streaming',
     error: null,
     statistics: null,
   });
   expect(chatRequest(stopped, 'b', 'demo', SETTINGS)).toMatchObject({
     messages: [{ role: 'user' }, { role: 'assistant', content: '', reasoning_content: 'Paris is' }],
   });
+});
+
+it('leaves out what is before the start of the context, and tells the model the summary', () => {
+  let tree = append(asked, {
+    role: 'assistant',
+    id: 'b',
+    parentId: 'a',
+    createdAt: 0,
+    rounds: [{ reasoning: '', text: 'Yes.', toolUses: [] }],
+    status: 'done',
+    error: null,
+    statistics: null,
+  });
+  const next = {
+    role: 'user',
+    id: 'c',
+    parentId: 'b',
+    createdAt: 0,
+    text: 'And now?',
+    attachments: [],
+  } as const;
+  tree = {
+    ...append(tree, { ...next, contextStart: { summary: 'It is cold.' } }),
+    systemPrompt: 'Be brief.',
+  };
+  expect(chatRequest(tree, 'c', 'demo', SETTINGS).messages).toEqual([
+    { role: 'system', content: 'Be brief.\n\nSummary of the conversation so far: It is cold.' },
+    { role: 'user', content: 'And now?' },
+  ]);
+});
+
+it('asks for a JSON schema only if the text is one', () => {
+  const schema = { type: 'object', properties: { answer: { type: 'number' } } };
+  expect(chatRequest(asked, 'a', 'demo', { ...SETTINGS, schema: JSON.stringify(schema) })).toMatchObject({
+    response_format: { type: 'json_schema', json_schema: { schema } },
+  });
+  expect(chatRequest(asked, 'a', 'demo', { ...SETTINGS, schema: '{"type":' })).not.toHaveProperty(
+    'response_format',
+  );
 });

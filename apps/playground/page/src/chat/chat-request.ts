@@ -23,6 +23,7 @@ export function chatRequest(
   model: string,
   settings: AnswerSettings,
 ): Record<string, unknown> {
+  const schema = schemaOf(settings.schema);
   const stop = settings.stop.split('\n').filter((text) => text !== '');
   return {
     model,
@@ -39,14 +40,39 @@ export function chatRequest(
     ...(stop.length > 0 && { stop }),
     ...(settings.thinking && { chat_template_kwargs: { enable_thinking: true } }),
     ...(settings.tools && { tools: toolDefinitions() }),
+    ...(schema && { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } } }),
   };
 }
 
-/** A conversation up to `lastId` in the format of the API. */
-function apiMessages(conversation: Conversation, lastId: string): ApiMessage[] {
-  const { systemPrompt } = conversation;
-  const system: ApiMessage[] = systemPrompt.trim() === '' ? [] : [{ role: 'system', content: systemPrompt }];
-  return [...system, ...pathTo(conversation, lastId).flatMap((one) => messageParts(one, one.id === lastId))];
+/** The schema that a text holds; null if it is empty or not a JSON object, which its field says. */
+function schemaOf(text: string): object | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The messages up to `lastId` that the model sees. */
+export function seenPath(conversation: Conversation, lastId: string): Message[] {
+  const path = pathTo(conversation, lastId);
+  const start = path.findLastIndex((message) => message.role === 'user' && message.contextStart);
+  return path.slice(Math.max(0, start));
+}
+
+/** What the model sees of a conversation up to `lastId`, in the format of the API. */
+export function apiMessages(conversation: Conversation, lastId: string): ApiMessage[] {
+  const path = seenPath(conversation, lastId);
+  const summary = path[0]?.role === 'user' ? (path[0].contextStart?.summary ?? null) : null;
+  const system = [
+    conversation.systemPrompt.trim(),
+    summary === null ? '' : `Summary of the conversation so far: ${summary}`,
+  ].filter((text) => text !== '');
+  return [
+    ...(system.length === 0 ? [] : [{ role: 'system', content: system.join('\n\n') }]),
+    ...path.flatMap((one) => messageParts(one, one.id === lastId)),
+  ];
 }
 
 function messageParts(message: Message, isLast: boolean): ApiMessage[] {
@@ -58,10 +84,11 @@ function messageParts(message: Message, isLast: boolean): ApiMessage[] {
 }
 
 /** Each round of an answer and each tool result is a separate message. */
-function answerMessages({ rounds }: AssistantMessage, isLast: boolean): ApiMessage[] {
+function answerMessages({ rounds, status }: AssistantMessage, isLast: boolean): ApiMessage[] {
   return rounds.flatMap(({ reasoning, text, toolUses }, index): ApiMessage[] => {
     // An answer that is continued goes on after its thoughts, or inside them.
-    if (isLast && index === rounds.length - 1 && reasoning !== '' && toolUses.length === 0) {
+    const isContinued = isLast && status === 'streaming' && index === rounds.length - 1;
+    if (isContinued && reasoning !== '' && toolUses.length === 0) {
       return [{ role: 'assistant', content: text, reasoning_content: reasoning }];
     }
     // A call without a result was stopped: the model must not see it.

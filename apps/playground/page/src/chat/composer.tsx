@@ -6,6 +6,7 @@ import { loadedModel } from '../model/model-state.js';
 import { Icon } from '../shell/icon.js';
 import { draft, editLast, send } from './actions.js';
 import { isAnswering, stopAnswer } from './answering.js';
+import { ContextGauge } from './context-gauge.js';
 
 const TALLEST = 240;
 
@@ -83,6 +84,7 @@ export function Composer() {
           </button>
           {(!media || media.audio) && <RecordButton />}
           <span class="grow" />
+          <ContextGauge />
           <SendButton />
         </div>
       </div>

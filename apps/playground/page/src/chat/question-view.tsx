@@ -1,85 +1,89 @@
-import { useEffect, useRef } from 'preact/hooks';
 import type { UserMessage } from '../conversation/conversation.js';
+import { changeConversation } from '../conversation/current.js';
 import { AttachmentView } from '../media/attachment-view.js';
-import { editedId, saveEdit } from './actions.js';
+import { deleteMessage, editedId, saveEdit } from './actions.js';
 import { isAnswering } from './answering.js';
 import { BranchSwitch } from './branch-switch.js';
+import { withoutStart } from './context.js';
 import { CopyButton } from './copy-button.js';
+import { MessageEditor } from './message-editor.js';
 
 /** The user's message, and how to edit it. */
 export function QuestionView({ message }: { readonly message: UserMessage }) {
   return (
-    <article class="message question" aria-label="You">
-      {message.attachments.length > 0 && (
-        <div class="attachments">
-          {message.attachments.map((attachment) => (
-            <AttachmentView key={attachment.id} attachment={attachment} />
-          ))}
-        </div>
-      )}
-      {editedId.value === message.id ? (
-        <Editor message={message} />
-      ) : (
-        <>
-          {message.text !== '' && <p class="question-text">{message.text}</p>}
-          <div class="message-bar">
-            <BranchSwitch id={message.id} />
-            <button
-              type="button"
-              class="quiet"
-              disabled={isAnswering.value}
-              onClick={() => {
-                editedId.value = message.id;
-              }}
-            >
-              Edit
-            </button>
-            <CopyButton text={() => message.text} />
+    <>
+      {message.contextStart && <ContextMark message={message} />}
+      <article class="message question" aria-label="You">
+        {message.attachments.length > 0 && (
+          <div class="attachments">
+            {message.attachments.map((attachment) => (
+              <AttachmentView key={attachment.id} attachment={attachment} />
+            ))}
           </div>
-        </>
-      )}
-    </article>
+        )}
+        {editedId.value === message.id ? (
+          <MessageEditor
+            label="Edit your message"
+            text={message.text}
+            save="Send as a new branch"
+            onSave={(text) => saveEdit(message, text)}
+            onCancel={() => {
+              editedId.value = null;
+              document.getElementById('draft')?.focus();
+            }}
+          />
+        ) : (
+          <>
+            {message.text !== '' && <p class="question-text">{message.text}</p>}
+            <div class="message-bar">
+              <BranchSwitch id={message.id} />
+              <button
+                type="button"
+                class="quiet"
+                disabled={isAnswering.value}
+                onClick={() => {
+                  editedId.value = message.id;
+                }}
+              >
+                Edit
+              </button>
+              <CopyButton text={() => message.text} />
+              <button
+                type="button"
+                class="quiet"
+                disabled={isAnswering.value}
+                onClick={() => deleteMessage(message.id)}
+              >
+                Delete
+              </button>
+            </div>
+          </>
+        )}
+      </article>
+    </>
   );
 }
 
-function Editor({ message }: { readonly message: UserMessage }) {
-  const area = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => area.current?.focus(), []);
-  const save = () => saveEdit(message, area.current!.value);
-  const cancel = () => {
-    editedId.value = null;
-  };
+/** Where the model's view of the conversation begins. */
+function ContextMark({ message }: { readonly message: UserMessage }) {
+  const { summary } = message.contextStart!;
   return (
-    <form
-      class="editor"
-      onSubmit={(event) => {
-        event.preventDefault();
-        save();
-      }}
-    >
-      <textarea
-        ref={area}
-        rows={3}
-        aria-label="Edit your message"
-        defaultValue={message.text}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
-            event.preventDefault();
-            save();
-          } else if (event.key === 'Escape') {
-            event.stopPropagation();
-            cancel();
-          }
-        }}
-      />
-      <div class="buttons">
-        <button type="submit" class="primary">
-          Send as a new branch
-        </button>
-        <button type="button" onClick={cancel}>
-          Cancel
-        </button>
-      </div>
-    </form>
+    <div class="context-mark">
+      <p>The model does not see what is above{summary === null ? '.' : ', only a summary.'}</p>
+      {summary !== null && (
+        <details>
+          <summary>Summary</summary>
+          <p>{summary}</p>
+        </details>
+      )}
+      <button
+        type="button"
+        class="quiet"
+        disabled={isAnswering.value}
+        onClick={() => changeConversation((chat) => withoutStart(chat, message.id))}
+      >
+        Show it everything again
+      </button>
+    </div>
   );
 }

@@ -39,6 +39,8 @@ export interface UserMessage {
   readonly createdAt: number;
   readonly text: string;
   readonly attachments: readonly Attachment[];
+  /** The model sees nothing before this message but the summary, if there is one. Left out = it sees everything. */
+  readonly contextStart?: { readonly summary: string | null };
 }
 
 /** An answer of the model. */
@@ -52,6 +54,8 @@ export interface AssistantMessage {
   readonly status: 'streaming' | 'done' | 'length' | 'stopped' | 'failed';
   /** What went wrong and what to do about it; null unless failed. */
   readonly error: string | null;
+  /** True if it failed because the conversation does not fit the context of the model. */
+  readonly isContextFull?: boolean;
   readonly statistics: AnswerStatistics | null;
 }
 
@@ -133,6 +137,17 @@ export function pathTo({ messages }: Conversation, id: string): Message[] {
   const path: Message[] = [];
   for (let message = messages[id]; message; message = messages[message.parentId]) path.unshift(message);
   return path;
+}
+
+/** Changes the user's message `id`; a conversation without it is returned unchanged. */
+export function updateQuestion(
+  conversation: Conversation,
+  id: string,
+  fields: Partial<UserMessage>,
+): Conversation {
+  const message = conversation.messages[id];
+  if (message?.role !== 'user') return conversation;
+  return { ...conversation, messages: { ...conversation.messages, [id]: { ...message, ...fields } } };
 }
 
 /** All versions of a message, including itself, oldest first. */

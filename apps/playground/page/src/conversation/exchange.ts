@@ -57,7 +57,17 @@ function message(id: string, value: unknown, order: number): Message {
   };
   if (role === 'user') {
     const attachments = list(rest.attachments, 'attachments').map(attachment);
-    return { ...base, role, text: string(rest.text, 'text'), attachments };
+    const start = rest.contextStart === undefined ? null : record(rest.contextStart, 'contextStart');
+    const contextStart = start && {
+      summary: start.summary === null ? null : string(start.summary, 'summary'),
+    };
+    return {
+      ...base,
+      role,
+      text: string(rest.text, 'text'),
+      attachments,
+      ...(contextStart && { contextStart }),
+    };
   }
   if (role !== 'assistant') throw new TypeError(`message ${id} has the unknown role ${String(role)}`);
   const statuses = ['done', 'length', 'stopped', 'failed'] as const;
@@ -67,6 +77,7 @@ function message(id: string, value: unknown, order: number): Message {
     rounds: list(rest.rounds, 'rounds').map(round),
     status: statuses.find((status) => status === rest.status) ?? 'stopped',
     error: typeof rest.error === 'string' ? rest.error : null,
+    ...(rest.isContextFull === true && { isContextFull: true }),
     statistics: statistics(rest.statistics),
   };
 }

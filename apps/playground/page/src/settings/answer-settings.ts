@@ -12,7 +12,14 @@ export interface AnswerSettings {
   readonly thinking: boolean;
   /** Offers the two demo tools to the model. */
   readonly tools: boolean;
+  /** JSON schema of answers, as text; empty = answers are free. */
+  readonly schema: string;
+  /** What happens when a conversation no longer fits the context. */
+  readonly whenFull: WhenFull;
 }
+
+/** Stop and ask, leave out the oldest turns, or replace them by a summary that the model writes. */
+export type WhenFull = 'stop' | 'drop' | 'summarise';
 
 /** Settings of a new visitor. */
 export const DEFAULT_SETTINGS: AnswerSettings = {
@@ -26,11 +33,14 @@ export const DEFAULT_SETTINGS: AnswerSettings = {
   stop: '',
   thinking: false,
   tools: false,
+  schema: '',
+  whenFull: 'stop',
 };
 
 /** The settings among the fields of an object; fields of another type are left out. */
 export function knownSettings(fields: Readonly<Record<string, unknown>>): Partial<AnswerSettings> {
   const isValid = (name: string, value: unknown) => {
+    if (name === 'whenFull') return value === 'stop' || value === 'drop' || value === 'summarise';
     const usual = DEFAULT_SETTINGS[name as keyof AnswerSettings];
     return usual === null ? value === null || typeof value === 'number' : typeof value === typeof usual;
   };

@@ -1,8 +1,10 @@
 import { changeOften, conversation } from '../conversation/current.js';
 import { loadedModel } from '../model/model-state.js';
 import { Panel } from '../shell/panel.js';
-import { DEFAULT_SETTINGS } from './answer-settings.js';
+import { DEFAULT_SETTINGS, type WhenFull } from './answer-settings.js';
 import { NumberField } from './number-field.js';
+import { PresetFields } from './preset-fields.js';
+import { SchemaField } from './schema-field.js';
 import { apiKey, changeSettings, settings } from './settings.js';
 
 /** System prompt, thinking, tools and sampling. */
@@ -23,6 +25,7 @@ export function SettingsPanel() {
           }}
         />
       </label>
+      <PresetFields />
       <label class="check">
         <input
           type="checkbox"
@@ -39,7 +42,20 @@ export function SettingsPanel() {
         />
         Offer the demo tools: weather (invented) and calculator
       </label>
+      <label class="field row">
+        When the context is full
+        <select
+          value={value.whenFull}
+          onChange={({ currentTarget }) => changeSettings({ whenFull: currentTarget.value as WhenFull })}
+        >
+          <option value="stop">ask me</option>
+          <option value="drop">leave out the oldest turns</option>
+          <option value="summarise">summarise the oldest turns</option>
+        </select>
+      </label>
+      <SchemaField />
       <h3>Sampling</h3>
+      <p class="hint">For this conversation, and those that you begin later.</p>
       <p class="hint">An empty field uses the checkpoint's default.</p>
       <NumberField
         name="temperature"
