@@ -1,5 +1,5 @@
 import { type LanguageModelV3FilePart, UnsupportedFunctionalityError } from '@ai-sdk/provider';
-import type { ContentPart, MediaEncoder } from '@markbase/text';
+import { type ContentPart, encodeVideoParts, type MediaEncoder } from '@markbase/text';
 
 /** Options of `convertFile`. */
 export interface FileOptions {
@@ -12,8 +12,8 @@ export interface FileOptions {
 }
 
 /**
- * Turns a file of a prompt into message parts with soft tokens; a long sound becomes several. The AI SDK has already
- * downloaded URLs.
+ * Turns a file of a prompt into message parts with soft tokens; a long sound becomes several, and a video its frames and its
+ * sound. The AI SDK has already downloaded URLs.
  *
  * @throws UnsupportedFunctionalityError for file types that the model does not support
  */
@@ -30,7 +30,7 @@ export async function convertFile(
     return [{ type: 'image', softTokens: await encoder.encodeImage(bytesOf(part), common) }];
   }
   if (kind === 'video' && encoder?.encodeVideo) {
-    return [{ type: 'video', frames: await encoder.encodeVideo(bytesOf(part), common) }];
+    return encodeVideoParts(encoder, bytesOf(part), common);
   }
   if (kind === 'audio' && encoder?.encodeAudio) {
     const format = mediaType.split('/')[1];

@@ -199,6 +199,37 @@ describe('files and refusals', () => {
     ]);
   });
 
+  it('encodes the frames of a video, and its sound for a model that hears', async () => {
+    const encodeVideo: MediaEncoder['encodeVideo'] = async (bytes) => [
+      { timestampSeconds: 0, softTokens: { ...softTokens('image', bytes), kind: 'video' } },
+    ];
+    const { encodeImage } = media;
+    const seeing = createMarkbase({
+      models: {
+        deaf: { model: textModel, media: { encodeImage, encodeVideo } },
+        hearing: { model: textModel, media: { ...media, encodeVideo } },
+      },
+    });
+    const file = { type: 'file' as const, data: Uint8Array.of(1, 2, 3, 4), mediaType: 'video/mp4' };
+    const tokens: number[] = [];
+    for (const name of ['deaf', 'hearing']) {
+      encoded.length = 0;
+      const { usage } = await generateText({
+        model: seeing(name),
+        maxOutputTokens: 1,
+        messages: [{ role: 'user', content: [file, { type: 'text', text: 'What is this?' }] }],
+      });
+      tokens.push(usage.inputTokens!);
+    }
+    expect(encoded.map(({ kind, bytes }) => [kind, bytes])).toEqual([
+      ['image', 4],
+      ['audio', 4],
+      ['audio', 4],
+    ]);
+    // Two pieces of three tokens, each between two delimiters.
+    expect(tokens[1]! - tokens[0]!).toBe(10);
+  });
+
   it('reports unsupported input', async () => {
     const image = [{ role: 'user' as const, content: [{ type: 'image' as const, image: Uint8Array.of(1) }] }];
     await expect(generateText({ model: markbase('demo'), messages: image })).rejects.toMatchObject({

@@ -31,7 +31,12 @@ export type {
 export { expandMedia, type SoftTokensPart, type VideoPart } from './generation/expand-media.js';
 export { type BatchEvent, generate, generateBatch, stream, streamBatch } from './generation/generate.js';
 export type { GenerateOptions } from './generation/generate-options.js';
-export type { AudioEncoding, ImageEncoding, MediaEncoder } from './generation/media-encoder.js';
+export {
+  type AudioEncoding,
+  encodeVideoParts,
+  type ImageEncoding,
+  type MediaEncoder,
+} from './generation/media-encoder.js';
 export { type OpenAnswer, openAnswer, openAnswers } from './generation/open-answer.js';
 export { Session, type SessionOptions, type TurnOptions } from './generation/session.js';
 export type { TokenConstraint } from './generation/token-constraint.js';

@@ -1,6 +1,13 @@
-import { ContextLengthError, hasErrorCode } from '@markbase/core';
-import type { SoftTokens } from '@markbase/metal-runtime';
-import type { ChatMessage, ContentPart, MediaEncoder, MediaPart } from '@markbase/text';
+import { ContextLengthError } from '@markbase/core';
+import {
+  type ChatMessage,
+  type ContentPart,
+  encodeVideoParts,
+  type MediaEncoder,
+  type MediaPart,
+  type SoftTokensPart,
+  type VideoPart,
+} from '@markbase/text';
 import { linkedAbort } from '../http/linked-abort.js';
 import { mediumError } from './medium-error.js';
 import { hasSource, replaceParts, type SourcePart } from './source-part.js';
@@ -74,11 +81,9 @@ async function encodePart(
     }
     if (type === 'image') return [{ type, softTokens: await encoder.encodeImage!(bytes, common) }];
     if (type === 'video') {
-      const frames = await encoder.encodeVideo!(bytes, common);
-      for (const { softTokens } of frames) room.tokens -= softTokens.rows;
-      const sound = encoder.encodeAudio ? await soundOfVideo(bytes, encoder, room.tokens, signal) : [];
-      for (const { rows } of sound) room.tokens -= rows;
-      return [{ type, frames }, ...sound.map((softTokens) => ({ type: 'audio' as const, softTokens }))];
+      const encoded = await encodeVideoParts(encoder, bytes, common);
+      room.tokens -= rowsOf(encoded);
+      return encoded;
     }
     const sound = { signal, maxTokens, ...(format !== undefined && { format }) };
     const pieces = await encoder.encodeAudio!(bytes, sound);
@@ -89,20 +94,10 @@ async function encodePart(
   }
 }
 
-/** The sound of a video; none if it has none, or if it does not fit. */
-async function soundOfVideo(
-  bytes: Uint8Array,
-  encoder: MediaEncoder,
-  maxTokens: number,
-  signal: AbortSignal,
-): Promise<readonly SoftTokens[]> {
-  try {
-    return await encoder.encodeAudio!(bytes, { signal, maxTokens: Math.max(1, Math.floor(maxTokens / 2)) });
-  } catch (error) {
-    const isWithout = ['UNSUPPORTED_MEDIA', 'CONTEXT_LENGTH', 'CORRUPT_FILE'].some((code) =>
-      hasErrorCode(error, code),
-    );
-    if (isWithout) return [];
-    throw error;
+function rowsOf(parts: readonly (VideoPart | SoftTokensPart)[]): number {
+  let rows = 0;
+  for (const part of parts) {
+    for (const { softTokens } of part.type === 'video' ? part.frames : [part]) rows += softTokens.rows;
   }
+  return rows;
 }
