@@ -1,7 +1,7 @@
 // Claim: when clients leave streams at any time, every block of the caches is returned, although the caches are too small for all of them.
 // Ends with status 1 if a block is still held, if a stream fails for another reason than its client, or if a last answer differs from
 // that of a model with room for all.
-// usage: node bench/cancelled-streams.mjs [--seconds 600] [--streams 64] [--device cpu] [--model DIR] [--seed 1] [--json]
+// usage: node bench/cancelled-streams.mjs [--minutes 10] [--streams 64] [--device cpu] [--model DIR] [--seed 1] [--json]
 import { parseArgs } from 'node:util';
 import { modelPath } from '../packages/demo-model/dist/index.js';
 import { openDevice } from '../packages/metal-runtime/dist/index.js';
@@ -10,7 +10,7 @@ import { seededRandom } from './lib/seeded-random.mjs';
 
 const { values: flags } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '600' },
+    minutes: { type: 'string', default: '10' },
     streams: { type: 'string', default: '64' },
     device: { type: 'string', default: 'cpu' },
     model: { type: 'string', default: modelPath },
@@ -27,7 +27,7 @@ const one = await load({});
 const model = await load({ maxSequences: 16, cacheBytes: 3 * one.cacheBytes });
 
 const counts = { finished: 0, left: 0, tokens: 0, failed: 0 };
-const deadline = performance.now() + 1000 * Number(flags.seconds);
+const deadline = performance.now() + 60_000 * Number(flags.minutes);
 const prompts = Array.from({ length: 8 }, () =>
   Array.from({ length: 40 + below(240) }, () => 300 + below(900)),
 );

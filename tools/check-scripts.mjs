@@ -20,7 +20,7 @@ const MOE_MODEL = 'packages/demo-model/model-moe';
 /** @type {Start[]} */
 const STARTS = [
   { script: 'bench/api-schemas.mjs', args: [], refused: /^usage: / },
-  { script: 'bench/cancelled-streams.mjs', args: ['--seconds', '2', '--streams', '8'] },
+  { script: 'bench/cancelled-streams.mjs', args: ['--minutes', '0.03', '--streams', '8'] },
   { script: 'bench/chat-templates.mjs', args: [], refused: /^usage: / },
   // Would install two agents: only its imports are checked here.
   { script: 'bench/coding-agents.mjs', args: ['--help'] },
@@ -39,6 +39,10 @@ const STARTS = [
     script: 'bench/loader-convert.mjs',
     args: ['--megabytes', '4', '--rounds', '1', '--folder', folder],
   },
+  {
+    script: 'bench/load.mjs',
+    args: ['--rates', '4', '--seconds', '1', '--scale', '0.02', '--svg', path.join(folder, 'load.svg')],
+  },
   { script: 'bench/loader-estimate.mjs', args: ['--variants', 'e2b', '--context', '1024'] },
   {
     script: 'bench/loader-read.mjs',
@@ -51,6 +55,7 @@ const STARTS = [
   { script: 'bench/moe-26b.mjs', args: [], refused: /^--model is needed/ },
   { script: 'bench/pack-h200.mjs', args: ['--out', path.join(folder, 'packed')], env: { XZ_OPT: '-0' } },
   { script: 'bench/peer-cpu.mjs', args: [], refused: /^--model and --peer and --gguf are needed/ },
+  { script: 'bench/restore.mjs', args: ['--tokens', '70', '--rounds', '1'] },
   {
     script: 'bench/server-load.mjs',
     node: ['--expose-gc'],
