@@ -31,7 +31,7 @@ it.each([
   ['a shard beyond 8 MB', { 'packages/demo-model/model/a.safetensors': new Uint8Array(8e6) }, 'shards below'],
   ['a built file', { 'packages/text/a.node': new Uint8Array(16) }, 'a binary file'],
   ['images beyond 2 MB', { 'docs/images/a.png': new Uint8Array(2e6) }, 'docs/images/: 2.0 MB'],
-  ['a tree beyond 37 MB', { 'docs/a.md': 'x'.repeat(37e6) }, '.: 37.0 MB'],
+  ['a tree beyond 36 MB', { 'docs/a.md': 'x'.repeat(36e6) }, '.: 36.0 MB'],
 ])('tree-size: rejects %s', (_, contents, message) => {
   const findings = treeSize.check(sampleRepository(contents as Record<string, string | Uint8Array>));
   expect(findings).toEqual([expect.stringContaining(message)]);

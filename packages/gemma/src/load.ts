@@ -37,6 +37,8 @@ const OPTIONS: OptionNames<LoadOptions> = {
   maxSequences: true,
   rememberedSequences: true,
   cacheBytes: true,
+  savedPrefixes: true,
+  interTokenMs: true,
   prefillChunk: true,
   adapters: true,
   checkFinite: true,
