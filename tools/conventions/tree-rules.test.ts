@@ -27,7 +27,7 @@ it('tree-size: accepts small data in data folders', () => {
 });
 
 it.each([
-  ['fixtures beyond 12 MB', { 'fixtures/a': new Uint8Array(12e6) }, 'fixtures/: 12.0 MB'],
+  ['fixtures beyond 10 MB', { 'fixtures/a': new Uint8Array(10e6) }, 'fixtures/: 10.0 MB'],
   ['a shard beyond 8 MB', { 'packages/demo-model/model/a.safetensors': new Uint8Array(8e6) }, 'shards below'],
   ['a built file', { 'packages/text/a.node': new Uint8Array(16) }, 'a binary file'],
   ['images beyond 2 MB', { 'docs/images/a.png': new Uint8Array(2e6) }, 'docs/images/: 2.0 MB'],
