@@ -15,6 +15,7 @@ export default defineConfig({
   base: './',
   plugins: [oneFontFormat],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  worker: { format: 'es', rolldownOptions: { output: { entryFileNames: 'assets/worker-[hash].js' } } },
   build: {
     outDir: '../dist/page',
     emptyOutDir: true,
@@ -22,6 +23,10 @@ export default defineConfig({
     // A data: URL would require an exception in the Content-Security-Policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // The server takes no names with several dots.
+    rolldownOptions: {
+      output: { chunkFileNames: ({ name }) => `assets/${name.replaceAll('.', '-')}-[hash].js` },
+    },
   },
   // `npx vite apps/playground/page` works on the page, with the APIs of a running `markbase playground`.
   server: { proxy: { '/v1': 'http://127.0.0.1:8080', '/playground': 'http://127.0.0.1:8080' } },

@@ -1,6 +1,7 @@
 import { render } from 'preact';
 import { followDrafts, newestDraft } from './chat/drafts.js';
 import { startNavigation } from './conversation/navigation.js';
+import { installPaste } from './media/paste.js';
 import { refreshState } from './model/model-state.js';
 import { watchServer } from './model/server-watch.js';
 import './settings/theme.js';
@@ -18,6 +19,7 @@ import './styles/panels.css';
 import './styles/welcome.css';
 
 installShortcuts();
+installPaste();
 render(<App />, document.getElementById('app')!);
 const restoring = newestDraft().then(startNavigation).then(followDrafts);
 await Promise.all([restoring, refreshState()]);

@@ -13,6 +13,7 @@ const CONTENT_SECURITY_POLICY = [
   "media-src 'self' data: blob:",
   "font-src 'self'",
   "connect-src 'self'",
+  "worker-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",

@@ -64,6 +64,35 @@ function tone(seconds: number): Buffer {
   return Buffer.from(encodeWav(samples));
 }
 
+/** A PDF with two pages of text. */
+function twoPages(): Buffer {
+  const object = (number: number, body: string) => `${number} 0 obj${body}endobj\n`;
+  const page = (number: number, content: number) =>
+    object(number, `<</Type/Page/Parent 2 0 R/Contents ${content} 0 R>>`);
+  const content = (number: number, text: string) => {
+    const drawing = `BT /F1 20 Tf 20 50 Td (${text}) Tj ET`;
+    return object(number, `<</Length ${drawing.length}>>stream\n${drawing}\nendstream `);
+  };
+  const objects = [
+    object(1, '<</Type/Catalog/Pages 2 0 R>>'),
+    object(
+      2,
+      '<</Type/Pages/Kids[3 0 R 4 0 R]/Count 2/MediaBox[0 0 320 160]/Resources<</Font<</F1 7 0 R>>>>>>',
+    ),
+    page(3, 5),
+    page(4, 6),
+    content(5, 'The fox has a lantern.'),
+    content(6, 'The lantern is red.'),
+    object(7, '<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>'),
+  ];
+  const header = '%PDF-1.4\n';
+  const ends = objects.map((_, index) => header.length + objects.slice(0, index).join('').length);
+  const entries = ends.map((offset) => `${String(offset).padStart(10, '0')} 00000 n \n`).join('');
+  const start = header.length + objects.join('').length;
+  const table = `xref\n0 8\n0000000000 65535 f \n${entries}trailer<</Size 8/Root 1 0 R>>\nstartxref\n${start}\n%%EOF\n`;
+  return Buffer.from(header + objects.join('') + table);
+}
+
 /** The content of answers does not matter here: a few words are enough. */
 function briefly(page: Page): Promise<void> {
   return withSettings(page, () => page.getByLabel(/Maximum answer length/).fill('8'));
@@ -124,7 +153,15 @@ describe.skipIf(!hasBrowser)('media', () => {
   it('records from the microphone', async () => {
     const page = await stage.open();
     await page.getByRole('button', { name: 'Record' }).click();
-    await page.getByRole('button', { name: /Stop recording, [1-9]/ }).click();
+    const stop = page.getByRole('button', { name: /Stop recording/ });
+    await page.getByText(/^0:0[1-9]$/).waitFor();
+    // The simulated microphone beeps.
+    await expect
+      .poll(() => stop.locator('meter').evaluate((meter) => (meter as HTMLMeterElement).value), {
+        interval: 20,
+      })
+      .toBeGreaterThan(0.3);
+    await stop.click();
     await page.getByRole('img', { name: 'Waveform of Recording' }).waitFor();
     await page.getByRole('button', { name: 'Remove Recording' }).click();
     expect(await page.locator('.attachment').count()).toBe(0);
@@ -142,12 +179,96 @@ describe.skipIf(!hasBrowser)('media', () => {
     expect(await page.locator('.answer .error').count()).toBe(0);
   });
 
+  it('attaches text, code and long pastes, and sends them as quoted text', async () => {
+    const page = await stage.open();
+    await briefly(page);
+    await page.locator('#file-picker').setInputFiles([
+      { name: 'sizes.csv', mimeType: 'text/csv', buffer: Buffer.from('name,size\nfox,3\n') },
+      { name: 'main.ts', mimeType: 'video/mp2t', buffer: Buffer.from('const a = 1;\n') },
+    ]);
+    await page.getByText('2 lines').waitFor();
+    await page.evaluate(() => {
+      const paste = (text: string) => {
+        const data = new DataTransfer();
+        data.setData('text/plain', text);
+        const event = new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true });
+        document.querySelector('main')!.dispatchEvent(event);
+        return event.defaultPrevented;
+      };
+      Object.assign(window, { pasted: [paste('short'), paste('word '.repeat(1000))] });
+    });
+    expect(await page.evaluate(() => (window as unknown as { pasted: boolean[] }).pasted)).toEqual([
+      false,
+      true,
+    ]);
+    expect(await textOf(page.locator('.composer .attachment').nth(2))).toContain('about 1,250 tokens');
+    await page.getByRole('button', { name: 'Remove Pasted text' }).click();
+    const [request] = await Promise.all([
+      page.waitForRequest('**/v1/chat/completions'),
+      say(page, 'What is in it?'),
+    ]);
+    expect((request.postDataJSON() as { messages: unknown[] }).messages[0]).toEqual({
+      role: 'user',
+      content: [
+        { type: 'text', text: 'sizes.csv:\n```\nname,size\nfox,3\n```\n\n' },
+        { type: 'text', text: 'main.ts:\n```\nconst a = 1;\n```\n\n' },
+        { type: 'text', text: 'What is in it?' },
+      ],
+    });
+    await lastAnswer(page);
+    const question = page.locator('.question');
+    await question.getByLabel('Text of sizes.csv').click();
+    await question.getByText('fox,3').waitFor();
+    // Another branch of the message, with one of the files and a new one.
+    await page.getByRole('button', { name: 'Edit' }).first().click();
+    await question.getByRole('button', { name: 'Remove main.ts' }).click();
+    await page
+      .locator('.edit-picker')
+      .setInputFiles({ name: 'notes.md', mimeType: '', buffer: Buffer.from('# Notes') });
+    await question.getByText('notes.md').waitFor();
+    await question.getByRole('button', { name: 'Send as a new branch' }).click();
+    await question.getByText('2 / 2').waitFor();
+    await lastAnswer(page);
+    expect(await question.locator('.attachment-name').allTextContents()).toEqual(['sizes.csv', 'notes.md']);
+  });
+
+  it('reads the text of a PDF, and turns its pages into pictures on request', async () => {
+    const page = await stage.open();
+    await page
+      .locator('#file-picker')
+      .setInputFiles({ name: 'fox.pdf', mimeType: 'application/pdf', buffer: twoPages() });
+    const attachments = page.locator('.composer .attachment');
+    await attachments.getByText('2 pages').waitFor();
+    await page.getByLabel('Text of fox.pdf').click();
+    await page.getByText('[page 2] The lantern is red.').waitFor();
+    await page.getByRole('button', { name: 'Pages as pictures' }).click();
+    await page.getByRole('img', { name: 'fox.pdf, page 2' }).waitFor();
+    expect(await attachments.count()).toBe(2);
+    expect(await textOf(attachments.first())).toContain('1280 × 640');
+    const colours = await page.getByRole('img', { name: 'fox.pdf, page 1' }).evaluate((picture) => {
+      const canvas = document.createElement('canvas');
+      canvas.width = 1280;
+      canvas.height = 640;
+      const context = canvas.getContext('2d')!;
+      context.drawImage(picture as HTMLImageElement, 0, 0);
+      return new Set(new Uint32Array(context.getImageData(0, 0, 1280, 640).data.buffer)).size;
+    });
+    // White paper, black text and what is between them.
+    expect(colours).toBeGreaterThan(2);
+  });
+
   it('says what to do with any other file', async () => {
     const page = await stage.open();
     const picker = page.locator('#file-picker');
-    await picker.setInputFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('x') });
-    await page.getByText('notes.txt is not a picture, sound or video').waitFor();
-    await picker.setInputFiles({ name: 'broken.png', mimeType: 'image/png', buffer: Buffer.from('x') });
+    const attach = (name: string, mimeType: string, content: string) =>
+      picker.setInputFiles({ name, mimeType, buffer: Buffer.from(content) });
+    await attach('data.bin', 'application/octet-stream', 'a\0b');
+    await page.getByText('data.bin is not a picture, sound, video, PDF or text').waitFor();
+    await attach('none.txt', 'text/plain', ' \n');
+    await page.getByText('none.txt is empty').waitFor();
+    await attach('broken.pdf', 'application/pdf', 'x');
+    await page.getByText('broken.pdf cannot be read as a PDF').waitFor();
+    await attach('broken.png', 'image/png', 'x');
     await page.getByText('The browser cannot read broken.png as a picture').waitFor();
   });
 });

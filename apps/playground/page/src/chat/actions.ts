@@ -10,6 +10,7 @@ import {
 } from '../conversation/conversation.js';
 import { changeConversation, conversation, currentId } from '../conversation/current.js';
 import { goToBlank } from '../conversation/navigation.js';
+import type { Attachment } from '../media/attachment.js';
 import { attachmentError, attachments, readingCount } from '../media/attachments.js';
 import { finishRecording } from '../media/recorder.js';
 import { loadedModel } from '../model/model-state.js';
@@ -50,10 +51,10 @@ async function sendNow(): Promise<void> {
 }
 
 /** Replaces a message; the old one stays as another branch. */
-export function saveEdit(message: UserMessage, text: string): void {
+export function saveEdit(message: UserMessage, text: string, attached: readonly Attachment[]): void {
   editedId.value = null;
-  if (isAnswering.value || (text.trim() === '' && message.attachments.length === 0)) return;
-  say({ ...message, id: newId(), createdAt: Date.now(), text: text.trim() });
+  if (isAnswering.value || (text.trim() === '' && attached.length === 0)) return;
+  say({ ...message, id: newId(), createdAt: Date.now(), text: text.trim(), attachments: attached });
 }
 
 /** Edits the user's last message. */

@@ -4,7 +4,7 @@ import {
   type Message,
   pathTo,
 } from '../conversation/conversation.js';
-import type { Attachment } from '../media/attachment.js';
+import type { Attachment, TextAttachment } from '../media/attachment.js';
 import { FRAME_BUDGET } from '../media/token-count.js';
 import type { AnswerSettings } from '../settings/answer-settings.js';
 import { toolDefinitions } from '../tools/demo-tools.js';
@@ -108,6 +108,8 @@ function answerMessages({ rounds, status }: AssistantMessage, isLast: boolean): 
 
 function attachmentParts(attachment: Attachment): unknown[] {
   switch (attachment.kind) {
+    case 'text':
+      return [{ type: 'text', text: quoted(attachment) }];
     case 'image':
       return [imagePart(attachment.url, attachment.budget)];
     case 'audio':
@@ -119,6 +121,13 @@ function attachmentParts(attachment: Attachment): unknown[] {
         imagePart(url, FRAME_BUDGET),
       ]);
   }
+}
+
+/** A file as text, in a fence that is longer than any inside it. */
+function quoted({ name, text }: TextAttachment): string {
+  const ticks = [...text.matchAll(/`{3,}/g)].reduce((most, [run]) => Math.max(most, run.length + 1), 3);
+  const fence = '`'.repeat(ticks);
+  return `${name}:\n${fence}\n${text.trimEnd()}\n${fence}\n\n`;
 }
 
 function imagePart(url: string, budget: number) {

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { AttachmentList } from '../media/attachment-list.js';
 import { attachFiles, readingCount } from '../media/attachments.js';
-import { recordingSeconds, toggleRecording } from '../media/recorder.js';
+import { RecordButton } from '../media/record-button.js';
 import { loadedModel } from '../model/model-state.js';
 import { Icon } from '../shell/icon.js';
 import { draft, editLast, send } from './actions.js';
@@ -53,12 +53,6 @@ export function Composer() {
             draft.value = currentTarget.value;
           }}
           onKeyDown={onKeyDown}
-          onPaste={(event) => {
-            const files = event.clipboardData?.files;
-            if (!files || files.length === 0) return;
-            event.preventDefault();
-            void attachFiles([...files]);
-          }}
         />
         <div class="composer-bar">
           <input
@@ -67,7 +61,6 @@ export function Composer() {
             id="file-picker"
             multiple
             hidden
-            accept="image/*,audio/*,video/*"
             onChange={({ currentTarget }) => {
               void attachFiles([...(currentTarget.files ?? [])]);
               currentTarget.value = '';
@@ -89,24 +82,6 @@ export function Composer() {
         </div>
       </div>
     </form>
-  );
-}
-
-function RecordButton() {
-  const seconds = recordingSeconds.value;
-  const name = seconds === null ? 'Record' : `Stop recording, ${seconds.toFixed(0)} s`;
-  return (
-    <button
-      type="button"
-      class="quiet round"
-      aria-label={name}
-      title={name}
-      aria-pressed={seconds !== null}
-      onClick={() => void toggleRecording()}
-    >
-      <Icon name="microphone" />
-      {seconds !== null && <span>{seconds.toFixed(0)} s</span>}
-    </button>
   );
 }
 

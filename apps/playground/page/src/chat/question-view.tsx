@@ -1,12 +1,12 @@
 import type { UserMessage } from '../conversation/conversation.js';
 import { changeConversation } from '../conversation/current.js';
 import { AttachmentView } from '../media/attachment-view.js';
-import { deleteMessage, editedId, saveEdit } from './actions.js';
+import { deleteMessage, editedId } from './actions.js';
 import { isAnswering } from './answering.js';
 import { BranchSwitch } from './branch-switch.js';
 import { withoutStart } from './context.js';
 import { CopyButton } from './copy-button.js';
-import { MessageEditor } from './message-editor.js';
+import { QuestionEditor } from './question-editor.js';
 
 /** The user's message, and how to edit it. */
 export function QuestionView({ message }: { readonly message: UserMessage }) {
@@ -14,26 +14,17 @@ export function QuestionView({ message }: { readonly message: UserMessage }) {
     <>
       {message.contextStart && <ContextMark message={message} />}
       <article class="message question" aria-label="You">
-        {message.attachments.length > 0 && (
-          <div class="attachments">
-            {message.attachments.map((attachment) => (
-              <AttachmentView key={attachment.id} attachment={attachment} />
-            ))}
-          </div>
-        )}
         {editedId.value === message.id ? (
-          <MessageEditor
-            label="Edit your message"
-            text={message.text}
-            save="Send as a new branch"
-            onSave={(text) => saveEdit(message, text)}
-            onCancel={() => {
-              editedId.value = null;
-              document.getElementById('draft')?.focus();
-            }}
-          />
+          <QuestionEditor message={message} />
         ) : (
           <>
+            {message.attachments.length > 0 && (
+              <div class="attachments">
+                {message.attachments.map((attachment) => (
+                  <AttachmentView key={attachment.id} attachment={attachment} />
+                ))}
+              </div>
+            )}
             {message.text !== '' && <p class="question-text">{message.text}</p>}
             <div class="message-bar">
               <BranchSwitch id={message.id} />

@@ -128,6 +128,10 @@ function attachment(value: unknown): Attachment {
     const sampleCount = number(fields.sampleCount, 'sampleCount');
     return { ...base, kind: 'audio', wav: string(fields.wav, 'wav'), sampleCount, peaks };
   }
+  if (fields.kind === 'text') {
+    const pageCount = fields.pageCount === null ? null : number(fields.pageCount, 'pageCount');
+    return { ...base, kind: 'text', text: string(fields.text, 'text'), pageCount };
+  }
   if (fields.kind !== 'video')
     throw new TypeError(`an attachment has the unknown kind ${String(fields.kind)}`);
   const frames = list(fields.frames, 'frames').map((frame) => {

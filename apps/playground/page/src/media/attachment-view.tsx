@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { formatCount, formatDuration } from '../model/format.js';
 import { loadedModel } from '../model/model-state.js';
-import type { Attachment } from './attachment.js';
+import { Icon } from '../shell/icon.js';
+import type { Attachment, TextAttachment } from './attachment.js';
 import { tokenCount } from './token-count.js';
 import { SAMPLE_RATE_HZ } from './wav.js';
 import { Waveform } from './waveform.js';
@@ -21,7 +22,8 @@ export function AttachmentView(props: {
         <span class="attachment-name">{attachment.name}</span>
         <span class="hint">
           {describe(attachment)}
-          {tokens !== null && `, ${formatCount(tokens, 'token')}`}
+          {tokens !== null &&
+            `, ${attachment.kind === 'text' ? 'about ' : ''}${formatCount(tokens, 'token')}`}
         </span>
         {children}
       </figcaption>
@@ -47,6 +49,8 @@ function Preview({ attachment }: { readonly attachment: Attachment }) {
           />
         </div>
       );
+    case 'text':
+      return <TextPreview attachment={attachment} />;
     case 'video':
       return (
         <div class="frames">
@@ -62,7 +66,25 @@ function Preview({ attachment }: { readonly attachment: Attachment }) {
   }
 }
 
+/** The beginning of a text; it opens to the whole. */
+function TextPreview({ attachment: { name, text } }: { readonly attachment: TextAttachment }) {
+  return (
+    <details class="text-preview">
+      <summary aria-label={`Text of ${name}`}>
+        <Icon name="file" />
+      </summary>
+      {/* A scrollable region must be reachable with the keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: see above */}
+      <pre tabIndex={0}>{text}</pre>
+    </details>
+  );
+}
+
 function describe(attachment: Attachment): string {
+  if (attachment.kind === 'text') {
+    const lines = formatCount(attachment.text.split('\n').length, 'line');
+    return attachment.pageCount === null ? lines : formatCount(attachment.pageCount, 'page');
+  }
   if (attachment.kind === 'audio') return formatDuration((1000 * attachment.sampleCount) / SAMPLE_RATE_HZ);
   const size = `${attachment.width} × ${attachment.height}`;
   if (attachment.kind === 'image') return size;

@@ -44,5 +44,15 @@ export interface VideoFrame {
   readonly timestampSeconds: number;
 }
 
+/** Text to send with a message: a file, the text of a PDF, or a long paste. */
+export interface TextAttachment {
+  readonly kind: 'text';
+  readonly id: string;
+  readonly name: string;
+  readonly text: string;
+  /** Number of pages of a PDF; null for other text. */
+  readonly pageCount: number | null;
+}
+
 /** Anything that can be sent with a message. */
-export type Attachment = ImageAttachment | AudioAttachment | VideoAttachment;
+export type Attachment = ImageAttachment | AudioAttachment | VideoAttachment | TextAttachment;

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import { addAttachment, attachmentError } from './attachments.js';
+import { followLevel } from './level.js';
 import { readAudio } from './read-audio.js';
 
 /** Length of the current recording in seconds; null if there is none. */
@@ -31,6 +32,7 @@ export async function toggleRecording(): Promise<void> {
       'The browser denied access to the microphone. Allow it in the address bar, or attach a sound file.';
     return;
   }
+  const endLevel = followLevel(stream);
   const pieces: Blob[] = [];
   const startedAt = performance.now();
   const running = new MediaRecorder(stream);
@@ -47,6 +49,7 @@ export async function toggleRecording(): Promise<void> {
   });
   running.onstop = () => {
     clearInterval(timer);
+    endLevel();
     for (const track of stream.getTracks()) track.stop();
     recorder = null;
     recordingSeconds.value = null;

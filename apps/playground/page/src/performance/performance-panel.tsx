@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import type { RooflineReport } from '../../../src/playground-api/playground-types.js';
 import { describeError } from '../api/describe-error.js';
 import { postJson } from '../api/playground-api.js';
-import { formatBytes, formatDuration } from '../model/format.js';
+import { formatBytes } from '../model/format.js';
 import { loadedModel } from '../model/model-state.js';
 import { Panel } from '../shell/panel.js';
 import { AnswerTable } from './answer-table.js';
@@ -84,7 +84,7 @@ function RooflineResult({ report }: { readonly report: RooflineReport }) {
                 {index + 1}. {name}
               </th>
               <td>{tokensPerSecond.toFixed(0)}</td>
-              <td>{formatDuration(1000 / tokensPerSecond)}</td>
+              <td>{Number((1000 / tokensPerSecond).toPrecision(2))} ms</td>
               <td>
                 {readBytesPerSecond === null
                   ? '–'

@@ -31,10 +31,11 @@ function add(sample: PerformanceSample): void {
 /** Samples of half a second are joined to this many seconds: a step more or less then makes no jump. */
 const JOINED_SAMPLES = 4;
 
-/** Rates as means of the last two seconds. */
+/** Rates as means of the last two seconds, without pauses; 0 in a pause. */
 export function smoothed(rates: readonly number[]): number[] {
-  return rates.map((_, index) => {
-    const joined = rates.slice(Math.max(0, index - JOINED_SAMPLES + 1), index + 1);
+  return rates.map((now, index) => {
+    if (now === 0) return 0;
+    const joined = rates.slice(Math.max(0, index - JOINED_SAMPLES + 1), index + 1).filter((rate) => rate > 0);
     return joined.reduce((sum, rate) => sum + rate, 0) / joined.length;
   });
 }
