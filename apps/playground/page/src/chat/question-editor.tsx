@@ -17,8 +17,6 @@ export function QuestionEditor({ message }: { readonly message: UserMessage }) {
     attachments.value = [...attachments.value, ...read];
   };
   return (
-    // Pasting is only an additional way to attach files; the button works with the keyboard.
-    // biome-ignore lint/a11y/noStaticElementInteractions: see above
     <div
       onPaste={(event) => {
         if ((event.clipboardData?.files.length ?? 0) === 0) return;
