@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { accessibilityFaults } from './accessibility.js';
 import { greedily, hasBrowser, lastAnswer, say, stagePage, textOf, withSettings } from './open-page.js';
 
 const SCHEMA = JSON.stringify({
@@ -66,6 +67,7 @@ describe.skipIf(!hasBrowser)('control of the chat', () => {
     await page.getByRole('button', { name: 'Compare' }).click();
     const answers = page.locator('.comparison .answer');
     await expect.poll(() => answers.locator('.message-bar').count()).toBe(2);
+    expect(await accessibilityFaults(page)).toEqual([]);
     await page.getByRole('button', { name: 'Choose this answer' }).click();
     await page.getByRole('button', { name: 'Show only the chosen one' }).click();
     await page.getByText('1 / 2').waitFor();
@@ -108,6 +110,7 @@ describe.skipIf(!hasBrowser)('control of the chat', () => {
     await say(page, 'What is 31 + 90?');
     const choice = page.getByRole('group', { name: 'The context is full' });
     await choice.waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
     await choice.getByRole('button', { name: 'Leave out the oldest turns' }).click();
     await page.getByText('The model does not see what is above.').waitFor();
     await choice.waitFor({ state: 'detached' });

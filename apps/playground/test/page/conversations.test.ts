@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { accessibilityFaults } from './accessibility.js';
 import { greedily, hasBrowser, lastAnswer, say, stagePage, textOf } from './open-page.js';
 
 /** A conversation of version 1, which had one for all tabs, with an answer that nobody receives any more. */
@@ -56,6 +57,7 @@ describe.skipIf(!hasBrowser)('conversations', () => {
     await expect.poll(() => titles(page)).toEqual(['What is 85 - 12?']);
     await page.getByLabel('Search conversations').fill('');
     await act(page, 'What is 31 + 90?', 'Rename');
+    expect(await accessibilityFaults(page)).toEqual([]);
     await page.getByLabel('Title').fill('Sums');
     await page.keyboard.press('Enter');
     await expect.poll(() => titles(page)).toContain('Sums');
@@ -120,6 +122,24 @@ describe.skipIf(!hasBrowser)('conversations', () => {
     await page.getByText('Stopped.', { exact: true }).waitFor();
     await page.getByLabel('Search conversations').fill('old answer');
     await expect.poll(() => titles(page)).toEqual(['An old question']);
+  });
+
+  it('are in a drawer on a phone, which a choice or Escape closes', async () => {
+    const page = await stage.open({ width: 360, height: 640 });
+    await ask(page, 'What is 31 + 90?');
+    await page.getByRole('button', { name: 'New chat' }).click();
+    const button = page.getByRole('button', { name: 'Conversations' });
+    const drawer = page.getByRole('dialog', { name: 'Conversations' });
+    await button.click();
+    await drawer.waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await drawer.waitFor({ state: 'detached' });
+    expect(await button.evaluate((element) => element === document.activeElement)).toBe(true);
+    await button.click();
+    await drawer.getByRole('link').click();
+    await drawer.waitFor({ state: 'detached' });
+    expect(await lastAnswer(page)).toContain('121');
   });
 
   it('in two tabs are seen by both, and one conversation in both becomes branches', async () => {

@@ -1,11 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { accessibilityFaults } from './accessibility.js';
 import { greedily, hasBrowser, lastAnswer, say, stagePage, textOf } from './open-page.js';
 import { showAnswer } from './show-answer.js';
 
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const MARKDOWN = [
   '# Title',
   'Some **bold** text, a [link](https://example.com/), `code`.',
@@ -14,15 +11,6 @@ const MARKDOWN = [
   '[bad](javascript:window.isBroken=true) ![far](https://example.com/a.png)',
   '| a | b |\n|---|---|\n| 1 | 2 |',
 ].join('\n\n');
-
-async function accessibilityFaults(page: Page): Promise<string[]> {
-  await page.evaluate(await readFile(AXE, 'utf8'));
-  return page.evaluate(async () => {
-    const { axe } = window as unknown as { axe: typeof import('axe-core') };
-    const { violations } = await axe.run(document, { resultTypes: ['violations'] });
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-  });
-}
 
 describe.skipIf(!hasBrowser)('the look of the page', () => {
   const stage = stagePage();
