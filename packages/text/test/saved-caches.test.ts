@@ -8,6 +8,7 @@ import { openCuda } from '../../../fixtures/open-cuda.js';
 import { openMetal } from '../../../fixtures/open-metal.js';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { type ChatMessage, loadTextModel, Session, type TextModel } from '../src/index.js';
+import { BlockFileReader, BlockFileWriter } from '../src/saved/block-file.js';
 import { messagesFromJson, messagesToJson } from '../src/saved/message-json.js';
 import { fixture, openTestDevice } from './fixtures.js';
 
@@ -90,6 +91,12 @@ describe('a saved conversation', () => {
       truncateSync(cut, size);
       await expect(model.restore(cut), `${size}`).rejects.toThrow(CorruptFileError);
     }
+    const contradicting = path.join(folder, 'contradicting.blocks');
+    const writer = await BlockFileWriter.create(contradicting);
+    const reader = await BlockFileReader.open(file);
+    await reader.close();
+    await writer.finish(reader.index);
+    await expect(model.restore(contradicting)).rejects.toThrow(/contradicts itself/);
     await expect(model.restore(path.join(folder, 'none'))).rejects.toThrow(FileAccessError);
     await expect(new Session(model).save(path.join(folder, 'none/x'))).rejects.toThrow(FileAccessError);
     using fast = await load(device, 'fast');

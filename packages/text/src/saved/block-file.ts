@@ -96,11 +96,14 @@ export class BlockFileWriter {
 
   async #write(bytes: Uint8Array): Promise<void> {
     try {
-      await this.#file.write(bytes, 0, bytes.length, this.#sizeBytes);
+      for (let done = 0; done < bytes.length; ) {
+        const { bytesWritten } = await this.#file.write(bytes, done, bytes.length - done, this.#sizeBytes);
+        done += bytesWritten;
+        this.#sizeBytes += bytesWritten;
+      }
     } catch (error) {
       throw cannot('write', this.#path, error as Error);
     }
-    this.#sizeBytes += bytes.length;
   }
 }
 
@@ -171,7 +174,23 @@ async function readIndex(file: FileHandle, source: string): Promise<BlockFileInd
   if (!checksum.equals(trailer.subarray(0, 32))) {
     throw corrupt(source, 'IndexChecksum', 'the index differs from its checksum', end - jsonBytes);
   }
-  return JSON.parse(json.toString()) as BlockFileIndex;
+  const index = JSON.parse(json.toString()) as BlockFileIndex;
+  const offset = end - jsonBytes;
+  if (!isIndex(index, offset)) throw corrupt(source, 'IndexForm', 'the index contradicts itself', offset);
+  return index;
+}
+
+/** True if all blocks are complete and their records lie before the index. */
+function isIndex({ identity, blocks }: BlockFileIndex, endBytes: number): boolean {
+  if (!Array.isArray(identity?.blockBytes) || !Array.isArray(blocks)) return false;
+  const isRecord = ({ offsetBytes, sizeBytes }: SavedRecord, kind: 0 | 1) =>
+    offsetBytes >= PRELUDE_BYTES &&
+    offsetBytes + sizeBytes <= endBytes &&
+    sizeBytes === identity.blockBytes[kind];
+  return blocks.every(({ keys, visibleEnds, full, sliding }) => {
+    const isWhole = keys.length > 0 && keys.length === visibleEnds.length;
+    return isWhole && isRecord(full, 0) && (sliding === null || isRecord(sliding, 1));
+  });
 }
 
 async function readBytes(file: FileHandle, source: string, offset: number, size: number): Promise<Buffer> {
