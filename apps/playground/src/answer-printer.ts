@@ -1,4 +1,4 @@
-import type { GenerateEvent } from '@markbase/text';
+import type { GenerateEvent, Usage } from '@markbase/text';
 import { note } from './progress.js';
 import { canStyle } from './terminal.js';
 
@@ -65,6 +65,12 @@ function summary({ usage, timings, reason }: Extract<GenerateEvent, { type: 'fin
   const rate = decodeSeconds > 0 ? (usage.completionTokens - 1) / decodeSeconds : 0;
   return (
     `${usage.promptTokens} tokens in, first token after ${timings.firstTokenMs.toFixed(0)} ms; ` +
-    `${usage.completionTokens} tokens out, ${rate.toFixed(1)} tokens/s; finish reason: ${reason}`
+    `${usage.completionTokens} tokens out, ${rate.toFixed(1)} tokens/s${guessed(usage)}; finish reason: ${reason}`
   );
+}
+
+/** What was guessed, if anything. */
+function guessed({ acceptedTokens, rejectedTokens }: Usage): string {
+  const count = acceptedTokens + rejectedTokens;
+  return count === 0 ? '' : `, ${acceptedTokens} of ${count} guessed tokens right`;
 }

@@ -34,6 +34,12 @@ export function integerList(minimum: number, maximum = Number.MAX_SAFE_INTEGER):
   return (text) => text.split(',').map((part) => parse(part.trim()));
 }
 
+/** Parses comma-separated numbers, each in [minimum, maximum]. */
+export function realList(minimum: number, maximum = Number.MAX_VALUE): (text: string) => number[] {
+  const parse = real(minimum, maximum);
+  return (text) => text.split(',').map((part) => parse(part.trim()));
+}
+
 /** Parses a repeatable option. */
 export function repeated(text: string, previous: readonly string[]): string[] {
   return [...previous, text];

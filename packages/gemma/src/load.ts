@@ -41,6 +41,8 @@ const OPTIONS: OptionNames<LoadOptions> = {
   interTokenMs: true,
   prefillChunk: true,
   adapters: true,
+  assistant: true,
+  speculation: true,
   checkFinite: true,
   suppressPlaceholders: true,
   signal: true,

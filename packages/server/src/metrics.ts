@@ -21,6 +21,14 @@ export class ServerMetrics {
   readonly #promptTokens = this.#counter('prompt_tokens_total', 'Prompt tokens');
   readonly #cachedTokens = this.#counter('prompt_cached_tokens_total', 'Prompt tokens found in the cache');
   readonly #generatedTokens = this.#counter('generation_tokens_total', 'Generated tokens');
+  readonly #acceptedTokens = this.#counter(
+    'guessed_tokens_accepted_total',
+    'Generated tokens that were guessed',
+  );
+  readonly #rejectedTokens = this.#counter(
+    'guessed_tokens_rejected_total',
+    'Guessed tokens that turned out wrong',
+  );
   readonly #aborted = this.#counter('answers_aborted_total', 'Answers ended because the client left');
   readonly #firstToken = this.#histogram(
     'time_to_first_token_seconds',
@@ -85,6 +93,8 @@ export class ServerMetrics {
       readonly promptTokens: number;
       readonly cachedTokens: number;
       readonly completionTokens: number;
+      readonly acceptedTokens: number;
+      readonly rejectedTokens: number;
       readonly firstTokenMs: number;
       readonly totalMs: number;
     },
@@ -93,6 +103,8 @@ export class ServerMetrics {
     this.#promptTokens.add({ model }, promptTokens);
     this.#cachedTokens.add({ model }, cachedTokens);
     this.#generatedTokens.add({ model }, completionTokens);
+    this.#acceptedTokens.add({ model }, numbers.acceptedTokens);
+    this.#rejectedTokens.add({ model }, numbers.rejectedTokens);
     this.#firstToken.observe({ model }, firstTokenMs / 1000);
     this.#answer.observe({ model }, totalMs / 1000);
     if (completionTokens < 2) return;

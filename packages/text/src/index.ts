@@ -47,6 +47,7 @@ export { type DecoderConfig, decoderConfig, type PlaceholderIds } from './model/
 export type { RestoredConversation, SavedConversation } from './saved/saved-caches.js';
 export type { Draft, DraftToken, Future } from './speculation/draft.js';
 export type { DraftRequest, DraftSource, GuessedAnswer, RunProgram } from './speculation/draft-source.js';
+export { findAssistant } from './speculation/find-assistant.js';
 export { TextModel } from './text-model.js';
 export * from './tokenizer/index.js';
 export type { VerifyEncoder } from './verify/context.js';

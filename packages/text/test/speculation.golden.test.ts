@@ -170,11 +170,12 @@ describe('the demo model', () => {
 
   it('tells the same with its prediction, in fewer steps', async () => {
     using model = await loadTextModel(DEMO, device, {
-      precision: 'high',
-      contextTokens: 512,
-      maxSequences: 3,
+      ...{ precision: 'high', contextTokens: 512, maxSequences: 3, speculation: { draftTokens: 4 } },
     });
-    const plain = await generateBatch(model, CASES);
+    const plain = await generateBatch(
+      model,
+      CASES.map((request) => ({ ...request, speculation: false })),
+    );
     const before = model.activity;
     const requests = CASES.map((request, index) => ({ ...request, prediction: plain[index]!.text }));
     const results = await generateBatch(model, requests);
@@ -182,6 +183,17 @@ describe('the demo model', () => {
     expect(before.draftedTokens).toBe(0);
     expect(model.activity.acceptedTokens).toBeGreaterThan(20);
     expect(results[0]!.usage.acceptedTokens).toBeGreaterThan(5);
+  });
+
+  it('measures what steps cost before it guesses, and changes nothing by it', async () => {
+    using model = await loadTextModel(DEMO, device, {
+      precision: 'high',
+      contextTokens: 512,
+      speculation: true,
+    });
+    const plain = await generate(model, { ...CASES[1]!, speculation: false });
+    const first = await generate(model, { ...CASES[1]!, prediction: plain.text });
+    expect(contentOf(first)).toEqual(contentOf(plain));
   });
 });
 

@@ -1,12 +1,13 @@
 import { InvalidArgumentError } from '@markbase/core';
 import { Command, Option } from 'commander';
 import { GPU_MODEL } from '../bench/gpu-model.js';
+import type { measureGuesses } from '../bench/measure-guesses.js';
 import type { measureModel } from '../bench/measure-model.js';
 import type { planModel } from '../bench/plan-model.js';
 import type { Spread } from '../bench/spread.js';
 import { checkpointFolder } from '../checkpoint-folder.js';
 import { withInterrupt } from '../interrupt.js';
-import { addDeviceFlags, type DeviceFlags, integer, integerList } from '../options.js';
+import { addDeviceFlags, type DeviceFlags, integer, integerList, realList } from '../options.js';
 import { formatBytes, printJson, printLines, table } from '../output.js';
 import { note, startUploadProgress } from '../progress.js';
 import { VARIANT_NAMES, type VariantName } from '../synth/shape.js';
@@ -19,6 +20,7 @@ interface BenchFlags extends DeviceFlags {
   readonly batch: readonly number[];
   readonly depth: readonly number[];
   readonly reps: number;
+  readonly guess?: readonly number[];
   readonly plan: boolean;
   readonly variant?: VariantName;
   readonly tiny: boolean;
@@ -62,6 +64,11 @@ export function benchCommand(): Command {
       [128],
     )
     .option('--reps <n>', 'number of measurements of each kind', integer(1, 1000), 5)
+    .option(
+      '--guess <p,...>',
+      'measure guessed tokens instead, each of them right with these probabilities, and what verifying rows costs',
+      realList(0, 1),
+    )
     .option('--plan', 'count commands instead of measuring; needs --variant but no checkpoint', false)
     .addOption(new Option('--variant <name>', 'model variant, for --plan').choices(VARIANT_NAMES))
     .option('--tiny', 'use a tiny version of the variant, for --plan', false)
@@ -81,7 +88,8 @@ export function benchCommand(): Command {
     .option('--json', 'print the result as JSON', false)
     .addHelpText('after', PLAN_HELP)
     .action(async (flags: BenchFlags) => {
-      await withInterrupt((signal) => (flags.plan ? runPlan(flags, signal) : runMeasurement(flags, signal)));
+      const run = flags.plan ? runPlan : flags.guess ? runGuesses : runMeasurement;
+      await withInterrupt((signal) => run(flags, signal));
     });
   return addDeviceFlags(command, 'fast');
 }
@@ -105,6 +113,26 @@ async function runMeasurement(flags: BenchFlags, signal: AbortSignal): Promise<v
   );
   if (flags.json) printJson(result);
   else printLines(measurementLines(result));
+}
+
+async function runGuesses(flags: BenchFlags, signal: AbortSignal): Promise<void> {
+  const directory = required('--model', flags.model, 'a checkpoint folder');
+  const { measureGuesses } = await import('../bench/measure-guesses.js');
+  const folder = await checkpointFolder(directory, signal);
+  const result = await withDevice(flags, (device) =>
+    measureGuesses(folder, device, {
+      rates: flags.guess!,
+      generatedTokens: flags.generate,
+      depth: flags.depth[0]!,
+      repetitions: flags.reps,
+      precision: flags.precision,
+      signal,
+      onStage: note,
+      ...(!flags.json && { onProgress: startUploadProgress().update }),
+    }),
+  );
+  if (flags.json) printJson(result);
+  else printLines(guessLines(result));
 }
 
 /** The context of a measurement follows from the options that its lengths come from; `--context` belongs to `--plan`. */
@@ -161,6 +189,30 @@ function measurementLines(result: Awaited<ReturnType<typeof measureModel>>): str
   if (result.decodeBytesPerSecond === null || result.bandwidthFraction === null) return lines;
   const percent = (100 * result.bandwidthFraction).toFixed(0);
   return [...lines, `decode reads ${formatBytes(result.decodeBytesPerSecond)}/s, ${percent}% of that`];
+}
+
+function guessLines({
+  model,
+  device,
+  precision,
+  ...result
+}: Awaited<ReturnType<typeof measureGuesses>>): string[] {
+  const costs = result.costs.map(({ rows, ms, steps }) => [
+    String(rows),
+    ...[ms.median, ms.min, ms.max, steps].map((value) => value.toFixed(2)),
+  ]);
+  const guesses = result.guesses.map(({ rate, tokensPerSecond, ...each }) => {
+    const { tokensPerStep, rowsPerStep, speedUp, predicted } = each;
+    const numbers = [tokensPerStep, rowsPerStep, tokensPerSecond.median, speedUp, predicted];
+    return [String(rate), ...numbers.map((value) => value.toFixed(2))];
+  });
+  return [
+    `${model} on ${device.kind} (${device.name}), ${precision}, after ${result.depthTokens} tokens`,
+    '',
+    ...table([['rows of a sequence', 'ms per step', 'min', 'max', 'by one row'], ...costs]),
+    '',
+    ...table([['guesses right', 'tokens per step', 'rows', 'tokens/s', 'speed-up', 'predicted'], ...guesses]),
+  ];
 }
 
 function planLines(result: Awaited<ReturnType<typeof planModel>>): string[] {

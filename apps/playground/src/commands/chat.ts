@@ -6,9 +6,10 @@ import { encodeMedia, type MediaFlags } from '../encode-media.js';
 import { withInterrupt } from '../interrupt.js';
 import { addDeviceFlags, type DeviceFlags, integer, real } from '../options.js';
 import { note, writeFindings } from '../progress.js';
+import { addSpeculationFlags, type SpeculationFlags, speculationOptions } from '../speculation-flags.js';
 import { withDevice } from '../with-device.js';
 
-interface ChatFlags extends DeviceFlags, Omit<ChatSettings, 'enableThinking'> {
+interface ChatFlags extends DeviceFlags, SpeculationFlags, Omit<ChatSettings, 'enableThinking'> {
   readonly model?: string;
   readonly system?: string;
   readonly context?: number;
@@ -34,7 +35,7 @@ export function chatCommand(): Command {
     .option('--repetition-penalty <x>', 'make tokens that already occurred less likely; 1 = off', real(0))
     .option('--seed <n>', 'the same seed gives the same answers', integer(0))
     .action((flags: ChatFlags) => chat(flags));
-  return addDeviceFlags(command, 'fast');
+  return addDeviceFlags(addSpeculationFlags(command), 'fast');
 }
 
 async function chat(flags: ChatFlags): Promise<void> {
@@ -45,7 +46,12 @@ async function chat(flags: ChatFlags): Promise<void> {
       note(`loading ${folder}`);
       const { precision, context: contextTokens } = flags;
       const { load } = await import('@markbase/gemma');
-      const model = await load(folder, { device, precision, contextTokens, onProgress: false, signal });
+      const { openCheckpoint } = await import('@markbase/loader');
+      const guesses = await speculationOptions(flags, await openCheckpoint(folder), device.info.kind, signal);
+      const model = await load(folder, {
+        ...{ device, precision, contextTokens, onProgress: false, signal },
+        ...guesses,
+      });
       writeFindings(model.text.checkpoint);
       return model;
     });

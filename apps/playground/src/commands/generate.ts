@@ -18,9 +18,10 @@ import { withInterrupt } from '../interrupt.js';
 import { addDeviceFlags, type DeviceFlags, integer, real, repeated } from '../options.js';
 import { printJson } from '../output.js';
 import { note, startProgress, startUploadProgress, writeFindings } from '../progress.js';
+import { addSpeculationFlags, type SpeculationFlags, speculationOptions } from '../speculation-flags.js';
 import { withDevice } from '../with-device.js';
 
-interface GenerateFlags extends DeviceFlags, SamplingOptions {
+interface GenerateFlags extends DeviceFlags, SpeculationFlags, SamplingOptions {
   readonly model: string;
   readonly prompt: string;
   readonly adapter?: string;
@@ -89,12 +90,13 @@ export function generateCommand(): Command {
       const request = await requestOf(flags);
       await withInterrupt((signal) => run(flags, { ...request, signal }));
     });
-  return addDeviceFlags(command, 'fast');
+  return addDeviceFlags(addSpeculationFlags(command), 'fast');
 }
 
 async function run(flags: GenerateFlags, request: GenerateOptions): Promise<void> {
   const { generate, stream } = await import('@markbase/text');
   const { load } = await import('@markbase/gemma');
+  const { openCheckpoint } = await import('@markbase/loader');
   await withDevice(flags, async (device) => {
     const folder = await checkpointFolder(flags.model, request.signal);
     note(`loading ${folder}`);
@@ -104,6 +106,7 @@ async function run(flags: GenerateFlags, request: GenerateOptions): Promise<void
       device,
       precision,
       contextTokens,
+      ...(await speculationOptions(flags, await openCheckpoint(folder), device.info.kind, request.signal)),
       ...(flags.adapter !== undefined && { adapters: { [ADAPTER]: flags.adapter } }),
       signal: request.signal,
       onProgress: flags.json

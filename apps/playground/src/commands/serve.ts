@@ -19,9 +19,10 @@ import { clearLine, note, startUploadProgress, warn, writeFindings } from '../pr
 import { accessLog } from '../serve/access-log.js';
 import { listenError, OWN_ADDRESSES } from '../serve/listen-error.js';
 import { rememberedSequences } from '../serve/remembered-sequences.js';
+import { addSpeculationFlags, type SpeculationFlags, speculationOptions } from '../speculation-flags.js';
 import { withDevice } from '../with-device.js';
 
-interface ServeFlags extends DeviceFlags {
+interface ServeFlags extends DeviceFlags, SpeculationFlags {
   readonly model: string;
   readonly name?: string;
   readonly adapter: Readonly<Record<string, string>>;
@@ -96,7 +97,7 @@ export function serveCommand(): Command {
     .option('--no-ffmpeg', 'do not give sounds and videos of clients to the installed ffmpeg')
     .option('--log', 'write one line of JSON per request to standard error', false)
     .action((flags: ServeFlags) => serve(flags));
-  return addDeviceFlags(command, 'fast');
+  return addDeviceFlags(addSpeculationFlags(command), 'fast');
 }
 
 async function serve(flags: ServeFlags): Promise<void> {
@@ -187,6 +188,7 @@ async function loadServedModel(flags: ServeFlags, device: Device, signal: AbortS
     }),
     feedForward,
     adapters: flags.adapter,
+    ...(await speculationOptions(flags, checkpoint, device.info.kind, signal)),
     language: Promise.resolve(language),
     signal,
     // The log also goes to standard error.

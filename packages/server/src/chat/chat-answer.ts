@@ -168,6 +168,8 @@ export function usageOf(promptTokens: number, finishes: readonly (Finish | null)
     completion_tokens_details: {
       reasoning_tokens: sum(({ usage }) => usage.reasoningTokens),
       audio_tokens: 0,
+      accepted_prediction_tokens: sum(({ usage }) => usage.acceptedTokens),
+      rejected_prediction_tokens: sum(({ usage }) => usage.rejectedTokens),
     },
   };
 }

@@ -43,6 +43,7 @@ export function chatPlan(request: ChatRequest, served: ServedModel, choicesLimit
       responseFormat: responseFormatOf(request.response_format),
       enableThinking: request.chat_template_kwargs?.enable_thinking ?? isThinking(request.reasoning_effort),
       preserveThinking: request.chat_template_kwargs?.preserve_thinking,
+      prediction: request.prediction && plainText(request.prediction.content),
     }),
     ...toolOptions(functions?.map(({ tool }) => tool) ?? null, selectionOf(request.tool_choice)),
     messages: request.messages.map((message, index) => messageOf(message, `messages[${index}]`)),

@@ -199,7 +199,12 @@ export const chatRequest = z.strictObject({
   reasoning_effort: optional(reasoningEffort),
   modalities: optional(z.array(z.literal('text'))),
   verbosity: optional(z.enum(['low', 'medium', 'high'])),
-  prediction: hint,
+  prediction: optional(
+    z.strictObject({
+      type: z.literal('content'),
+      content: z.union([z.string(), z.array(z.strictObject({ type: z.literal('text'), text: z.string() }))]),
+    }),
+  ),
   web_search_options: hint,
   chat_template_kwargs: optional(
     z.strictObject({ enable_thinking: optional(z.boolean()), preserve_thinking: optional(z.boolean()) }),
