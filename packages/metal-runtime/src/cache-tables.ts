@@ -47,39 +47,46 @@ export function encodeTables(
   given: readonly Int32Array[] | undefined,
 ): EncodedTables {
   if (caches.every((cache) => cache === null)) return { slots, tables: new Int32Array(0) };
-  const lengths = [...spans.values()].map(({ last }) => blocksOf(last + 1) * KINDS);
-  const tables = new Int32Array(lengths.reduce((sum, length) => sum + length, 0));
+  let length = 0;
+  for (const { last } of spans.values()) length += blocksOf(last + 1) * KINDS;
+  const tables = new Int32Array(length);
+  const limits = caches.map((cache) => cache?.blockCount);
   const begins = new Map<number, number>();
   let begin = 0;
-  for (const [index, slot] of [...spans.keys()].entries()) {
-    const part = tables.subarray(begin, begin + lengths[index]!);
-    if (given) copyTable(part, given[slot], slot, caches);
-    else shareTable(part, slot, caches);
+  for (const [slot, { last }] of spans) {
+    const end = begin + blocksOf(last + 1) * KINDS;
+    if (given) copyTable(tables, begin, end, given[slot]!, slot, limits);
+    else shareTable(tables.subarray(begin, end), slot, caches);
     begins.set(slot, begin);
-    begin += part.length;
+    begin = end;
   }
-  return { slots: slots.map((slot) => begins.get(slot)!), tables };
+  const places = new Int32Array(slots.length);
+  for (let row = 0; row < slots.length; row++) {
+    // Most rows have the same slot as the row before.
+    const isSame = row > 0 && slots[row] === slots[row - 1];
+    places[row] = isSame ? places[row - 1]! : begins.get(slots[row]!)!;
+  }
+  return { slots: places, tables };
 }
 
+/** Copies the table of a sequence to [begin, end). `limits`: numbers of blocks; absent: any block will do. */
 function copyTable(
-  part: Int32Array,
-  table: Int32Array | undefined,
+  to: Int32Array,
+  begin: number,
+  end: number,
+  table: Int32Array,
   slot: number,
-  caches: readonly (CacheLimits | null)[],
+  limits: readonly (number | undefined)[],
 ): void {
-  const name = `tables[${slot}]`;
-  check(
-    table !== undefined && table.length >= part.length,
-    name,
-    `at least ${part.length} numbers`,
-    table?.length,
-  );
-  part.set(table.subarray(0, part.length));
-  for (let index = 0; index < part.length; index++) {
-    const limit = caches[index % KINDS]?.blockCount;
-    const block = part[index]!;
-    if (limit === undefined || (block >= 0 && block < limit)) continue;
-    check(false, name, `blocks below ${limit}`, block);
+  for (let index = 0; index < end - begin; index++) {
+    const block = table[index];
+    const limit = limits[index % KINDS];
+    if (block === undefined) {
+      check(false, `tables[${slot}]`, `at least ${end - begin} numbers`, index);
+    } else if (limit !== undefined && (block < 0 || block >= limit)) {
+      check(false, `tables[${slot}]`, `blocks below ${limit}`, block);
+    }
+    to[begin + index] = block;
   }
 }
 

@@ -7,38 +7,75 @@ import type { SamplingParams } from './step.js';
 
 /** Number of values in one SampleParams in device/step.h. */
 const SAMPLING_FIELDS = 16;
+const SEED_FIELD = 7;
 const TOP_LOGPROBS_FIELD = 10;
+const HISTORY_FIELD = 11;
+const BIAS_FIELD = 13;
+const MASK_FIELD = 15;
 /** Replaces the start of a mask: every token is allowed. */
 const NO_MASK = 2 ** 32 - 1;
 const SEED_LIMIT = 2 ** 53;
 const MAX_BIAS = 100;
 
-const FIELDS = [
-  'temperature',
-  'topK',
-  'topP',
-  'minP',
-  'repetitionPenalty',
-  'presencePenalty',
-  'frequencyPenalty',
-  'seed',
-  'draw',
-  'topLogprobs',
-  'logitBias',
-  'allowed',
-  'history',
-] as const satisfies readonly (keyof SamplingParams)[];
-
-/** The same parameters in objects of our own, each property read once. */
-export function ownSampling(sampling: readonly SamplingParams[]): SamplingParams[] {
-  return Array.from(sampling, (given): SamplingParams => {
-    const params = Object.fromEntries(FIELDS.map((name) => [name, given[name]])) as SamplingParams;
-    const { allowed } = params;
-    return types.isInt32Array(allowed) ? { ...params, allowed: plainArray(allowed) } : params;
-  });
+/** A parameter that is a number: its place in SampleParams, its neutral value, and its range. */
+interface Rule {
+  readonly name: keyof SamplingParams;
+  readonly field: number;
+  readonly neutral: number;
+  readonly expected: string;
+  isValid(value: number): boolean;
 }
 
-/** The sampling parameters of `outputs` rows in the addon's format; missing ones are neutral. */
+const RULES: readonly Rule[] = [
+  {
+    ...{ name: 'temperature', field: 0, neutral: 0, expected: 'a number from 0 to 100' },
+    isValid: (value) => value >= 0 && value <= 100,
+  },
+  {
+    ...{ name: 'topP', field: 1, neutral: 1, expected: 'a number in (0, 1]' },
+    isValid: (value) => value > 0 && value <= 1,
+  },
+  {
+    ...{ name: 'minP', field: 2, neutral: 0, expected: 'a number in [0, 1)' },
+    isValid: (value) => value >= 0 && value < 1,
+  },
+  {
+    ...{ name: 'repetitionPenalty', field: 3, neutral: 1, expected: 'a number > 0, at most 100' },
+    isValid: (value) => value > 0 && value <= 100,
+  },
+  {
+    ...{ name: 'presencePenalty', field: 4, neutral: 0, expected: 'a number from -100 to 100' },
+    isValid: (value) => Math.abs(value) <= 100,
+  },
+  {
+    ...{ name: 'frequencyPenalty', field: 5, neutral: 0, expected: 'a number from -100 to 100' },
+    isValid: (value) => Math.abs(value) <= 100,
+  },
+  {
+    ...{ name: 'topK', field: 6, neutral: 0, expected: 'a whole number >= 0' },
+    isValid: (value) => Number.isInteger(value) && value >= 0 && value < 2 ** 31,
+  },
+  {
+    ...{ name: 'seed', field: SEED_FIELD, neutral: 0, expected: 'a whole number in [0, 2^53)' },
+    isValid: (value) => Number.isInteger(value) && value >= 0 && value < SEED_LIMIT,
+  },
+  {
+    ...{ name: 'draw', field: 9, neutral: 0, expected: 'a whole number >= 0' },
+    isValid: (value) => Number.isInteger(value) && value >= 0 && value < 2 ** 32,
+  },
+  {
+    ...{ name: 'topLogprobs', field: TOP_LOGPROBS_FIELD, neutral: 0 },
+    expected: `a whole number from 0 to ${MAX_TOP_LOGPROBS}`,
+    isValid: (value) => Number.isInteger(value) && value >= 0 && value <= MAX_TOP_LOGPROBS,
+  },
+];
+
+/**
+ * The sampling parameters of `outputs` rows in the addon's format; missing ones are neutral. Each property is read once, so that nothing
+ * changes after its check.
+ *
+ * @throws InvalidArgumentError for values out of range
+ */
 export function encodeSampling(
   sampling: readonly SamplingParams[],
   outputs: number,
@@ -47,44 +84,32 @@ export function encodeSampling(
   NativeStep,
   'sampling' | 'historyTokens' | 'historyCounts' | 'biasTokens' | 'biasValues' | 'allowedWords'
 > {
-  check(
-    sampling.length === 0 || sampling.length === outputs,
-    'sampling',
-    `${outputs} entries or none`,
-    sampling.length,
-  );
-  const history = layEndToEnd(sampling.map((params) => params.history));
-  const bias = layEndToEnd(sampling.map((params) => params.logitBias));
-  const words = Math.ceil(vocabulary / 32);
-  const masks = sampling.map(({ allowed }) => allowed);
-  for (const mask of masks) checkMask(mask, words);
-  const masked = [...masks.keys()].filter((row) => masks[row]);
+  const given = sampling.length;
+  check(given === 0 || given === outputs, 'sampling', `${outputs} entries or none`, given);
   const encoded = new Float64Array(outputs * SAMPLING_FIELDS);
+  const history: PairList = { keys: [], values: [] };
+  const bias: PairList = { keys: [], values: [] };
+  const words = Math.ceil(vocabulary / 32);
+  const masks: Int32Array[] = [];
   for (let row = 0; row < outputs; row++) {
-    const params = checkSampling(sampling[row] ?? {});
-    const mask = masked.indexOf(row);
-    encoded.set(
-      [
-        params.temperature ?? 0,
-        params.topP ?? 1,
-        params.minP ?? 0,
-        params.repetitionPenalty ?? 1,
-        params.presencePenalty ?? 0,
-        params.frequencyPenalty ?? 0,
-        params.topK ?? 0,
-        (params.seed ?? 0) % 2 ** 32,
-        Math.floor((params.seed ?? 0) / 2 ** 32),
-        params.draw ?? 0,
-        params.topLogprobs ?? 0,
-        ...(history.ranges[row] ?? [0, 0]),
-        ...(bias.ranges[row] ?? [0, 0]),
-        mask < 0 ? NO_MASK : mask * words,
-      ],
-      row * SAMPLING_FIELDS,
-    );
+    const params = given === 0 ? undefined : sampling[row];
+    const at = row * SAMPLING_FIELDS;
+    for (const rule of RULES) encoded[at + rule.field] = checkedValue(rule, params);
+    const seed = encoded[at + SEED_FIELD]!;
+    encoded[at + SEED_FIELD] = seed % 2 ** 32;
+    encoded[at + SEED_FIELD + 1] = Math.floor(seed / 2 ** 32);
+    encoded[at + HISTORY_FIELD] = history.keys.length;
+    append(history, params?.history);
+    encoded[at + HISTORY_FIELD + 1] = history.keys.length;
+    encoded[at + BIAS_FIELD] = bias.keys.length;
+    append(bias, params?.logitBias, checkBias);
+    encoded[at + BIAS_FIELD + 1] = bias.keys.length;
+    const mask = params?.allowed;
+    encoded[at + MASK_FIELD] = mask === undefined ? NO_MASK : masks.length * words;
+    if (mask !== undefined) masks.push(checkedMask(mask, words));
   }
-  const allowedWords = new Int32Array(masked.length * words);
-  for (const [index, row] of masked.entries()) allowedWords.set(masks[row]!, index * words);
+  const allowedWords = new Int32Array(masks.length * words);
+  for (const [index, mask] of masks.entries()) allowedWords.set(mask, index * words);
   return {
     sampling: encoded,
     historyTokens: Int32Array.from(history.keys),
@@ -102,55 +127,50 @@ export function topLogprobsOf({ sampling }: Pick<NativeStep, 'sampling'>, row: n
 
 /** Checks the ranges of sampling parameters. @throws InvalidArgumentError */
 export function checkSampling(params: SamplingParams): SamplingParams {
-  const rules: readonly [keyof SamplingParams, string, (value: number) => boolean][] = [
-    ['temperature', 'a number from 0 to 100', (value) => value >= 0 && value <= 100],
-    ['topP', 'a number in (0, 1]', (value) => value > 0 && value <= 1],
-    ['minP', 'a number in [0, 1)', (value) => value >= 0 && value < 1],
-    ['repetitionPenalty', 'a number > 0, at most 100', (value) => value > 0 && value <= 100],
-    ['presencePenalty', 'a number from -100 to 100', (value) => Math.abs(value) <= 100],
-    ['frequencyPenalty', 'a number from -100 to 100', (value) => Math.abs(value) <= 100],
-    ['topK', 'a whole number >= 0', (value) => Number.isInteger(value) && value >= 0 && value < 2 ** 31],
-    [
-      'seed',
-      'a whole number in [0, 2^53)',
-      (value) => Number.isInteger(value) && value >= 0 && value < SEED_LIMIT,
-    ],
-    ['draw', 'a whole number >= 0', (value) => Number.isInteger(value) && value >= 0 && value < 2 ** 32],
-    [
-      'topLogprobs',
-      `a whole number from 0 to ${MAX_TOP_LOGPROBS}`,
-      (value) => Number.isInteger(value) && value >= 0 && value <= MAX_TOP_LOGPROBS,
-    ],
-  ];
-  for (const [name, expected, isValid] of rules) {
-    const value = params[name];
-    if (value !== undefined) check(typeof value === 'number' && isValid(value), name, expected, value);
-  }
-  for (const [token, value] of params.logitBias ?? []) {
-    const isValid = Number.isInteger(token) && token >= 0 && Math.abs(value) <= MAX_BIAS;
-    const expected = `token ids with numbers from -${MAX_BIAS} to ${MAX_BIAS}`;
-    check(isValid, 'logitBias', expected, `${token}: ${value}`);
-  }
+  for (const rule of RULES) checkedValue(rule, params);
+  for (const [token, value] of params.logitBias ?? []) checkBias(token, value);
   return params;
 }
 
-function checkMask(mask: Int32Array | undefined, words: number): void {
-  if (mask === undefined) return;
-  check(types.isInt32Array(mask), 'allowed', 'an Int32Array', Object.prototype.toString.call(mask));
-  check(mask.length === words, 'allowed', `${words} words of 32 tokens`, `${mask.length} words`);
+function checkedValue(
+  { name, neutral, expected, isValid }: Rule,
+  params: SamplingParams | undefined,
+): number {
+  const value = params?.[name];
+  if (value === undefined) return neutral;
+  check(typeof value === 'number' && isValid(value), name, expected, value);
+  return value;
 }
 
-/** Concatenates the entries of all rows, and records where those of each row are. */
-function layEndToEnd(maps: readonly (ReadonlyMap<number, number> | undefined)[]) {
-  const keys: number[] = [];
-  const values: number[] = [];
-  const ranges = maps.map((map): [number, number] => {
-    const begin = keys.length;
-    for (const [key, value] of map ?? []) {
-      keys.push(key);
-      values.push(value);
-    }
-    return [begin, keys.length];
-  });
-  return { keys, values, ranges };
+function checkBias(token: number, value: number): void {
+  const isValid = Number.isInteger(token) && token >= 0 && Math.abs(value) <= MAX_BIAS;
+  if (isValid) return;
+  const expected = `token ids with numbers from -${MAX_BIAS} to ${MAX_BIAS}`;
+  check(false, 'logitBias', expected, `${token}: ${value}`);
+}
+
+function checkedMask(mask: Int32Array, words: number): Int32Array {
+  check(types.isInt32Array(mask), 'allowed', 'an Int32Array', Object.prototype.toString.call(mask));
+  const plain = plainArray(mask);
+  check(plain.length === words, 'allowed', `${words} words of 32 tokens`, `${plain.length} words`);
+  return plain;
+}
+
+/** Entries of the maps of all rows, one after the other. */
+interface PairList {
+  readonly keys: number[];
+  readonly values: number[];
+}
+
+function append(
+  { keys, values }: PairList,
+  map: ReadonlyMap<number, number> | undefined,
+  checkPair?: (key: number, value: number) => void,
+): void {
+  if (map === undefined) return;
+  for (const [key, value] of map) {
+    checkPair?.(key, value);
+    keys.push(key);
+    values.push(value);
+  }
 }

@@ -87,6 +87,23 @@ describe('StepEncoder', () => {
     expect(() => encoder.encode(step(rowsFrom(0, 64), { tables }), [])).not.toThrow();
   });
 
+  it('reads the parameters of a row once', () => {
+    const reads: string[] = [];
+    const params = new Proxy(
+      { topLogprobs: 3, seed: 2 ** 33 + 5 },
+      {
+        get: (target, name) => {
+          reads.push(String(name));
+          return Reflect.get(target, name);
+        },
+      },
+    );
+    const { sampling } = encoder.encode(step([0], { outputRows: Int32Array.of(0), sampling: [params] }), []);
+    expect(new Set(reads).size).toBe(reads.length);
+    // Neutral, with the seed in two halves, three alternatives, no history, no bias and no mask.
+    expect([...sampling]).toEqual([0, 1, 0, 1, 0, 0, 0, 5, 2, 0, 3, 0, 0, 0, 0, 2 ** 32 - 1]);
+  });
+
   it('rejects tables that are too short or name blocks that do not exist', () => {
     const encode = (positions: number[], ...table: number[]) =>
       encoder.encode(step(positions, { tables: [Int32Array.from(table)] }), []);

@@ -3,7 +3,7 @@ import { NonFiniteError } from '@markbase/core';
 import { MAX_TOP_LOGPROBS } from '../families/sample/node.js';
 import { BLOCK_TOKENS, blocksOf, type CacheLimits, encodeTables, type Span } from './cache-tables.js';
 import { check } from './check.js';
-import { encodeSampling, ownSampling, topLogprobsOf } from './encode-sampling.js';
+import { encodeSampling, topLogprobsOf } from './encode-sampling.js';
 import type { NativePort, NativeStep } from './native.js';
 import { plainArray } from './plain-array.js';
 import type { StepArray } from './recorder/family.js';
@@ -118,13 +118,14 @@ export class StepEncoder {
   decode(encoded: NativeStep): StepResult {
     const lost = encoded.sampled.findIndex((token) => token < 0);
     if (lost >= 0) throw new NonFiniteError({ label: `${this.#limits.label}, logits of row ${lost}` });
-    const topLogprobs = Array.from(encoded.sampled, (_, row) => {
-      const count = topLogprobsOf(encoded, row);
-      return Array.from({ length: count }, (_, i) => ({
-        token: encoded.topTokens[row * MAX_TOP_LOGPROBS + i]!,
-        logprob: encoded.topLogprobs[row * MAX_TOP_LOGPROBS + i]!,
-      }));
-    });
+    const topLogprobs: { token: number; logprob: number }[][] = [];
+    for (let row = 0; row < encoded.sampled.length; row++) {
+      const list: { token: number; logprob: number }[] = [];
+      const begin = row * MAX_TOP_LOGPROBS;
+      for (let at = begin; at < begin + topLogprobsOf(encoded, row); at++)
+        list.push({ token: encoded.topTokens[at]!, logprob: encoded.topLogprobs[at]! });
+      topLogprobs.push(list);
+    }
     const outputs = Object.fromEntries(
       encoded.outputs.map(({ port, data }) => [this.#limits.outputs[port]!.name, data]),
     );
@@ -225,15 +226,22 @@ function ownStep(given: StepInput): OwnStep {
     isBytes(input) ? checkedBytes(`inputs.${name}`, input) : { data: floats(`inputs.${name}`, input) },
   ]);
   const { rows, sampling, tables } = given;
-  for (const table of tables ?? [])
-    checkType('tables', table, types.isInt32Array, 'arrays of type Int32Array');
   return {
     ...(rows !== undefined && { rows }),
-    ...(sampling && { sampling: ownSampling(sampling) }),
-    ...(tables && { tables: tables.map((table) => plainArray(table)) }),
+    ...(sampling && { sampling }),
+    ...(tables && { tables: ownTables(tables) }),
     ...Object.fromEntries(arrays),
     inputs: Object.fromEntries(inputs),
   };
+}
+
+/** The tables, of which only elements are read, each once: nothing can redefine those. */
+function ownTables(given: readonly Int32Array[]): Int32Array[] {
+  const tables = [...given];
+  for (const table of tables)
+    if (!types.isInt32Array(table))
+      checkType('tables', table ?? null, types.isInt32Array, 'arrays of type Int32Array');
+  return tables;
 }
 
 function floats<Input extends Float32Array | undefined>(name: string, input: Input): Input {

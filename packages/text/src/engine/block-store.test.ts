@@ -204,4 +204,28 @@ describe('BlockStore', () => {
     expect(own.length).toBe(0);
     expect(store.computesNext({ sequence: a, rows }, { sequence: own, rows })).toBe(false);
   });
+
+  it('makes room for all sequences of a step at once', () => {
+    const store = storeOf({ fullBlocks: 6, slidingBlocks: 6 });
+    const known = sequenceOf(0, store);
+    grow(store, known, rowsOf(range(0, 160)));
+    store.give(known);
+    store.prepare(4);
+    expect(store.pools.map(({ freeCount }) => freeCount)).toEqual([5, 5]);
+    store.prepare(5);
+    expect(store.pools.map(({ freeCount }) => freeCount)).toEqual([5, 5]);
+    store.prepare(100);
+    expect(store.pools.map(({ freeCount }) => freeCount)).toEqual([6, 6]);
+  });
+
+  it('knows a token that a step added like one of a prompt', () => {
+    const store = storeOf();
+    const [a, b] = [sequenceOf(0, store), sequenceOf(1, store)];
+    grow(store, a, rowsOf(range(0, 63)));
+    store.reserve(a, 64);
+    a.addToken(63, true);
+    store.settle(a);
+    expect(store.extend(b, rowsOf(range(0, 70)), 69, true)).toBeNull();
+    expect(b.length).toBe(64);
+  });
 });

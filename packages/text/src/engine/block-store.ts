@@ -72,11 +72,17 @@ export class BlockStore {
     });
   }
 
+  /** Gives up known prefixes until `count` blocks of each kind are free, as far as possible: once for all sequences of a step. */
+  prepare(count: number): void {
+    if (this.pools.some(({ freeCount }) => freeCount < count)) this.#tree.evict(count);
+  }
+
   /** Takes the blocks for the positions of a sequence up to `end`; false, and nothing is taken, if there are too few. */
   reserve(sequence: Sequence, end: number): boolean {
     const count = this.missingBlocks(sequence, end);
+    if (count === 0) return true;
     const [full, sliding] = this.pools;
-    if (full.freeCount < count || sliding.freeCount < count) this.#tree.evict(count);
+    this.prepare(count);
     if (full.freeCount < count || sliding.freeCount < count) return false;
     for (let index = 0; index < count; index++) sequence.pushBlocks(full.take()!, sliding.take()!);
     return true;

@@ -1,9 +1,9 @@
 import { ContextLengthError, InvalidArgumentError } from '@markbase/core';
-import { checkSampling, type TokenStep } from '@markbase/metal-runtime';
+import { checkSampling, type SamplingParams, type TokenStep } from '@markbase/metal-runtime';
 import { checkInteger } from '../check.js';
 import type { Decoder } from '../model/layer.js';
 import type { DraftedRow } from '../speculation/speculation.js';
-import { adaptedKey, adapterInput } from './adapter-rows.js';
+import { adapterInput } from './adapter-rows.js';
 import type { DecodeRow } from './decode-queue.js';
 import type { PromptRows } from './prompt.js';
 import type { Sequence } from './sequence.js';
@@ -15,54 +15,37 @@ export interface StepSpan {
   readonly rows: Omit<PromptRows, 'end'>;
   readonly begin: number;
   readonly end: number;
-  /** True if the step computes the same bits as a prompt with these tokens would; default true. */
-  readonly matchesPrefill?: boolean;
 }
 
 /**
  * The step that adds tokens to each of several sequences, whose slots are their indices: a token that is known, and those
  * that are guessed to follow it. Every row is an output.
  *
- * @param matchesPrefill decoding uses the same kernels as prefill
  * @param decoder its programs take the adapter of each row if it has any
- * @returns the step, and a span per row that ends after the guessed tokens
  */
 export function decodeStep(
   rows: readonly DraftedRow[],
-  matchesPrefill: boolean,
   decoder: Pick<Decoder, 'adapters'> = { adapters: null },
-): { step: TokenStep; spans: StepSpan[] } {
-  const spans = rows.map(({ row: { sequence, token }, drafted }) => {
-    const begin = sequence.length;
-    const tokens = Int32Array.from([token, ...drafted.map((guess) => guess.token)]);
-    const content = {
-      keys: Array.from(tokens, (id) => adaptedKey(id, sequence.adapter)),
-      visibleEnd: tokens.map((_, index) => begin + index),
-      begin,
-      tokens,
-      layerTokens: tokens,
-      soft: Array.from(tokens, () => null),
-    };
-    return { sequence, rows: content, begin, end: begin + tokens.length, matchesPrefill };
-  });
-  const perRow = spans.flatMap(({ rows: { tokens, begin }, sequence }, slot) =>
-    Array.from(tokens, (token, index) => ({ token, position: begin + index, slot, sequence })),
-  );
-  const step = {
-    tokens: Int32Array.from(perRow, ({ token }) => token),
-    positions: Int32Array.from(perRow, ({ position }) => position),
-    slots: Int32Array.from(perRow, ({ slot }) => slot),
-    outputRows: Int32Array.from(perRow, (_, index) => index),
-    sampling: rows.flatMap(({ row, drafted }) => [
-      row.sampling ?? {},
-      ...drafted.map(({ sampling }) => sampling),
-    ]),
-    inputs: adapterInput(
-      decoder,
-      perRow.map(({ sequence }) => sequence.adapter),
-    ),
-  };
-  return { step, spans };
+): TokenStep {
+  const count = rows.reduce((sum, { drafted }) => sum + 1 + drafted.length, 0);
+  const tokens = new Int32Array(count);
+  const positions = new Int32Array(count);
+  const slots = new Int32Array(count);
+  const sampling: SamplingParams[] = [];
+  const adapters: (number | undefined)[] = [];
+  for (const [slot, { row, drafted }] of rows.entries()) {
+    for (let index = 0; index <= drafted.length; index++) {
+      const added = index === 0 ? row : drafted[index - 1]!;
+      const at = sampling.length;
+      tokens[at] = added.token;
+      positions[at] = row.sequence.length + index;
+      slots[at] = slot;
+      sampling.push(added.sampling ?? {});
+      adapters.push(row.sequence.adapter);
+    }
+  }
+  const outputRows = Int32Array.from(tokens.keys());
+  return { tokens, positions, slots, outputRows, sampling, inputs: adapterInput(decoder, adapters) };
 }
 
 /**

@@ -74,72 +74,62 @@ export function prefillStep(
   width: number,
   decoder: Pick<Decoder, 'adapters'> = { adapters: null },
 ): TokenStep {
-  const slices = parts.map(({ job, begin, end }, slot) => {
-    const { rows } = job;
-    const slice = (array: Int32Array) => array.subarray(begin - rows.begin, end - rows.begin);
-    const count = end - begin;
-    return {
-      tokens: slice(rows.tokens),
-      layerTokens: slice(rows.layerTokens),
-      visibleEnd: slice(rows.visibleEnd),
-      positions: Int32Array.from({ length: count }, (_, index) => begin + index),
-      slots: new Int32Array(count).fill(slot),
-      soft: rows.soft.slice(begin - rows.begin, end - rows.begin),
-      adapters: new Array<number | undefined>(count).fill(rows.adapter),
-    };
-  });
-  const soft = softTokens(
-    slices.flatMap((slice) => slice.soft),
-    width,
-  );
+  const count = parts.reduce((sum, { begin, end }) => sum + end - begin, 0);
+  const arrays = {
+    tokens: new Int32Array(count),
+    positions: new Int32Array(count),
+    slots: new Int32Array(count),
+    layerTokens: new Int32Array(count),
+    visibleEnd: new Int32Array(count),
+  };
+  const soft: SoftRow[] = [];
+  const adapters: (number | undefined)[] = [];
   const ended: PrefillPart[] = [];
   const outputRows: number[] = [];
   let row = 0;
-  for (const part of parts) {
-    row += part.end - part.begin;
-    if (part.end < part.job.rows.end) continue;
+  for (const [slot, part] of parts.entries()) {
+    const { rows } = part.job;
+    const first = part.begin - rows.begin;
+    const last = part.end - rows.begin;
+    for (const name of ['tokens', 'layerTokens', 'visibleEnd'] as const)
+      arrays[name].set(rows[name].subarray(first, last), row);
+    for (let index = 0; index < last - first; index++) arrays.positions[row + index] = part.begin + index;
+    arrays.slots.fill(slot, row, row + last - first);
+    for (const [index, values] of rows.soft.slice(first, last).entries())
+      if (values) soft.push({ row: row + index, values });
+    if (decoder.adapters) adapters.push(...new Array<number | undefined>(last - first).fill(rows.adapter));
+    row += last - first;
+    if (part.end < rows.end) continue;
     ended.push(part);
     outputRows.push(row - 1);
   }
+  const { inputs, ...softIndex } = softTokens(soft, count, width);
   return {
-    tokens: concat(slices.map((slice) => slice.tokens)),
-    positions: concat(slices.map((slice) => slice.positions)),
-    slots: concat(slices.map((slice) => slice.slots)),
-    layerTokens: concat(slices.map((slice) => slice.layerTokens)),
-    visibleEnd: concat(slices.map((slice) => slice.visibleEnd)),
+    ...arrays,
     outputRows: Int32Array.from(outputRows),
     sampling: ended.map((part) => part.job.sampling ?? {}),
-    softIndex: soft.softIndex,
-    inputs: {
-      ...soft.inputs,
-      ...adapterInput(
-        decoder,
-        slices.flatMap(({ adapters }) => adapters),
-      ),
-    },
+    ...softIndex,
+    inputs: { ...inputs, ...adapterInput(decoder, adapters) },
   };
 }
 
-function softTokens(
-  rows: readonly (Float32Array | null)[],
-  width: number,
-): Pick<StepInput, 'softIndex' | 'inputs'> {
-  const present = rows.filter((row) => row !== null);
-  if (present.length === 0) return {};
-  const values = new Float32Array(present.length * width);
-  for (const [index, row] of present.entries()) values.set(row, index * width);
-  let next = 0;
-  const softIndex = Int32Array.from(rows, (row) => (row ? next++ : -1));
-  return { softIndex, inputs: { [SOFT_TOKENS_INPUT]: values } };
+/** A row of a step that is a soft token. */
+interface SoftRow {
+  readonly row: number;
+  readonly values: Float32Array;
 }
 
-function concat(arrays: readonly Int32Array[]): Int32Array {
-  if (arrays.length === 1) return arrays[0]!;
-  const result = new Int32Array(arrays.reduce((sum, array) => sum + array.length, 0));
-  let offset = 0;
-  for (const array of arrays) {
-    result.set(array, offset);
-    offset += array.length;
+function softTokens(
+  soft: readonly SoftRow[],
+  count: number,
+  width: number,
+): Pick<StepInput, 'softIndex' | 'inputs'> {
+  if (soft.length === 0) return {};
+  const values = new Float32Array(soft.length * width);
+  const softIndex = new Int32Array(count).fill(-1);
+  for (const [index, each] of soft.entries()) {
+    values.set(each.values, index * width);
+    softIndex[each.row] = index;
   }
-  return result;
+  return { softIndex, inputs: { [SOFT_TOKENS_INPUT]: values } };
 }

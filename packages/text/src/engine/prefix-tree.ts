@@ -168,5 +168,9 @@ export function contentOf(rows: PromptRows, begin: number, end: number): BlockCo
 
 /** Equal for equal contents; contents that only a prompt would compute have other names than others. */
 export function nameOf({ keys, visibleEnds, exactCount }: BlockContent): string {
-  return `${exactCount === keys.length ? '' : '~'}${keys.join(' ')}|${visibleEnds.join(' ')}`;
+  const first = visibleEnds[0]!;
+  // Without images, each position sees itself: the first end says it all.
+  const isPlain = visibleEnds.every((end, index) => end === first + index);
+  const ends = isPlain ? first : visibleEnds.join(' ');
+  return `${exactCount === keys.length ? '' : '~'}${keys.join(' ')}|${ends}`;
 }

@@ -1,4 +1,5 @@
 import { BLOCK_TOKENS } from '@markbase/metal-runtime';
+import { adaptedKey } from './adapter-rows.js';
 import type { PrefixNode } from './prefix-tree.js';
 import type { PositionKey, PromptRows } from './prompt.js';
 
@@ -98,14 +99,29 @@ export class Sequence {
    */
   add(rows: RowsOf, end: number, isExact = true): void {
     if (isExact && this.#exactEnd === this.#keys.length) this.#exactEnd = end;
-    for (let at = this.#keys.length - rows.begin; at < end - rows.begin; at++) {
-      this.#keys.push(rows.keys[at]!);
-      this.#visibleEnds.push(rows.visibleEnd[at]!);
-      this.#tokens.push(rows.tokens[at]!);
-      this.#layerTokens.push(rows.layerTokens[at]!);
-      this.#soft.push(rows.soft[at]!);
-    }
+    const { keys, visibleEnd, tokens, layerTokens, soft, begin } = rows;
+    const first = this.#keys.length - begin;
+    append(this.#keys, keys, first, end - begin);
+    append(this.#visibleEnds, visibleEnd, first, end - begin);
+    append(this.#tokens, tokens, first, end - begin);
+    append(this.#layerTokens, layerTokens, first, end - begin);
+    append(this.#soft, soft, first, end - begin);
     if (this.#lost && this.#keys.length >= this.#lost.end) this.#lost = null;
+  }
+
+  /**
+   * Adds a token, whose keys and values are in the caches now.
+   *
+   * @param isExact they hold the same bits as a prompt would compute
+   */
+  addToken(token: number, isExact: boolean): void {
+    const position = this.#keys.length;
+    if (isExact && this.#exactEnd === position) this.#exactEnd = position + 1;
+    this.#keys.push(adaptedKey(token, this.adapter));
+    this.#visibleEnds.push(position);
+    this.#tokens.push(token);
+    this.#layerTokens.push(token);
+    this.#soft.push(null);
   }
 
   /** What the positions of block `index` hold. */
@@ -149,4 +165,9 @@ export class Sequence {
       ...(this.adapter !== undefined && { adapter: this.adapter }),
     };
   }
+}
+
+/** Appends elements [first, end) of an array. */
+function append<Element>(to: Element[], from: ArrayLike<Element>, first: number, end: number): void {
+  for (let index = first; index < end; index++) to.push(from[index]!);
 }

@@ -129,7 +129,7 @@ export class StepRunner {
       const drafted = await this.#draft(stepping, options);
       for (const [index, advance] of (await this.#verify(drafted, options)).entries())
         advances.set(stepping[index]!, advance);
-      left = left.filter((row) => !advances.has(row));
+      left = stepping.length === left.length ? [] : left.filter((row) => !advances.has(row));
     }
     this.pace.decoded(performance.now() - beginMs);
     return rows.map((row) => advances.get(row)!);
@@ -161,20 +161,21 @@ export class StepRunner {
 
   /** Runs a step with guesses; a guess is right if the step chooses the same token before it. */
   async #verify(drafts: readonly DraftedRow[], options: StepOptions): Promise<Advance[]> {
-    const { speculation, store } = this.#parts;
-    const { result, spans } = await this.#time(drafts, options);
+    const { settings, speculation, store } = this.#parts;
+    const result = await this.#time(drafts, options);
     let next = 0;
-    const advances = drafts.map((draft, index): Advance => {
+    const advances = drafts.map((draft): Advance => {
       const { drafted } = draft;
+      const { sequence, token } = draft.row;
       const choices: [Choice, ...Choice[]] = [choiceOf(result, next)];
-      for (const { token } of drafted) {
-        if (choices.at(-1)!.token !== token) break;
+      for (const guess of drafted) {
+        if (choices.at(-1)!.token !== guess.token) break;
         choices.push(choiceOf(result, next + choices.length));
       }
       next += 1 + drafted.length;
-      // What the step has written after these positions, later steps overwrite.
-      const { sequence, rows, begin, matchesPrefill } = spans[index]!;
-      sequence.add(rows, begin + choices.length, matchesPrefill);
+      // What the step has written after these positions, later steps overwrite. In `high`, decoding uses the kernels of prefill.
+      for (let index = 0; index < choices.length; index++)
+        sequence.addToken(index === 0 ? token : drafted[index - 1]!.token, settings.precision === 'high');
       store.settle(sequence);
       speculation?.learn(draft, choices.length - 1);
       return { choices, draftedTokens: drafted.length };
@@ -183,18 +184,15 @@ export class StepRunner {
     return advances;
   }
 
-  async #time(
-    drafts: readonly DraftedRow[],
-    { signal, withLogits }: StepOptions,
-  ): Promise<{ result: StepResult; spans: StepSpan[] }> {
-    const { settings, programs, speculation, decoder, run } = this.#parts;
-    const { step, spans } = decodeStep(drafts, settings.precision === 'high', decoder);
-    const tables = spans.map(({ sequence }) => sequence.table);
+  async #time(drafts: readonly DraftedRow[], { signal, withLogits }: StepOptions): Promise<StepResult> {
+    const { programs, speculation, decoder } = this.#parts;
+    const step = decodeStep(drafts, decoder);
+    const owners = drafts.map(({ row }) => row);
     const read = [...programs.read, ...(withLogits ? [LOGITS_OUTPUT] : [])];
     const begin = performance.now();
-    const result = await run(programs.decode(step.tokens.length), { ...step, tables }, read, signal);
+    const result = await this.#run(programs.decode(step.tokens.length), step, owners, read, signal);
     speculation?.record(step.tokens.length, performance.now() - begin);
-    return { result, spans };
+    return result;
   }
 
   /** True if there are blocks for another token of all sequences without setting any aside. */
@@ -222,13 +220,24 @@ export class StepRunner {
     { signal }: StepOptions,
     read: readonly string[],
   ): Promise<StepResult> {
-    const tables = spans.map(({ sequence }) => sequence.table);
-    const result = await this.#parts.run(program, { ...step, tables }, read, signal);
-    for (const { sequence, rows, end, matchesPrefill } of spans) {
-      sequence.add(rows, end, matchesPrefill);
+    const result = await this.#run(program, step, spans, read, signal);
+    for (const { sequence, rows, end } of spans) {
+      sequence.add(rows, end);
       this.#parts.store.settle(sequence);
     }
     return result;
+  }
+
+  /** Runs a step; slots are the indices of `owners`. */
+  #run(
+    program: Program,
+    step: StepInput,
+    owners: readonly { readonly sequence: Sequence }[],
+    read: readonly string[],
+    signal: AbortSignal | undefined,
+  ): Promise<StepResult> {
+    const tables = owners.map(({ sequence }) => sequence.table);
+    return this.#parts.run(program, { ...step, tables }, read, signal);
   }
 
   /** Takes the blocks for positions of one sequence up to `end`. */
@@ -264,16 +273,24 @@ export class StepRunner {
 
   /** Takes blocks for as many sequences as possible: in any case for the one taken first, the others if there is room. */
   async #makeRoom<Wanted extends Growth>(wanted: readonly Wanted[]): Promise<Wanted[]> {
+    const { store } = this.#parts;
+    // What a sequence that was set aside has held may still be known, and is not given up for it.
+    const missing = wanted.map(({ sequence, end }) =>
+      sequence.lost ? 0 : store.missingBlocks(sequence, end),
+    );
+    store.prepare(missing.reduce((sum, count) => sum + count, 0));
     const admitted = new Set<Wanted>();
     for (const growth of [...wanted].sort((a, b) => a.sequence.id - b.sequence.id)) {
-      const kept = new Set([...admitted, growth].map(({ sequence }) => sequence));
-      if (await this.#grow(growth, admitted.size === 0 ? kept : null)) admitted.add(growth);
+      const { sequence, end } = growth;
+      // Nearly always, there are blocks, and nothing to wait for.
+      const isReady = !sequence.lost && store.reserve(sequence, end);
+      if (isReady || (await this.#grow(growth, admitted.size === 0))) admitted.add(growth);
     }
     return wanted.filter((growth) => admitted.has(growth));
   }
 
-  /** Brings a sequence back, and takes its blocks. `kept`: those that are not set aside for it; null: none is. */
-  async #grow({ sequence, end }: Growth, kept: ReadonlySet<Sequence> | null): Promise<boolean> {
+  /** Brings a sequence back, and takes its blocks. `isFirst`: all others are set aside for it if necessary. */
+  async #grow({ sequence, end }: Growth, isFirst: boolean): Promise<boolean> {
     const { store, settings } = this.#parts;
     for (let lost = sequence.lost; lost; lost = sequence.lost) {
       // Whatever prompts may share, these are the sequence's own bits if they are still there.
@@ -282,20 +299,20 @@ export class StepRunner {
       if (!sequence.lost) break;
       const begin = sequence.heldTokens;
       const pieceEnd = partEnd(lost, begin, settings.prefillChunk, true);
-      if (!this.#take(sequence, pieceEnd, kept)) {
+      if (!this.#take(sequence, pieceEnd, isFirst)) {
         store.give(sequence, true);
         return false;
       }
       await this.#compute([{ job: { sequence, rows: lost }, begin, end: pieceEnd }], {});
     }
-    return this.#take(sequence, end, kept);
+    return this.#take(sequence, end, isFirst);
   }
 
-  #take(sequence: Sequence, end: number, kept: ReadonlySet<Sequence> | null): boolean {
+  #take(sequence: Sequence, end: number, isFirst: boolean): boolean {
     const { store, pool } = this.#parts;
     while (!store.reserve(sequence, end)) {
-      if (!kept) return false;
-      const last = pool.busy.findLast((other) => !kept.has(other) && other.blockCount > 0);
+      if (!isFirst) return false;
+      const last = pool.busy.findLast((other) => other !== sequence && other.blockCount > 0);
       // Reached only if the caches cannot hold one sequence, which is checked when they are allocated.
       if (!last) throw new OutOfMemoryError({ requestedBytes: 0, label: 'caches' });
       store.give(last, true);
