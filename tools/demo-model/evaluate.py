@@ -34,7 +34,9 @@ OPEN_ENDED = re.compile(
 
 
 def load(folder: Path, device: torch.device):
-    """The stored form of the checkpoint (bfloat16, quantised) as a float32 transformers model."""
+    """The stored form of the checkpoint (bfloat16, quantised) as a float32 transformers model.
+
+    A checkpoint that `restore.py` made has that form already, and is not rounded again."""
     model = make_model(SEED, variant_of(folder))
     weights = {
         name: tensor.float() for prefix in ("text", "towers") for name, tensor in load_shards(folder, prefix).items()
@@ -42,8 +44,9 @@ def load(folder: Path, device: torch.device):
     _, unexpected = model.load_state_dict(weights, strict=False)
     assert not unexpected, unexpected
     model = model.to(device).eval()
-    parameters = dict(model.named_parameters())
-    store(parameters, {name: tensor.detach().clone() for name, tensor in parameters.items()})
+    if not json.loads((folder / "state.json").read_text()).get("stored", False):
+        parameters = dict(model.named_parameters())
+        store(parameters, {name: tensor.detach().clone() for name, tensor in parameters.items()})
     for parameter in model.parameters():
         parameter.requires_grad_(False)
     return model

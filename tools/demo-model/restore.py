@@ -2,12 +2,14 @@
 
     python3 restore.py MODEL_DIR STATE_DIR STEP
 
-For work on the shipped model when the original state is gone, such as training its towers. Needs numpy.
+For work on the shipped model when the original state is gone, such as training its towers. Text and towers are restored; values are those
+of the stored codes, so nothing is rounded a second time. Needs numpy.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import struct
 import sys
 from pathlib import Path
@@ -21,16 +23,20 @@ from check_export import read
 SUFFIXES = (".scales", ".biases")
 
 
+TEXT = ("language_model.",)
+TOWERS = ("vision_tower.", "embed_vision.", "audio_tower.", "embed_audio.")
+
+
 def hf_name(name: str) -> str:
     return "model." + name.replace("language_model.model.", "language_model.", 1)
 
 
-def dequantized(model: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Every tensor of the text model in float32, by its Hugging Face name; experts are fused again."""
+def dequantized(model: dict[str, np.ndarray], parts: tuple[str, ...] = TEXT) -> dict[str, np.ndarray]:
+    """Every tensor of some parts in float32, by its Hugging Face name; experts are fused again."""
     out = {}
     for name, tensor in model.items():
         module = name.removesuffix(".weight")
-        if not name.startswith("language_model.") or name.endswith((".scales", ".biases")):
+        if not name.startswith(parts) or name.endswith(SUFFIXES):
             continue
         if tensor.dtype == np.uint32:
             scales, biases = (
@@ -40,7 +46,9 @@ def dequantized(model: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
             values = dequantize(rows, scales, biases, 32 * rows.shape[1] // (64 * scales.shape[1]))
             out[hf_name(name)] = values.reshape(*tensor.shape[:-1], -1)
         else:
-            out[hf_name(name)] = from_bfloat16_bits(tensor)
+            # Convolutions are stored with their input channels last.
+            is_convolution = tensor.ndim > 2 and "conv" in name
+            out[hf_name(name)] = from_bfloat16_bits(np.moveaxis(tensor, -1, 1) if is_convolution else tensor)
     for name in [name for name in out if ".switch_glu." in name]:
         parent = name.partition(".switch_glu.")[0]
         if name.endswith("gate_proj.weight"):
@@ -51,22 +59,33 @@ def dequantized(model: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return out
 
 
-def main() -> None:
-    target = Path(sys.argv[2])
-    target.mkdir(parents=True, exist_ok=True)
+def write(tensors: dict[str, np.ndarray], path: Path) -> list[str]:
+    """Writes float32 tensors to a safetensors file, and returns their names."""
     header: dict[str, dict] = {"__metadata__": {"format": "pt"}}
     data, at = [], 0
-    for name, tensor in dequantized(read(Path(sys.argv[1]))).items():
+    for name, tensor in tensors.items():
         content = tensor.astype("<f4").tobytes()
         header[name] = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": [at, at + len(content)]}
         data.append(content)
         at += len(content)
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    (target / "state-1.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data))
-    variant = "moe" if any(name.endswith(".experts.down_proj") for name in header) else "dense"
-    (target / "state.json").write_text(json.dumps({"step": int(sys.argv[3]), "variant": variant}))
-    print(f"{len(data)} tensors, {at / 1e6:.1f} MB")
+    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data))
+    print(f"{path.name}: {len(data)} tensors, {at / 1e6:.1f} MB")
+    return list(tensors)
+
+
+def main() -> None:
+    target = Path(sys.argv[2])
+    target.mkdir(parents=True, exist_ok=True)
+    model = read(Path(sys.argv[1]))
+    names = write(dequantized(model), target / "text-1.safetensors")
+    # `train.py` resumes from this name, `train_media.py` and the evaluation from the others.
+    shutil.copyfile(target / "text-1.safetensors", target / "state-1.safetensors")
+    if towers := dequantized(model, TOWERS):
+        write(towers, target / "towers-1.safetensors")
+    variant = "moe" if any(name.endswith(".experts.down_proj") for name in names) else "dense"
+    (target / "state.json").write_text(json.dumps({"step": int(sys.argv[3]), "variant": variant, "stored": True}))
 
 
 if __name__ == "__main__":

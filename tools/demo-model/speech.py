@@ -3,7 +3,7 @@
 Clip by clip the text (speech_texts.py), the speaker (speech_voice.py) and the silence around it are drawn. A shard of clips
 depends on the seed and its number alone, whatever the number of processes.
 
-    python3 speech.py OUT_DIR --bundle ESPEAK_DIR --clips 80000
+    python3 speech.py OUT_DIR --bundle BUNDLE_DIR --clips 80000 [--synthesiser flite]
 
 writes `part-NNN.i16` (samples of the clips, int16 at 16 kHz, one after the other), `clips.npy` (start in all parts together
 and length of each clip) and `texts.json`; `load` reads them.
@@ -21,10 +21,13 @@ from pathlib import Path
 import numpy as np
 
 from corpus import seeded
+from speech_festival import Festival
+from speech_flite import Flite
 from speech_texts import line, spoken
-from speech_voice import RATE, Synthesiser, speaker
+from speech_voice import RATE, Synthesiser, WideSynthesiser
 
-SHARD = 400
+SHARD = 100
+SYNTHESISERS = {"espeak": Synthesiser, "espeak-wide": WideSynthesiser, "flite": Flite, "festival": Festival}
 LEVEL = 0.06  # root mean square of the louder half of a clip
 
 
@@ -50,11 +53,13 @@ def level(sound: np.ndarray) -> np.ndarray:
     return sound * min(LEVEL / loud, 0.95 / (float(np.abs(sound).max()) + 1e-6))
 
 
-def make_clip(voice: Synthesiser, seed: int, index: int, held_out: bool, seconds: float) -> tuple[np.ndarray, dict]:
+def make_clip(
+    voice: Synthesiser | Flite | Festival, seed: int, index: int, held_out: bool, seconds: float
+) -> tuple[np.ndarray, dict]:
     """Clip number `index` of a split, at most `seconds` long, int16, and its metadata."""
     for attempt in range(1000):
         r = seeded(seed, "speech", index, held_out, attempt)
-        said, who = line(r, held_out), speaker(r, held_out)
+        said, who = line(r, held_out), voice.speaker(r, held_out)
         before, after = (round(RATE * r.triangular(0.02, 0.6, 0.1)) for _ in range(2))
         sound = voice.say(spoken(said.written), who, index)
         if 1600 < len(sound) <= seconds * RATE - before - after:
@@ -66,24 +71,31 @@ def make_clip(voice: Synthesiser, seed: int, index: int, held_out: bool, seconds
     return clip, {**asdict(said), "transcript": said.transcript, **asdict(who)}
 
 
-def make_shard(task: tuple[Path, Path, int, int, int, int, bool, float]) -> tuple[np.ndarray, list[dict]]:
+def make_shard(task: tuple[Path, Path, str, int, int, int, int, bool, float]) -> tuple[np.ndarray, list[dict]]:
     """Writes the samples of shard `number` and returns lengths and texts of its clips."""
-    out, bundle, number, first, last, seed, held_out, seconds = task
-    voice = Synthesiser(bundle)
+    out, bundle, synthesiser, number, first, last, seed, held_out, seconds = task
+    voice = SYNTHESISERS[synthesiser](bundle)
     made = [make_clip(voice, seed, index, held_out, seconds) for index in range(first, last)]
     np.concatenate([clip for clip, _ in made]).tofile(out / f"part-{number:04}.i16")
     return np.array([len(clip) for clip, _ in made]), [text for _, text in made]
 
 
 def make(
-    out: Path, bundle: Path, clips: int, seed: int, processes: int = 16, held_out: bool = False, seconds: float = 6.0
+    out: Path,
+    bundle: Path,
+    clips: int,
+    seed: int,
+    processes: int = 16,
+    held_out: bool = False,
+    seconds: float = 6.0,
+    synthesiser: str = "espeak",
 ) -> None:
     """Writes `clips` clips to the folder `out`."""
     out.mkdir(parents=True, exist_ok=True)
     for old in out.glob("part-*.i16"):
         old.unlink()
     tasks = [
-        (out, bundle, number, first, min(first + SHARD, clips), seed, held_out, seconds)
+        (out, bundle, synthesiser, number, first, min(first + SHARD, clips), seed, held_out, seconds)
         for number, first in enumerate(range(0, clips, SHARD))
     ]
     # One process per shard: the synthesiser then starts in a fresh state, so a shard's samples depend on nothing else.
@@ -116,9 +128,11 @@ def main() -> None:
     options.add_argument("--processes", type=int, default=multiprocessing.cpu_count())
     options.add_argument("--held-out", action="store_true")
     options.add_argument("--seconds", type=float, default=6.0)
+    options.add_argument("--synthesiser", choices=SYNTHESISERS, default="espeak")
     given = options.parse_args()
     began = time.time()
-    make(given.out, given.bundle, given.clips, given.seed, given.processes, given.held_out, given.seconds)
+    sizes = (given.clips, given.seed, given.processes)
+    make(given.out, given.bundle, *sizes, given.held_out, given.seconds, given.synthesiser)
     clips = load(given.out)
     hours, took = len(clips.audio) / RATE / 3600, time.time() - began
     print(f"{given.clips} clips, {hours:.2f} h, {took:.1f} s: {given.clips / took:.0f} clips/s")

@@ -1,8 +1,10 @@
 #!/bin/sh
-# Creates a folder with espeak-ng that runs on an x86-64 machine without packages: the program, its library, English voices and variants,
-# libsonic, and a stub for libpcaudio (only needed to play sound, which nothing here does).
+# Creates a folder with synthesisers that run on an x86-64 machine without packages. espeak-ng: the program, its library, English voices
+# and variants, libsonic, and a stub for libpcaudio (only needed to play sound, which nothing here does). With --all also flite (flite/)
+# and festival (festival/), which have to be installed:
 #
-#   sh speech_bundle.sh OUT_DIR      on Debian or Ubuntu, with apt, dpkg and a C compiler
+#   apt-get install flite festival festlex-cmu festlex-poslex festvox-kallpc16k festvox-kdlpc16k festvox-us-slt-hts
+#   sh speech_bundle.sh OUT_DIR [--all]      on Debian or Ubuntu, with apt, dpkg and a C compiler
 set -eu
 
 out=$1
@@ -45,4 +47,21 @@ STUB
 cc -shared -fPIC -O1 -Wno-unused-parameter -Wl,-soname,libpcaudio.so.0 -o "$out/libpcaudio.so.0" "$scratch/stub.c"
 
 LD_LIBRARY_PATH="$out" "$out/espeak-ng" --path="$out" -v en-us+f3 --stdout "three red apples" | wc -c
+
+if [ "${2:-}" = --all ]; then
+  system=$(dirname "$(ldconfig -p | awk '/libflite\.so\.1/ { print $NF; exit }')")
+  mkdir "$out/flite" "$out/festival" "$out/festival/data"
+  for name in libflite libflite_usenglish libflite_cmulex libflite_cmu_us_slt libflite_cmu_us_awb libflite_cmu_us_kal libflite_cmu_us_kal16 libflite_cmu_us_rms; do
+    cp -L "$system/$name.so.1" "$out/flite/"
+  done
+  cp -L "$system/libasound.so.2" "$out/flite/"
+  cp "$(command -v festival)" "$out/festival/"
+  # All libraries but those that every system has.
+  ldd "$out/festival/festival" | awk '$3 ~ /^\// { print $3 }' | grep -Ev '/(libc|libm|libgcc_s|libstdc\+\+)\.so' | xargs -I {} cp -L {} "$out/festival/"
+  cp -rL /usr/share/festival/. "$out/festival/data/"
+  printf '' >"$out/festival/data/siteinit.scm"
+  for package in flite festival festlex-cmu festlex-poslex festvox-kallpc16k festvox-kdlpc16k festvox-us-slt-hts; do
+    cp "/usr/share/doc/$package/copyright" "$out/licences/$package"
+  done
+fi
 du -sh "$out"

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import torch
@@ -53,18 +54,23 @@ def soft_token_count(samples: int) -> int:
     return min(750, -(-valid_frame_count(samples) // 4))
 
 
-def log_mel(waves: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+def log_mel(
+    waves: Tensor, lengths: Tensor, change: Callable[[Tensor], Tensor] | None = None
+) -> tuple[Tensor, Tensor]:
     """Features [B, frames, 128] float32 and their validity [B, frames] of `waves` [B, N] in [-1, 1].
 
         log(|rfft(frame · hann, 512)| · mel + 0.001)
 
     Row b has lengths[b] real samples and zeros behind them. Features of invalid frames are zero. Frames are those of the
-    longest clip the batch could hold, N samples; a row alone has the same valid ones.
+    longest clip the batch could hold, N samples; a row alone has the same valid ones. `change` is applied to the
+    magnitudes [B, frames, 257].
     """
     samples = waves.shape[-1]
     waves = F.pad(waves.float(), (STEP, -samples % PAD_MULTIPLE))
     frames = waves.unfold(-1, CUT, STEP)[..., :-1]
     magnitudes = torch.fft.rfft(frames * window(waves.device), FFT).abs()
+    if change is not None:
+        magnitudes = change(magnitudes)
     features = torch.log(magnitudes @ mel_filters(waves.device) + FLOOR)
     last = torch.arange(frames.shape[1], device=waves.device) * STEP + FRAME
     valid = last < (STEP + lengths.to(waves.device))[:, None]

@@ -1,6 +1,6 @@
 """Creates the clips of `packages/demo-model/held-out/speech-other`, spoken by another synthesiser (flite) and by people.
 
-They are no part of the figure that the model is held to: training hears espeak-ng only, and these tell how far that carries.
+Of flite's voices here, training hears all but `rms`; it never hears people, and their clips tell how far it carries.
 
     python3 speech_other.py OUT --flite FLITE_PROGRAM --recordings /usr/share/pocketsphinx/test/data
 

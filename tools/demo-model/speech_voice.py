@@ -6,7 +6,7 @@ The bundle is the folder that `speech_bundle.sh` makes. One process has one synt
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -28,7 +28,8 @@ _SPEED, _VOLUME, _PITCH, _RANGE, _GAP = 1, 2, 3, 4, 7
 
 @dataclass(frozen=True)
 class Speaker:
-    """The voice of a text. Pitch and range are espeak's 0 to 99, `gap` is a pause after words in 10 ms, and `size` stretches
+    """The voice of a text; without a variant, the accent's own. Pitch and range are espeak's 0 to 99, `gap` is a pause after words in
+    10 ms, and `size` stretches
     the spectrum (and time by its inverse): a head of another size."""
 
     accent: str
@@ -53,8 +54,16 @@ def speaker(r: Random, held_out: bool) -> Speaker:
     )
 
 
+def wide_speaker(r: Random, held_out: bool) -> Speaker:
+    """A random speaker as fast and as high as espeak-ng allows without becoming hard to understand."""
+    who = speaker(r, held_out)
+    return replace(who, words_per_minute=round(r.uniform(90, 300)), pitch=round(r.uniform(5, 95)))
+
+
 class Synthesiser:
     """espeak-ng from the bundle's folder."""
+
+    speaker = staticmethod(speaker)
 
     def __init__(self, bundle: Path) -> None:
         # The library looks up these two by name; if loaded first, they are found without LD_LIBRARY_PATH.
@@ -78,7 +87,7 @@ class Synthesiser:
     def say(self, text: str, how: Speaker, seed: int) -> np.ndarray:
         """Samples [n] float32 in [-1, 1] at 16 kHz. The noise in the voice depends on `seed`."""
         self._libc.srand(seed & 0x7FFFFFFF)
-        voice = f"{how.accent}+{how.variant}"
+        voice = f"{how.accent}+{how.variant}" if how.variant else how.accent
         if self._espeak.espeak_SetVoiceByName(voice.encode()) != 0:
             raise RuntimeError(f"espeak-ng has no voice {voice}")
         for parameter, value in (
@@ -94,6 +103,12 @@ class Synthesiser:
         self._espeak.espeak_Synth(data, len(data), 0, _CHARACTERS, 0, _UTF8, None, None)
         sound = np.frombuffer(b"".join(self._pieces), np.int16).astype(np.float32) / 32768
         return resample(sound, RATE / (self.rate * how.size))
+
+
+class WideSynthesiser(Synthesiser):
+    """espeak-ng with speakers of `wide_speaker`."""
+
+    speaker = staticmethod(wide_speaker)
 
 
 def resample(sound: np.ndarray, ratio: float) -> np.ndarray:
