@@ -2,6 +2,7 @@ import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { homedir } from 'node:os';
 import { join, relative } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { serverSentEvents } from '../page/src/api/server-sent-events.js';
@@ -60,12 +61,19 @@ describe.skipIf(!hasDemoModel)('the playground', () => {
     expect(page.headers.get('content-security-policy')).toMatch(
       /^default-src 'none'; script-src 'self'; style-src 'self'/,
     );
-    const script = /src="\.(\/assets\/[^"]+\.js)"/.exec(await page.text())?.[1];
+    const html = await page.text();
+    const script = /src="\.(\/assets\/[^"]+\.js)"/.exec(html)?.[1];
     const { status, headers } = await get(script!);
     expect({ status, type: headers.get('content-type') }).toEqual({
       status: 200,
       type: 'text/javascript; charset=utf-8',
     });
+    // All that the first visit loads; the rest comes when it is needed.
+    const style = /href="\.(\/assets\/[^"]+\.css)"/.exec(html)?.[1];
+    const files = await Promise.all(
+      ['/', script!, style!].map(async (path) => Buffer.from(await (await get(path)).arrayBuffer())),
+    );
+    expect(files.reduce((sum, file) => sum + gzipSync(file).length, 0)).toBeLessThan(150_000);
     for (const path of ['/assets/none.js', '/assets/..%2f..%2fcli.js', '/assets/%2e%2e/cli.js', '/cli.js']) {
       expect((await get(path)).status).toBe(404);
     }
@@ -182,12 +190,12 @@ describe.skipIf(!hasDemoModel)('the playground', () => {
     const samples: { atMs: number; slots: number; residentBytes: number }[] = [];
     for await (const { data } of serverSentEvents(response.body!)) {
       samples.push(JSON.parse(data));
-      if (samples.length === 2) break;
+      if (samples.at(-1)!.atMs > asked) break;
     }
     controller.abort();
-    expect(samples[1]!.atMs).toBeGreaterThan(samples[0]!.atMs);
+    expect(samples.length).toBeGreaterThan(2);
     expect(samples[0]!.atMs).toBeLessThan(asked);
-    expect(samples[1]).toMatchObject({ slots: 4, running: 0, residentBytes: expect.any(Number) });
+    expect(samples.at(-1)).toMatchObject({ slots: 4, running: 0, residentBytes: expect.any(Number) });
   });
 });
 

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { encodeWav } from '../../page/src/media/wav.js';
+import { accessibilityFaults } from './accessibility.js';
 import { hasBrowser, lastAnswer, say, stagePage, textOf, withSettings } from './open-page.js';
 
 /** A picture drawn by the browser, as a file dropped on the page. */
@@ -157,10 +158,11 @@ describe.skipIf(!hasBrowser)('media', () => {
     await page.getByText(/^0:0[1-9]$/).waitFor();
     // The simulated microphone beeps.
     await expect
-      .poll(() => stop.locator('meter').evaluate((meter) => (meter as HTMLMeterElement).value), {
+      .poll(() => page.getByLabel('Loudness').evaluate((meter) => (meter as HTMLMeterElement).value), {
         interval: 20,
       })
       .toBeGreaterThan(0.3);
+    expect(await accessibilityFaults(page)).toEqual([]);
     await stop.click();
     await page.getByRole('img', { name: 'Waveform of Recording' }).waitFor();
     await page.getByRole('button', { name: 'Remove Recording' }).click();

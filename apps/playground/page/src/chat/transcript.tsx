@@ -23,7 +23,9 @@ export function Transcript() {
   const path = pathOf(conversation.value);
   const toEnd = () => {
     isFollowing.current = true;
-    place.current!.scrollTop = place.current!.scrollHeight;
+    // An empty conversation is read from its beginning.
+    const isEmpty = pathOf(conversation.peek()).length === 0;
+    place.current!.scrollTop = isEmpty ? 0 : place.current!.scrollHeight;
   };
   const look = () => {
     const { scrollTop, scrollHeight, clientHeight } = place.current!;
