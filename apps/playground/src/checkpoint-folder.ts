@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { InvalidArgumentError } from '@markbase/core';
 import { DownloadError, isRepositoryName } from '@markbase/loader';
 import { homePath } from './home-path.js';
-import { localModels } from './models/local-models.js';
+import { type LocalModel, localModels } from './models/local-models.js';
 import { startProgress } from './progress.js';
 import { similarName } from './similar-name.js';
 
@@ -10,29 +10,62 @@ import { similarName } from './similar-name.js';
  * The folder for `--model`: a path is used as it is; `org/name` comes from the hub or its cache, with progress; other
  * names are those that `markbase list` shows.
  *
+ * @param model default: the demo model
  * @throws InvalidArgumentError if there is no such model; DownloadError
  */
-export async function checkpointFolder(model: string, signal: AbortSignal | undefined): Promise<string> {
+export async function checkpointFolder(
+  model: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  if (model === undefined) return demoModel();
   const path = homePath(model);
   if (await exists(path)) return path;
   if (isRepositoryName(model)) return downloadedFolder(model, signal);
   const known = await localModels();
-  const wanted = model.toLowerCase();
-  const found = known.find(({ name }) =>
-    [name, name.split('/').at(-1)!].some((n) => n.toLowerCase() === wanted),
-  );
+  const found = named(model, known);
   if (found?.kind === 'cache' && !found.isComplete) return downloadedFolder(found.name, signal);
   if (found) return found.directory;
-  const meant = similarName(
-    model,
-    known.map(({ name }) => name),
-  );
   throw new InvalidArgumentError({
     argument: 'model',
     expected: 'a checkpoint folder, org/name on the hub, or a name that "markbase list" shows',
     received: model,
-    ...(meant !== null && { hint: `Did you mean ${meant}?` }),
+    ...suggestion(model, known),
   });
+}
+
+/** The folder of a model on this machine that is given by its name; anything else, such as a path, is returned as it is. */
+export async function localFolder(model: string): Promise<string> {
+  const path = homePath(model);
+  if ((await exists(path)) || isRepositoryName(model) || /[\\/]/.test(model)) return path;
+  return named(model, await localModels())?.directory ?? path;
+}
+
+function named(model: string, known: readonly LocalModel[]): LocalModel | undefined {
+  const wanted = model.toLowerCase();
+  return known.find(({ name }) =>
+    [name, name.split('/').at(-1)!].some((each) => each.toLowerCase() === wanted),
+  );
+}
+
+function suggestion(model: string, known: readonly LocalModel[]): { hint?: string } {
+  const meant = similarName(
+    model,
+    known.map(({ name }) => name),
+  );
+  return meant === null ? {} : { hint: `Did you mean ${meant}?` };
+}
+
+async function demoModel(): Promise<string> {
+  try {
+    return (await import('@markbase/demo-model')).modelPath;
+  } catch (cause) {
+    throw new InvalidArgumentError({
+      argument: 'model',
+      expected: 'a model: the package @markbase/demo-model is not installed',
+      received: undefined,
+      cause,
+    });
+  }
 }
 
 async function downloadedFolder(model: string, signal: AbortSignal | undefined): Promise<string> {

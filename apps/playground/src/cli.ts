@@ -5,12 +5,16 @@ import { readConfigFile } from './config/config-file.js';
 import { reportError } from './errors.js';
 import { createProgram } from './program.js';
 import { clearLine } from './progress.js';
+import { showWelcome } from './welcome.js';
 
 // A reader that closes early (`markbase inspect … | head`) is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit();
 });
+
+/** After the paths of Node and of this file. */
+const FIRST_ARGUMENT = 2;
 
 let started: Command | null = null;
 try {
@@ -20,7 +24,8 @@ try {
   });
   const config = await readConfigFile();
   if (config) applyConfig(program, config);
-  await program.parseAsync();
+  if (process.argv.length > FIRST_ARGUMENT) await program.parseAsync();
+  else await showWelcome();
 } catch (error) {
   clearLine();
   process.exitCode = reportError(error, started);

@@ -1,6 +1,8 @@
 import type { MediaEncoders, MessagePart } from '@markbase/gemma';
 import type { ContentPart, TextModel } from '@markbase/text';
-import { note, warn } from './progress.js';
+import { homePath } from './home-path.js';
+import { startProgress, warn } from './progress.js';
+import { standardInput } from './prompt-input.js';
 
 /** The flags that name media, in the order in which the media precede the prompt. */
 export interface MediaFlags {
@@ -32,15 +34,32 @@ export async function encodeMedia(
   const files = [...image, ...(video === undefined ? [] : [video]), ...audio];
   if (files.length === 0) return [];
   const { encodeParts } = await import('@markbase/gemma');
+  const input = readsStandardInput(flags) ? await standardInput() : null;
+  const source = (path: string) => (path === '-' && input ? input : homePath(path));
   const parts: MessagePart[] = [
-    ...image.map((path) => ({ image: path, ...(imageTokens !== undefined && { tokens: imageTokens }) })),
-    ...(video === undefined ? [] : [{ video, ...(videoFrames !== undefined && { maxFrames: videoFrames }) }]),
-    ...audio.map((path) => ({ audio: path })),
+    ...image.map((path) => ({
+      image: source(path),
+      ...(imageTokens !== undefined && { tokens: imageTokens }),
+    })),
+    ...(video === undefined
+      ? []
+      : [{ video: source(video), ...(videoFrames !== undefined && { maxFrames: videoFrames }) }]),
+    ...audio.map((path) => ({ audio: source(path) })),
   ];
-  note(`encoding ${files.join(', ')}`);
+  const progress = startProgress('encoding');
+  progress.say(`encoding ${files.join(', ')}`);
   const reservedTokens = await textTokens(flags, text);
   const onWarning = (message: string) => warn(withAdvice(message));
-  return encodeParts(parts, { text, media, reservedTokens, onWarning, ...(signal && { signal }) });
+  try {
+    return await encodeParts(parts, { text, media, reservedTokens, onWarning, ...(signal && { signal }) });
+  } finally {
+    progress.finish();
+  }
+}
+
+/** True if a medium is on standard input. */
+export function readsStandardInput({ image, audio, video }: MediaFlags): boolean {
+  return [...image, ...audio, video].includes('-');
 }
 
 /** Tokens of the chat template around a prompt; at most. */

@@ -14,6 +14,7 @@ const OPTION_OF_ARGUMENT: Readonly<Record<string, string>> = {
   maxFrames: '--video-frames',
   budget: '--image-tokens',
   kind: '--device',
+  responseFormat: '--schema',
   allowedOrigins: '--allow-origin',
   allowedHosts: '--allow-host',
   allowedImageHosts: '--allow-image-host',
@@ -64,7 +65,7 @@ function renamed(error: InvalidArgumentError, command: Command): InvalidArgument
   const option = command.options.find(
     (candidate) => candidate.long === long || candidate.attributeName() === name,
   );
-  if (option?.long) return error.renamed(`${option.long}${rest}`);
+  if (option?.long) return error.renamed(`${option.long}${rest.replace(/^\.schema/, '')}`);
   const argument = command.registeredArguments.find((candidate) => candidate.name() === name);
   return argument ? error.renamed(`<${name}>`) : error;
 }

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { homePath } from './home-path.js';
 
 /** Parses an integer in [minimum, maximum]. */
 export function integer(minimum: number, maximum = Number.MAX_SAFE_INTEGER): (text: string) => number {
@@ -52,7 +53,35 @@ export function namedFolder(
 ): Record<string, string> {
   const [, name, folder] = /^([\w.-]+)=(.+)$/.exec(text) ?? [];
   if (name === undefined || folder === undefined) throw new InvalidArgumentError('Expected name=folder.');
-  return { ...previous, [name]: folder };
+  return { ...previous, [name]: homePath(folder) };
+}
+
+/** Options and arguments that are paths of files or folders. */
+export const PATH_FLAG = /<(?:dir|file|path|out|folder)\b/;
+/** The same for arguments, which have no brackets. */
+const PATH_ARGUMENT = /^(?:dir|file|path|source|target|adapter|model)$/;
+
+/** Replaces `~` at the start of options and arguments that are paths; a shell does it only at the start of a word. */
+export function expandHomePaths(command: Command): void {
+  for (const option of command.options) {
+    if (!PATH_FLAG.test(option.flags)) continue;
+    const name = option.attributeName();
+    const value: unknown = command.getOptionValue(name);
+    const expanded = expandedValue(value);
+    if (expanded !== value)
+      command.setOptionValueWithSource(name, expanded, command.getOptionValueSource(name)!);
+  }
+  command.registeredArguments.forEach((argument, index) => {
+    if (PATH_ARGUMENT.test(argument.name()))
+      command.processedArgs[index] = expandedValue(command.processedArgs[index]);
+  });
+}
+
+function expandedValue(value: unknown): unknown {
+  if (typeof value === 'string') return homePath(value);
+  return Array.isArray(value) && value.some((item) => expandedValue(item) !== item)
+    ? value.map(expandedValue)
+    : value;
 }
 
 /** Formats of quantised weights. */

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { Command } from 'commander';
 import { benchCommand } from './commands/bench.js';
 import { chatCommand } from './commands/chat.js';
-import { completionCommand } from './commands/completion.js';
+import { completionCommand, completionServerCommand } from './commands/completion.js';
 import { configCommand } from './commands/config.js';
 import { doctorCommand } from './commands/doctor.js';
 import { generateCommand } from './commands/generate.js';
@@ -10,14 +10,18 @@ import { inspectCommand } from './commands/inspect.js';
 import { listCommand } from './commands/list.js';
 import { mergeCommand } from './commands/merge.js';
 import { playgroundCommand } from './commands/playground.js';
+import { psCommand } from './commands/ps.js';
 import { pullCommand } from './commands/pull.js';
 import { quantizeCommand } from './commands/quantize.js';
 import { rmCommand } from './commands/rm.js';
+import { runCommand } from './commands/run.js';
 import { schemaCommand } from './commands/schema.js';
 import { serveCommand } from './commands/serve.js';
 import { synthCommand } from './commands/synth.js';
 import { transcribeCommand } from './commands/transcribe.js';
 import { verifyCommand } from './commands/verify.js';
+import { expandHomePaths } from './options.js';
+import { withSuggestion } from './suggest-option.js';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
@@ -27,6 +31,7 @@ export function createProgram(): Command {
     .description('Run, check and measure Gemma 4 checkpoints on this machine.')
     .version(version);
   const commands = [
+    runCommand(),
     playgroundCommand(),
     chatCommand(),
     generateCommand(),
@@ -35,6 +40,7 @@ export function createProgram(): Command {
     pullCommand(),
     rmCommand(),
     serveCommand(),
+    psCommand(),
     verifyCommand(),
     benchCommand(),
     inspectCommand(),
@@ -47,11 +53,14 @@ export function createProgram(): Command {
     completionCommand(),
   ];
   for (const command of commands) program.addCommand(command);
+  program.addCommand(completionServerCommand(), { hidden: true });
+  program.hook('preAction', (_, started) => expandHomePaths(started));
   for (const command of [program, ...commands]) {
-    command.exitOverride().configureOutput({
-      // Suggestions go on the same line as the error, so that a failure is always one line.
-      outputError: (text, write) => write(`${text.trim().replaceAll('\n', ' ')}\n`),
-    });
+    command
+      .exitOverride()
+      .showSuggestionAfterError(false)
+      // A failure is always one line.
+      .configureOutput({ outputError: (text, write) => write(`${withSuggestion(text, command)}\n`) });
   }
   return program;
 }

@@ -20,7 +20,7 @@ it('shows the progress of copying weights until it is complete', () => {
   note('looking at cat.png');
   update({ arrivedBytes: 4e6, totalBytes: 4e6 });
   finish();
-  const line = 'copying weights to the GPU 75% (3.00 MB of 4.00 MB) ';
+  const line = 'copying weights to the GPU 75% (3.00 MB of 4.00 MB)';
   expect(written()).toEqual([`${CLEAR}${line}`, CLEAR, 'looking at cat.png\n', CLEAR]);
 });
 

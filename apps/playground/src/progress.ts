@@ -8,7 +8,7 @@ const RATE_AFTER_MS = 2000;
 const SECOND_MS = 1000;
 
 /** Shows the progress of a long task. */
-export interface Progress {
+export interface Progress extends Disposable {
   /** @param note what is currently being worked on */
   update(done: number, total: number, note?: string): void;
   /** Shows a step whose length is unknown, with the seconds that it has taken. */
@@ -23,10 +23,16 @@ export interface Progress {
  * @param format formats amounts; default: as bytes
  */
 export function startProgress(title: string, format: (amount: number) => string = formatBytes): Progress {
-  if (!canRedraw(process.stderr)) return { update: () => {}, say: () => {}, finish: () => {} };
+  if (!canRedraw(process.stderr)) {
+    return { update: () => {}, say: () => {}, finish: () => {}, [Symbol.dispose]: () => {} };
+  }
   let drawnAt = Number.NEGATIVE_INFINITY;
   let begin: { readonly done: number; readonly at: number } | null = null;
   let clock: NodeJS.Timeout | undefined;
+  const finish = () => {
+    clearInterval(clock);
+    clearLine();
+  };
   return {
     update(done, total, note = '') {
       clearInterval(clock);
@@ -48,10 +54,8 @@ export function startProgress(title: string, format: (amount: number) => string 
         draw(`${step} … ${duration((performance.now() - start) / 1000)}`);
       }, SECOND_MS).unref();
     },
-    finish() {
-      clearInterval(clock);
-      clearLine();
-    },
+    finish,
+    [Symbol.dispose]: finish,
   };
 }
 

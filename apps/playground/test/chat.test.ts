@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
-import { hasDemoModel, markbase } from './run-markbase.js';
+import { environment, hasDemoModel, markbase } from './run-markbase.js';
 
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 
@@ -14,7 +14,7 @@ async function chat(
   args: readonly string[] = [],
 ): Promise<{ status: number | null; stdout: string; stderr: string }> {
   const child = spawn(process.execPath, [CLI, 'chat', '--temperature', '0', ...args], {
-    env: { ...process.env, MARKBASE_CONFIG: '' },
+    env: environment({ MARKBASE_CONFIG: '' }),
   });
   const output = { stdout: '', stderr: '' };
   let index = 0;

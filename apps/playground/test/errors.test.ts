@@ -15,6 +15,9 @@ function expectUserError(outcome: Outcome, message: RegExp): void {
 test.each([
   ['an unknown command', ['generat'], /unknown command 'generat'.*generate/],
   ['an unknown option', ['doctor', '--jsn'], /unknown option '--jsn'.*--json/],
+  ['a name of another program', ['chat', '--num-ctx', '9'], /unknown option '--num-ctx'.*--context/],
+  ['a command of another program', ['remove', 'x'], /unknown command 'remove'.*rm/],
+  ['an option like no other', ['doctor', '--xyzzy'], /unknown option '--xyzzy'; see markbase doctor --help/],
   ['a missing option', ['synth', '--variant', 'e2b'], /'--out <dir>' not specified/],
   [
     'a wrong choice',
@@ -51,7 +54,7 @@ test.each<[command: string, args: string[], message: RegExp]>([
   ['generate', ['--image', 'none.png'], /^error: --image: cannot read none\.png/],
   ['generate', ['--audio', 'none.wav'], /^error: --audio: cannot open none\.wav/],
   ['generate', ['--video', 'none.mp4'], /^error: --video: cannot read none\.mp4/],
-  ['generate', ['--tools', 'none.json'], /^error: --tools: cannot open none\.json/],
+  ['generate', ['--tools', 'none.json'], /^error: --tools: cannot read none\.json/],
   ['generate', ['--repetition-penalty', '0'], /^error: --repetition-penalty: /],
   ['generate', ['--top-p', '0'], /^error: --top-p: /],
   ['generate', ['--stop', ''], /^error: --stop: /],
@@ -86,6 +89,11 @@ test.each([
     /^error: --out: cannot create the folder \/dev\/null/,
   ],
   ['quantize', [fixture('31b-hf'), fixture('31b-hf')], /^error: <target>: expected a folder other/],
+  [
+    'quantize',
+    [fixture('31b-hf'), fixture('e2b-mlx-4bit')],
+    /^error: <target>: expected a new or empty folder/,
+  ],
   ['schema', ['/no/schema.json'], /^error: cannot read \/no\/schema\.json: no such file or folder/],
 ])('%s %j names what is wrong', async (command, args, message) => {
   expectUserError(await markbase([command, ...args]), message);

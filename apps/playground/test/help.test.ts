@@ -2,7 +2,15 @@ import { expect, test } from 'vitest';
 import { markbase } from './run-markbase.js';
 
 const COMMANDS = {
+  run: ['--image', '--schema', '--temperature', '--json'],
+  chat: ['--model', '--system', '--no-history'],
+  list: ['--json'],
+  pull: ['--revision', '--json'],
+  rm: ['--yes', '--json'],
+  ps: ['--json'],
   generate: [
+    '--schema',
+    '--json-object',
     '--model',
     '--prompt',
     '--system',

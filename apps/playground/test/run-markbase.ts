@@ -9,6 +9,11 @@ import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 export const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url));
 
+/** The environment of a command: servers and chats leave nothing in the home folder. */
+export function environment(env: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+  return { ...process.env, XDG_STATE_HOME: temporaryFolder(), ...env };
+}
+
 /** The result of running the command. */
 export interface Outcome {
   readonly status: number | null;
@@ -23,7 +28,7 @@ export async function markbase(
 ): Promise<Outcome> {
   const child = spawn(process.execPath, [CLI, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...options.env },
+    env: environment(options.env),
   });
   const output = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const) {

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { rewriteCheckpoint } from '../../../fixtures/rewritten-checkpoint.js';
 import { silentWav } from '../../../fixtures/silent-wav.js';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
-import { DEMO_MODEL, hasDemoModel, markbase } from './run-markbase.js';
+import { DEMO_MODEL, hasDemoModel, markbase, markbaseJson } from './run-markbase.js';
 import { serve } from './start-server.js';
 
 const HELD_OUT = join(DEMO_MODEL, '..', 'held-out');
@@ -229,6 +229,27 @@ describe.skipIf(!hasDemoModel)('markbase serve', () => {
     expect(await stderrOf(['--host', '0.0.0.0'])).toMatch(note);
     expect(await stderrOf(['--host', '0.0.0.0'], { MARKBASE_API_KEY: 'secret' })).not.toMatch(/anybody/);
     expect(await stderrOf([])).not.toMatch(/anybody/);
+  });
+
+  it('is listed by ps until it ends, under the name that it says', async () => {
+    const state = { XDG_STATE_HOME: temporaryFolder() };
+    const { url, child, ended } = await serve(['--model', DEMO_MODEL, '--name', 'mine'], state);
+    const listed = () => markbaseJson<{ servers: object[] }>(['ps'], state);
+    expect(await listed()).toEqual({
+      servers: [
+        {
+          pid: child.pid,
+          url,
+          command: 'serve',
+          model: 'mine',
+          startedAtMs: expect.any(Number),
+          isAnswering: true,
+        },
+      ],
+    });
+    child.kill('SIGTERM');
+    await ended;
+    expect(await listed()).toEqual({ servers: [] });
   });
 
   it('reports why it cannot serve', async () => {

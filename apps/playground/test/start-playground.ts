@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
+import { environment } from './run-markbase.js';
+
 const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 
 /** A playground in its own process. */
@@ -19,7 +21,7 @@ export async function startPlayground(
 ): Promise<RunningPlayground> {
   const child = spawn(process.execPath, [CLI, 'playground', '--port', '0', '--no-open', ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, ...env },
+    env: environment(env),
   });
   const ended = new Promise<number | null>((resolve) => {
     child.on('exit', resolve);

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { onTestFinished } from 'vitest';
-import { CLI } from './run-markbase.js';
+import { CLI, environment } from './run-markbase.js';
 
 /** A server that runs until the test ends. */
 export interface Serving {
@@ -16,7 +16,7 @@ export async function serve(
   env: Readonly<Record<string, string>> = {},
 ): Promise<Serving> {
   const child = spawn(process.execPath, [CLI, 'serve', '--port', '0', '--threads', '2', ...args], {
-    env: { ...process.env, ...env },
+    env: environment(env),
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   let stderr = '';

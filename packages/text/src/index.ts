@@ -51,4 +51,4 @@ export { findAssistant } from './speculation/find-assistant.js';
 export { TextModel } from './text-model.js';
 export * from './tokenizer/index.js';
 export type { VerifyEncoder } from './verify/context.js';
-export { type VerifyOptions, verifyCheckpoint } from './verify.js';
+export { type VerifyOptions, type VerifyProgress, verifyCheckpoint } from './verify.js';

@@ -22,6 +22,16 @@ import { verifyInvariance } from './verify/invariance-section.js';
 import { verifyMedia } from './verify/media-sections.js';
 import { verifyLayers, verifyText } from './verify/text-sections.js';
 
+/** What a verification is about to compare. */
+export interface VerifyProgress {
+  /** In words, such as `the layers`. */
+  readonly part: string;
+  /** Its number, from 0. */
+  readonly index: number;
+  /** Number of parts. */
+  readonly count: number;
+}
+
 /** Options of `verifyCheckpoint`. */
 export interface VerifyOptions {
   /** Default 'high'. */
@@ -32,6 +42,8 @@ export interface VerifyOptions {
   readonly encoders?: { readonly image?: VerifyEncoder; readonly audio?: VerifyEncoder };
   /** Fusions to disable, or false to disable all. */
   readonly fusions?: false | { readonly without: readonly string[] };
+  /** Called before each part that is compared. */
+  onPart?(progress: VerifyProgress): void;
   /** Aborts the verification, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
@@ -87,14 +99,20 @@ export async function verifyCheckpoint(
     ...(fusions !== undefined && { fusions }),
     ...(signal && { signal }),
   };
-  return report([
-    ...(await verifyText(context)),
-    ...(await verifyLayers(context)),
-    ...(await verifyGenerate(context)),
-    ...(await verifyInvariance(context)),
-    ...(await verifyMedia(context, 'image', encoders.image)),
-    ...(await verifyMedia(context, 'audio', encoders.audio)),
-  ]);
+  const parts: readonly [string, () => Promise<readonly VerifySection[]>][] = [
+    ['the whole model', () => verifyText(context)],
+    ['the layers', () => verifyLayers(context)],
+    ['generated tokens', () => verifyGenerate(context)],
+    ['invariance', () => verifyInvariance(context)],
+    ['pictures', () => verifyMedia(context, 'image', encoders.image)],
+    ['sound', () => verifyMedia(context, 'audio', encoders.audio)],
+  ];
+  const sections: VerifySection[] = [];
+  for (const [index, [part, verify]] of parts.entries()) {
+    options.onPart?.({ part, index, count: parts.length });
+    sections.push(...(await verify()));
+  }
+  return report(sections);
 }
 
 async function longestPrompt(reference: Reference): Promise<number> {

@@ -15,9 +15,12 @@ export type ChatSettings = Pick<
   | 'enableThinking'
 >;
 
+/** What a message may contain besides text. */
+export type MediaKind = 'image' | 'audio' | 'video';
+
 /** Encodes a media file with the encoders of the model. */
 export type MediaReader = (
-  kind: 'image' | 'audio' | 'video',
+  kind: MediaKind,
   path: string,
   signal: AbortSignal,
 ) => Promise<readonly ContentPart[]>;
@@ -27,6 +30,8 @@ export class ChatState {
   readonly model: TextModel;
   readonly readMedia: MediaReader;
   settings: ChatSettings;
+  /** Called while the model reads a question. */
+  onPrefill: GenerateOptions['onPrefill'];
   /** Media to send with the next message. */
   readonly pending: { readonly name: string; readonly parts: readonly ContentPart[] }[] = [];
   /** The `finish` event of the last answer; null before the first one. */
@@ -89,6 +94,7 @@ export class ChatState {
         messages,
         signal,
         reusePrefix: true,
+        ...(this.onPrefill && { onPrefill: this.onPrefill }),
       })) {
         if (event.type === 'text') answer += event.text;
         if (event.type === 'finish') this.last = event;

@@ -1,7 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { InvalidArgumentError } from '@markbase/core';
 import type { ChatMessage } from '@markbase/text';
-import type { ChatSettings, ChatState } from './chat-state.js';
+import { homePath } from '../home-path.js';
+import { similarName } from '../similar-name.js';
+import type { ChatSettings, ChatState, MediaKind } from './chat-state.js';
 
 /** The result of a command. */
 export interface CommandOutcome {
@@ -16,6 +18,10 @@ export interface CommandOutcome {
 export interface SlashCommand {
   readonly usage: string;
   readonly description: string;
+  /** True if the argument is the path of a file. */
+  readonly takesFile?: boolean;
+  /** What the argument may begin with. */
+  readonly words?: readonly string[];
   run(chat: ChatState, argument: string, signal: AbortSignal): CommandOutcome | Promise<CommandOutcome>;
 }
 
@@ -54,6 +60,7 @@ export const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
   think: {
     usage: '/think on|off',
     description: 'let the model think before it answers',
+    words: ['on', 'off'],
     run(chat, word) {
       if (word !== 'on' && word !== 'off') throw wrong('/think', 'on or off', word);
       chat.settings = { ...chat.settings, enableThinking: word === 'on' };
@@ -63,6 +70,7 @@ export const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
   set: {
     usage: '/set NAME VALUE',
     description: `set one of ${Object.keys(SETTINGS).join(', ')}; VALUE "default" resets it`,
+    words: Object.keys(SETTINGS),
     run: (chat, argument) => ({ text: set(chat, argument) }),
   },
   retry: {
@@ -94,8 +102,9 @@ export const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
   save: {
     usage: '/save FILE',
     description: 'write the conversation as JSON, without media',
-    async run(chat, path) {
-      if (path === '') throw wrong('/save', 'a file name', path);
+    takesFile: true,
+    async run(chat, argument) {
+      const path = fileOf('/save', argument);
       await writeFile(
         path,
         `${JSON.stringify({ system: chat.system, messages: chat.messages.map(textOnly) }, null, 2)}\n`,
@@ -106,8 +115,9 @@ export const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
   load: {
     usage: '/load FILE',
     description: 'continue a conversation written by /save',
-    async run(chat, path) {
-      if (path === '') throw wrong('/load', 'a file name', path);
+    takesFile: true,
+    async run(chat, argument) {
+      const path = fileOf('/load', argument);
       const { system, messages } = conversationOf(await readFile(path, 'utf8'), path);
       chat.restart(messages);
       chat.system = system;
@@ -116,9 +126,18 @@ export const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
   },
   quit: {
     usage: '/quit',
-    description: 'end the chat, like Ctrl-D',
+    description: 'end the chat, like Ctrl-D; also /exit and /bye',
     run: () => ({ isEnd: true }),
   },
+};
+
+/** Names that other programs taught. */
+const ALIASES: Readonly<Record<string, string>> = {
+  exit: 'quit',
+  bye: 'quit',
+  q: 'quit',
+  '?': 'help',
+  new: 'clear',
 };
 
 /**
@@ -132,17 +151,36 @@ export async function runSlashCommand(
   signal: AbortSignal,
 ): Promise<CommandOutcome> {
   const [, name = '', argument = ''] = /^\/(\S*)\s*(.*)$/s.exec(line.trim()) ?? [];
-  const command = Object.hasOwn(SLASH_COMMANDS, name) ? SLASH_COMMANDS[name] : undefined;
-  if (!command) throw wrong('command', 'one of the commands listed by /help', `/${name}`);
-  return command.run(chat, argument, signal);
+  const meant = Object.hasOwn(ALIASES, name) ? ALIASES[name]! : name;
+  const command = Object.hasOwn(SLASH_COMMANDS, meant) ? SLASH_COMMANDS[meant] : undefined;
+  if (command) return command.run(chat, argument, signal);
+  const names = [...Object.keys(SLASH_COMMANDS), ...Object.keys(ALIASES)];
+  throw wrong(
+    'command',
+    'one of the commands listed by /help',
+    `/${name}`,
+    hintOf(similarName(name, names), '/'),
+  );
 }
 
-function mediaCommand(kind: 'image' | 'audio' | 'video', what: string): SlashCommand {
+function hintOf(name: string | null, prefix = ''): string | undefined {
+  return name === null ? undefined : `Did you mean ${prefix}${name}?`;
+}
+
+/** A path as it is typed, or as a terminal inserts it when a file is dropped: quoted, or with escaped spaces. */
+function fileOf(command: string, argument: string): string {
+  if (argument === '') throw wrong(command, 'a file name', argument);
+  const [, , quoted] = /^(['"])(.*)\1$/s.exec(argument) ?? [];
+  return homePath(quoted ?? argument.replaceAll(/\\([ '"()&[\]])/g, '$1'));
+}
+
+function mediaCommand(kind: MediaKind, what: string): SlashCommand {
   return {
     usage: `/${kind} FILE`,
     description: `send ${what} with the next message`,
-    async run(chat, path, signal) {
-      if (path === '') throw wrong(`/${kind}`, 'a file name', path);
+    takesFile: true,
+    async run(chat, argument, signal) {
+      const path = fileOf(`/${kind}`, argument);
       const parts = await chat.readMedia(kind, path, signal);
       chat.pending.push({ name: path, parts });
       return { text: `${path} will be sent with the next message` };
@@ -163,7 +201,10 @@ function helpText(): string {
 function set(chat: ChatState, argument: string): string {
   const [name = '', text = ''] = argument.split(/\s+/);
   const key = Object.hasOwn(SETTINGS, name) ? SETTINGS[name] : undefined;
-  if (!key) throw wrong('/set', `one of ${Object.keys(SETTINGS).join(', ')}`, name);
+  if (!key) {
+    const names = Object.keys(SETTINGS);
+    throw wrong('/set', `one of ${names.join(', ')}`, name, hintOf(similarName(name, names)));
+  }
   if (text === 'default') {
     const { [key]: _, ...rest } = chat.settings;
     chat.settings = rest;
@@ -213,6 +254,6 @@ function isTextMessage(value: unknown): value is ChatMessage {
   return (role === 'user' || role === 'assistant') && typeof content === 'string';
 }
 
-function wrong(argument: string, expected: string, received: string): InvalidArgumentError {
-  return new InvalidArgumentError({ argument, expected, received });
+function wrong(argument: string, expected: string, received: string, hint?: string): InvalidArgumentError {
+  return new InvalidArgumentError({ argument, expected, received, ...(hint !== undefined && { hint }) });
 }

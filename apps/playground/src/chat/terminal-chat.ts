@@ -1,96 +1,131 @@
 import { createInterface, type Interface } from 'node:readline';
-import { AnswerPrinter } from '../answer-printer.js';
+import { type ContextLengthError, hasErrorCode } from '@markbase/core';
 import { isAbort, reasonForUser } from '../errors.js';
+import { printAnswer } from '../printing/answer-printer.js';
+import { startProgress } from '../progress.js';
+import { canRedraw, wrapped } from '../terminal.js';
+import type { ChatHistory } from './chat-history.js';
 import type { ChatState } from './chat-state.js';
-import { runSlashCommand, SLASH_COMMANDS } from './slash-commands.js';
+import { completeLine } from './complete-line.js';
+import { answerSummary } from './context-gauge.js';
+import { LineEditor } from './line-editor.js';
+import { runSlashCommand } from './slash-commands.js';
 
 const PROMPT = '> ';
 const PROMPT_FOR_MORE = '… ';
+
+/** How a chat begins. */
+export interface TerminalChatOptions {
+  /** The first message; empty = ask for it. */
+  readonly first: string;
+  /** Messages of earlier chats; null: none are kept. */
+  readonly history: ChatHistory | null;
+  /** Called when the model begins to read. */
+  readonly onFirstStep: () => void;
+}
 
 /**
  * Runs a chat in a terminal, or with the lines of a pipe, until the input ends, `/quit`, or Ctrl-C twice in a row.
  * Ctrl-C during an answer stops that answer.
  */
-export async function terminalChat(chat: ChatState): Promise<void> {
-  const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
-  const lines = createInterface({
-    input: process.stdin,
-    output: isTerminal ? process.stdout : undefined,
-    terminal: isTerminal,
-    prompt: PROMPT,
-    completer: (line: string) => [completions(line), line],
-  });
-  const work = new Interruptible(lines, isTerminal);
-  const prompt = (text = PROMPT) => {
-    if (!isTerminal) return;
-    lines.setPrompt(text);
-    lines.prompt();
+export async function terminalChat(chat: ChatState, options: TerminalChatOptions): Promise<void> {
+  const isTerminal = process.stdin.isTTY && canRedraw(process.stdout);
+  const history = isTerminal ? options.history : null;
+  const editor = isTerminal
+    ? new LineEditor({ history: (await history?.read()) ?? [], complete: completeLine })
+    : null;
+  const lines = editor?.lines ?? createInterface({ input: process.stdin, terminal: false });
+  const work = new Interruptible(lines, () => editor?.prompt(PROMPT));
+  const progress = startProgress('reading the prompt', (tokens) => `${Math.round(tokens)} tokens`);
+  chat.onPrefill = ({ doneTokens, totalTokens }) => {
+    options.onFirstStep();
+    if (doneTokens < totalTokens) progress.update(doneTokens, totalTokens);
+    else progress.finish();
   };
-  let begun = '';
-  prompt();
-  for await (const line of lines) {
-    if (line.endsWith('\\')) {
-      begun += `${line.slice(0, -1)}\n`;
-      prompt(PROMPT_FOR_MORE);
-      continue;
+  const answer = async (text: string): Promise<boolean> => {
+    if (editor) editor.isMuted = true;
+    await history?.add(text);
+    try {
+      return await work.run((signal) => respond(chat, text, signal, () => progress.say('thinking')));
+    } finally {
+      progress.finish();
+      if (editor) editor.isMuted = false;
     }
-    const text = `${begun}${line}`.trim();
-    begun = '';
-    const goesOn = text === '' || (await work.run((signal) => respond(chat, text, signal)));
-    if (!goesOn) break;
-    prompt();
+  };
+  try {
+    if (options.first !== '') {
+      if (editor) process.stdout.write(`${PROMPT}${options.first}\n`);
+      if (!(await answer(options.first))) return;
+    }
+    let begun = '';
+    editor?.prompt(PROMPT);
+    for await (const line of lines) {
+      if (line.endsWith('\\')) {
+        begun += `${line.slice(0, -1)}\n`;
+        editor?.prompt(PROMPT_FOR_MORE);
+        continue;
+      }
+      const text = `${begun}${line}`.trim();
+      begun = '';
+      if (text !== '' && !(await answer(text))) break;
+      editor?.prompt(PROMPT);
+    }
+  } finally {
+    if (editor) editor.close();
+    else lines.close();
+    work.dispose();
   }
-  lines.close();
-  work.dispose();
 }
 
 /** Answers a line or runs it as a command. @returns false when the chat is over */
-async function respond(chat: ChatState, text: string, signal: AbortSignal): Promise<boolean> {
+async function respond(
+  chat: ChatState,
+  text: string,
+  signal: AbortSignal,
+  onAsk: () => void,
+): Promise<boolean> {
+  const print = (events: ReturnType<ChatState['ask']>) => {
+    onAsk();
+    return printAnswer(events, (finish) => answerSummary(finish, chat.model.settings.contextTokens));
+  };
   try {
     if (!text.startsWith('/')) {
-      await printAnswer(chat.ask(text, signal));
+      await print(chat.ask(text, signal));
       return true;
     }
     const { text: reply, ask, isEnd = false } = await runSlashCommand(chat, text, signal);
-    if (reply !== undefined) process.stdout.write(`${reply}\n`);
-    if (ask) await printAnswer(chat.answer(ask, signal));
+    if (reply !== undefined) process.stdout.write(`${wrapped(reply, process.stdout)}\n`);
+    if (ask) await print(chat.answer(ask, signal));
     return !isEnd;
   } catch (error) {
-    const reason = isAbort(error) ? 'stopped' : reasonForUser(error);
+    const reason = isAbort(error) ? 'stopped' : reasonForUser(withAdvice(error));
     // Anything that is not a user error is a bug and ends the program.
     if (reason === null) throw error;
-    process.stderr.write(`${isAbort(error) ? '' : 'error: '}${reason}\n`);
+    process.stderr.write(`${wrapped(isAbort(error) ? reason : `error: ${reason}`, process.stderr)}\n`);
     return true;
   }
 }
 
-async function printAnswer(events: ReturnType<ChatState['ask']>): Promise<void> {
-  const printer = new AnswerPrinter();
-  try {
-    for await (const event of events) printer.print(event);
-  } finally {
-    printer.end();
-  }
-}
-
-function completions(line: string): string[] {
-  return line.startsWith('/')
-    ? Object.keys(SLASH_COMMANDS)
-        .map((name) => `/${name}`)
-        .filter((name) => name.startsWith(line))
-    : [];
+/** What helps in a chat whose context is full. */
+function withAdvice(error: unknown): unknown {
+  if (!hasErrorCode(error, 'CONTEXT_LENGTH')) return error;
+  return (error as ContextLengthError).changedBy(
+    'begin again with /clear, remove the last question with /undo, or start the chat with a larger --context',
+  );
 }
 
 /** Lets Ctrl-C stop the running answer; with nothing to stop, the second Ctrl-C in a row ends the chat. */
 class Interruptible {
   readonly #lines: Interface;
+  readonly #promptAgain: () => void;
   #current: AbortController | null = null;
   #isWarned = false;
 
-  constructor(lines: Interface, isTerminal: boolean) {
+  constructor(lines: Interface, promptAgain: () => void) {
     this.#lines = lines;
+    this.#promptAgain = promptAgain;
     // A terminal in raw mode passes Ctrl-C to the line reader; with a pipe it stays a signal.
-    if (isTerminal) lines.on('SIGINT', this.#onInterrupt);
+    lines.on('SIGINT', this.#onInterrupt);
     process.on('SIGINT', this.#onInterrupt);
   }
 
@@ -117,7 +152,7 @@ class Interruptible {
     } else {
       this.#isWarned = true;
       process.stderr.write('\nPress Ctrl-C again to end the chat; /help lists the commands\n');
-      this.#lines.prompt();
+      this.#promptAgain();
     }
   };
 }

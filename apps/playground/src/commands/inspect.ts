@@ -1,5 +1,6 @@
 import { inspect } from '@markbase/loader/cli';
 import { Command } from 'commander';
+import { localFolder } from '../checkpoint-folder.js';
 import { withInterrupt } from '../interrupt.js';
 
 interface InspectFlags {
@@ -21,7 +22,8 @@ export function inspectCommand(): Command {
     )
     .option('--tensors', 'list every tensor', false)
     .option('--json', 'print the result as JSON', false)
-    .action(async (path: string, flags: InspectFlags) => {
+    .action(async (given: string, flags: InspectFlags) => {
+      const path = await localFolder(given);
       await withInterrupt((signal) => inspect({ path, ...flags, signal }, standardOutput));
     });
 }

@@ -1,8 +1,11 @@
 import { resolve } from 'node:path';
 import { mergeAdapter } from '@markbase/loader';
 import { Command, Option } from 'commander';
+import { localFolder } from '../checkpoint-folder.js';
+import { checkTarget } from '../empty-folder.js';
 import { withInterrupt } from '../interrupt.js';
 import { printJson, printLines } from '../output.js';
+import { startProgress } from '../progress.js';
 
 interface MergeFlags {
   readonly dtype?: 'BF16' | 'F16' | 'F32';
@@ -18,7 +21,7 @@ export function mergeCommand(): Command {
     )
     .argument('<source>', 'checkpoint folder to read')
     .argument('<adapter>', 'folder of the adapter')
-    .argument('<target>', 'folder to write')
+    .argument('<target>', 'new or empty folder to write')
     .addOption(
       new Option('--dtype <type>', 'type of the changed weights (default: as they are stored)').choices([
         'BF16',
@@ -28,9 +31,17 @@ export function mergeCommand(): Command {
     )
     .option('--json', 'print the report as JSON', false)
     .action(async (source: string, adapter: string, target: string, { dtype, json }: MergeFlags) => {
+      const from = resolve(await localFolder(source));
+      await checkTarget(from, target);
+      using progress = startProgress('merging');
       const report = await withInterrupt((signal) =>
-        mergeAdapter(resolve(source), resolve(adapter), resolve(target), { dtype, signal }),
+        mergeAdapter(from, resolve(adapter), resolve(target), {
+          dtype,
+          signal,
+          onProgress: ({ writtenBytes, totalBytes }) => progress.update(writtenBytes, totalBytes),
+        }),
       );
+      progress.finish();
       if (json) printJson(report);
       else printLines([`${report.directory}: ${report.merged.length} matrices changed`]);
     });

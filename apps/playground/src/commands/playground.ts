@@ -4,8 +4,9 @@ import { checkpointFolder } from '../checkpoint-folder.js';
 import { withInterrupt } from '../interrupt.js';
 import { addDeviceFlags, type DeviceFlags, integer, nonEmpty } from '../options.js';
 import { printLines } from '../output.js';
-import { note } from '../progress.js';
+import { note, startProgress } from '../progress.js';
 import { listenError, OWN_ADDRESSES } from '../serve/listen-error.js';
+import { announceServer } from '../servers/running-servers.js';
 
 interface PlaygroundFlags extends DeviceFlags {
   readonly model?: string;
@@ -59,18 +60,21 @@ async function run(flags: PlaygroundFlags, signal: AbortSignal): Promise<void> {
   }).catch((error: unknown) => Promise.reject(listenError(error, flags)));
   try {
     if (model !== null) {
-      note(`loading ${model}`);
+      using progress = startProgress('loading');
+      progress.say(`loading ${model}`);
       const request = { model, device, precision, contextTokens: context, maxSequences };
-      await playground.host.load(request, () => {}, signal);
+      await playground.host.load(request, () => {}, signal).finally(() => progress.finish());
     }
     printLines([
       `page: ${playground.address}`,
       `APIs: ${playground.address}/v1 (OpenAI, Anthropic), /health, /ready, /metrics`,
     ]);
     if (flags.open && process.stdout.isTTY) openBrowser(playground.address);
+    const withdraw = await announceServer({ url: playground.address, command: 'playground', model: null });
     await new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
+    await withdraw();
     note('shutting down');
   } finally {
     await playground.close();

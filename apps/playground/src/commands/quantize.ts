@@ -7,6 +7,8 @@ import {
   quantizeCheckpoint,
 } from '@markbase/loader';
 import { Command, Option } from 'commander';
+import { localFolder } from '../checkpoint-folder.js';
+import { checkTarget } from '../empty-folder.js';
 import { withInterrupt } from '../interrupt.js';
 import { QUANTIZATION_MODES, repeated } from '../options.js';
 import { formatBytes, printJson, printLines } from '../output.js';
@@ -29,7 +31,7 @@ export function quantizeCommand(): Command {
         'matrices that are quantised already are quantised again, and the errors of both add up.',
     )
     .argument('<source>', 'checkpoint folder to read')
-    .argument('<target>', 'folder to write')
+    .argument('<target>', 'new or empty folder to write; what an interrupted run left is continued')
     .addOption(
       new Option('--mode <name>', 'format of the weights').choices(QUANTIZATION_MODES).default('affine'),
     )
@@ -56,10 +58,12 @@ export function quantizeCommand(): Command {
     .option('--json', 'print the report as JSON', false)
     .action(async (source: string, target: string, flags: QuantizeFlags) => {
       const rules = flags.rule.map(parseRule);
+      const from = resolve(await localFolder(source));
+      await checkTarget(from, target);
       const progress = startProgress('quantising');
       try {
         const report = await withInterrupt((signal) =>
-          quantizeCheckpoint(resolve(source), resolve(target), {
+          quantizeCheckpoint(from, resolve(target), {
             mode: flags.mode,
             bits: flags.bits === undefined ? undefined : Number(flags.bits),
             groupSize: flags.groupSize === undefined ? undefined : Number(flags.groupSize),

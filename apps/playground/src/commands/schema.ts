@@ -1,10 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
-import { FileAccessError, InvalidArgumentError } from '@markbase/core';
 import { describeSchema, type JsonSchema } from '@markbase/text';
 import { Command } from 'commander';
-import { systemReason } from '../errors.js';
 import { withInterrupt } from '../interrupt.js';
+import { readJsonFile, readTextFile } from '../json-file.js';
 import { printJson, printLines } from '../output.js';
 
 interface SchemaFlags {
@@ -22,8 +19,8 @@ export function schemaCommand(): Command {
     .option('--accepts <file>', 'file with an answer to check against the schema; repeatable', collect, [])
     .option('--json', 'print the result as JSON', false)
     .action(async (file: string, { accepts, json }: SchemaFlags) => {
-      const schema = parse(file, await read(file));
-      const texts = await Promise.all(accepts.map(async (answer) => (await read(answer)).trim()));
+      const schema = await readJsonFile<JsonSchema>(file, { argument: file, expected: 'a JSON Schema' });
+      const texts = await Promise.all(accepts.map(async (answer) => (await readTextFile(answer)).trim()));
       const { accepted, ...description } = await withInterrupt((signal) =>
         describeSchema(schema, { answers: texts, signal }),
       );
@@ -48,25 +45,4 @@ function linesOf({ supported, unsupported, reason, states, answers }: Report): s
 
 function collect(value: string, before: readonly string[]): string[] {
   return [...before, value];
-}
-
-async function read(path: string): Promise<string> {
-  try {
-    return path === '-' ? await text(process.stdin) : await readFile(path, 'utf8');
-  } catch (cause) {
-    throw new FileAccessError({ path, operation: 'read', reason: systemReason(cause), cause });
-  }
-}
-
-function parse(file: string, source: string): JsonSchema {
-  try {
-    return JSON.parse(source) as JsonSchema;
-  } catch (cause) {
-    throw new InvalidArgumentError({
-      argument: file,
-      expected: 'a JSON Schema',
-      received: cause instanceof Error ? cause.message : source.slice(0, 40),
-      cause,
-    });
-  }
 }

@@ -1,10 +1,12 @@
 import path from 'node:path';
 import { InvalidArgumentError } from '@markbase/core';
 import type { Device } from '@markbase/metal-runtime';
+import type { Logger } from '@markbase/server';
 import { Command, Option } from 'commander';
 import { checkpointFolder } from '../checkpoint-folder.js';
 import { EXIT_INTERRUPTED } from '../errors.js';
 import { withInterrupt } from '../interrupt.js';
+import { repositoryOf } from '../models/repository-of.js';
 import {
   addDeviceFlags,
   bytes,
@@ -15,10 +17,11 @@ import {
   real,
   repeated,
 } from '../options.js';
-import { clearLine, note, startUploadProgress, warn, writeFindings } from '../progress.js';
+import { clearLine, note, startProgress, startUploadProgress, warn, writeFindings } from '../progress.js';
 import { accessLog } from '../serve/access-log.js';
 import { listenError, OWN_ADDRESSES } from '../serve/listen-error.js';
 import { rememberedSequences } from '../serve/remembered-sequences.js';
+import { announceServer } from '../servers/running-servers.js';
 import { addSpeculationFlags, type SpeculationFlags, speculationOptions } from '../speculation-flags.js';
 import { withDevice } from '../with-device.js';
 
@@ -55,8 +58,12 @@ export function serveCommand(): Command {
       "Serve a model over HTTP with OpenAI's and Anthropic's APIs, by default to this machine only (see --host). " +
         'The first Ctrl-C lets running answers finish. Set MARKBASE_API_KEY to require a key from clients.',
     )
-    .requiredOption('--model <dir>', 'checkpoint folder, or org/name on the Hugging Face hub')
-    .option('--name <id>', 'name of the model in requests (default: the name of its folder)', nonEmpty)
+    .requiredOption('--model <dir>', 'checkpoint folder, org/name on the hub, or a name of "markbase list"')
+    .option(
+      '--name <id>',
+      'name of the model in requests (default: the name of its folder or repository)',
+      nonEmpty,
+    )
     .option(
       '--adapter <name=dir>',
       'LoRA adapter that requests choose as MODEL:NAME; repeatable',
@@ -119,9 +126,10 @@ async function serve(flags: ServeFlags): Promise<void> {
       loadServedMedia(encoders, signal, { usesFfmpeg: flags.ffmpeg, onWarning: warn }),
     );
     const logger = accessLog(flags.log);
+    const id = flags.name ?? nameOf(model.checkpoint.directory);
     const server = createServer({
       model: {
-        id: flags.name ?? path.basename(path.resolve(model.checkpoint.directory)),
+        id,
         model,
         media: media.encoder,
         ...(media.audio && { transcribe: transcriberFor(model, media.audio, flags.ffmpeg) }),
@@ -138,17 +146,15 @@ async function serve(flags: ServeFlags): Promise<void> {
         .listen({ port: flags.port, hostname: flags.host })
         .catch((error: unknown) => Promise.reject(listenError(error, flags)));
       clearLine();
-      if (apiKey === undefined && !OWN_ADDRESSES.has(flags.host)) {
-        // In the log, because nobody may be looking at a terminal.
-        logger.warn(
-          'anybody who reaches this address can use the model: set MARKBASE_API_KEY, or leave --host out',
-          {
-            host: flags.host,
-          },
-        );
+      if (apiKey === undefined && !OWN_ADDRESSES.has(flags.host)) warnOpen(flags.host, logger);
+      process.stdout.write(`serving ${id} at ${url}/v1\n`);
+      note(`requests name the model ${id}; it is ${model.checkpoint.directory}; Ctrl-C ends the server`);
+      const withdraw = await announceServer({ url, command: 'serve', model: id });
+      try {
+        await endSignal();
+      } finally {
+        await withdraw();
       }
-      process.stdout.write(`serving ${flags.model} at ${url}/v1\n`);
-      await endSignal();
       // Whatever happens, the process ends in time.
       setTimeout(() => process.exit(EXIT_INTERRUPTED), flags.drain * 1000 + EXIT_MS).unref();
       note('letting running answers finish; press Ctrl-C again to end now');
@@ -160,12 +166,26 @@ async function serve(flags: ServeFlags): Promise<void> {
   });
 }
 
+/** The name of a model in requests: that of its folder, or of its repository, whose folder in the cache is a commit. */
+function nameOf(folder: string): string {
+  return repositoryOf(folder)?.name ?? path.basename(path.resolve(folder));
+}
+
+/** Said in the log where nobody may be looking at a terminal. */
+function warnOpen(host: string, logger: Logger): void {
+  const text =
+    'anybody who reaches this address can use the model: set MARKBASE_API_KEY, or leave --host out';
+  if (process.stderr.isTTY) warn(`${text} (--host ${host})`);
+  else logger.warn(text, { host });
+}
+
 async function loadServedModel(flags: ServeFlags, device: Device, signal: AbortSignal) {
   const { openCheckpoint } = await import('@markbase/loader');
   const { TextModel, decoderConfig, loadLanguage } = await import('@markbase/text');
   const { mixtureOfExperts: feedForward } = await import('@markbase/moe');
   const folder = await checkpointFolder(flags.model, signal);
-  note(`loading ${folder}`);
+  using progress = startProgress('loading');
+  progress.say(`loading ${folder}`);
   const checkpoint = await openCheckpoint(folder, { signal });
   writeFindings(checkpoint);
   const { precision, sequences: maxSequences } = flags;

@@ -1,14 +1,16 @@
 import type { TranscribedSegment, TranscribeSegmentsOptions } from '@markbase/gemma';
 import { Command } from 'commander';
 import { checkpointFolder } from '../checkpoint-folder.js';
+import { homePath } from '../home-path.js';
 import { withInterrupt } from '../interrupt.js';
 import { addDeviceFlags, type DeviceFlags, integer, real } from '../options.js';
 import { printJson, printLines } from '../output.js';
-import { note, startProgress, writeFindings } from '../progress.js';
+import { startProgress, writeFindings } from '../progress.js';
+import { standardInput } from '../prompt-input.js';
 import { withDevice } from '../with-device.js';
 
 interface TranscribeFlags extends DeviceFlags {
-  readonly model: string;
+  readonly model?: string;
   readonly prompt?: string;
   readonly maxTokens?: number;
   readonly maxSeconds: number;
@@ -25,8 +27,11 @@ export function transcribeCommand(): Command {
       'Transcribe a recording (WAV, AIFF, FLAC, MP3, Ogg, WebM; with ffmpeg M4A, MP4 and others). It is split at quiet places; each segment is printed with its times ' +
         'as soon as it is transcribed.',
     )
-    .argument('<file>', 'the recording')
-    .requiredOption('--model <dir>', 'checkpoint folder, or org/name on the Hugging Face hub')
+    .argument('<file>', 'the recording; - reads standard input')
+    .option(
+      '--model <dir>',
+      'checkpoint folder, org/name on the hub, or a name of "markbase list" (default: the demo model)',
+    )
     .option(
       '--prompt <text>',
       'instruction for the model, for each segment (default: to transcribe the segment)',
@@ -53,12 +58,15 @@ async function run(file: string, flags: TranscribeFlags, signal: AbortSignal): P
   const { precision } = flags;
   await withDevice(flags, async (device) => {
     const folder = await checkpointFolder(flags.model, signal);
-    note(`loading ${folder}`);
+    using progress = startProgress('listening');
+    progress.say(`loading ${folder}`);
     // A model without an audio encoder is refused before its decoder is loaded.
     using audio = await AudioModel.load(folder, device, { precision, signal });
     using text = await loadTextModel(folder, device, { precision, feedForward, signal });
+    progress.finish();
     writeFindings(text.checkpoint);
-    const progress = startProgress('listening');
+    const source = file === '-' ? await standardInput() : homePath(file);
+    progress.say('listening');
     const options: TranscribeSegmentsOptions = {
       instruction: flags.prompt ?? TRANSCRIPTION_INSTRUCTION,
       maxTokens: flags.maxTokens ?? TRANSCRIPTION_MAX_TOKENS,
@@ -69,14 +77,10 @@ async function run(file: string, flags: TranscribeFlags, signal: AbortSignal): P
     };
     const start = performance.now();
     const segments: TranscribedSegment[] = [];
-    try {
-      for await (const segment of transcribeSegments(text, audio, file, options)) {
-        segments.push(segment);
-        progress.finish();
-        if (!flags.json) printLines([segmentLine(segment)]);
-      }
-    } finally {
+    for await (const segment of transcribeSegments(text, audio, source, options)) {
+      segments.push(segment);
       progress.finish();
+      if (!flags.json) printLines([segmentLine(segment)]);
     }
     if (flags.json) printJson(resultOf(segments, (performance.now() - start) / 1000));
   });

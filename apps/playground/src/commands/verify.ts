@@ -1,8 +1,10 @@
 import type { VerifyReport, VerifySection } from '@markbase/text';
 import { Command } from 'commander';
+import { checkpointFolder } from '../checkpoint-folder.js';
 import { withInterrupt } from '../interrupt.js';
 import { addDeviceFlags, type DeviceFlags } from '../options.js';
 import { printJson, printLines, table } from '../output.js';
+import { startProgress } from '../progress.js';
 import { withDevice } from '../with-device.js';
 
 interface VerifyFlags extends DeviceFlags {
@@ -16,23 +18,27 @@ export function verifyCommand(): Command {
       'Compare a checkpoint with the reference outputs next to it (expected.safetensors): hidden states, logits and ' +
         'greedy tokens. Fails if a part is outside its tolerance.',
     )
-    .argument('<dir>', 'checkpoint folder')
+    .argument('<dir>', 'checkpoint folder, or a name of "markbase list"')
     .option('--json', 'print the result as JSON', false)
     .action(async (directory: string, flags: VerifyFlags) => {
       const { verifyCheckpoint } = await import('@markbase/text');
       const { mixtureOfExperts: feedForward } = await import('@markbase/moe');
       const { verifyVision: image } = await import('@markbase/vision');
       const { verifyAudio: audio } = await import('@markbase/audio');
-      const report = await withInterrupt((signal) =>
-        withDevice(flags, (device) =>
-          verifyCheckpoint(directory, device, {
+      using progress = startProgress('verifying');
+      const report = await withInterrupt(async (signal) => {
+        const folder = await checkpointFolder(directory, signal);
+        return withDevice(flags, (device) =>
+          verifyCheckpoint(folder, device, {
             precision: flags.precision,
             feedForward,
             encoders: { image, audio },
             signal,
+            onPart: ({ part, index, count }) => progress.say(`verifying ${part} (${index + 1} of ${count})`),
           }),
-        ),
-      );
+        );
+      });
+      progress.finish();
       if (flags.json) printJson(report);
       else printLines(reportLines(report));
       if (!report.pass) process.exitCode = 1;

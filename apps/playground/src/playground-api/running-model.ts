@@ -4,6 +4,7 @@ import { load, loadServedMedia } from '@markbase/gemma';
 import type { Device } from '@markbase/metal-runtime';
 import { createServer, type Server } from '@markbase/server';
 import { generate, type MediaEncoder, type TextModel } from '@markbase/text';
+import { repositoryOf } from '../models/repository-of.js';
 import { warn } from '../progress.js';
 import { transcriberFor } from '../serve/transcriber.js';
 import type { HostOptions } from './host-options.js';
@@ -83,8 +84,10 @@ export async function startModel(
   }
 }
 
-/** A folder named `model` is uninformative: use the name of the package that contains it. */
+/** A folder named `model` is uninformative, and so is a commit in the cache: use the name of the package or repository. */
 async function readableName(folder: string): Promise<string> {
+  const repository = repositoryOf(folder);
+  if (repository !== null) return repository.name;
   const parent = dirname(folder);
   const isPackage = await stat(join(parent, 'package.json')).then(
     () => true,

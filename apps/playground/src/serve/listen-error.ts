@@ -4,8 +4,14 @@ import { InvalidArgumentError } from '@markbase/core';
 export const OWN_ADDRESSES: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
 /** The option that causes a system error of `listen`, and the values that would work. */
-const FAULTS: Readonly<Record<string, { readonly option: 'port' | 'host'; readonly expected: string }>> = {
-  EADDRINUSE: { option: 'port', expected: 'a free port, or 0 for any' },
+const FAULTS: Readonly<
+  Record<string, { readonly option: 'port' | 'host'; readonly expected: string; readonly hint?: string }>
+> = {
+  EADDRINUSE: {
+    option: 'port',
+    expected: 'a free port, or 0 for any',
+    hint: 'Another program listens on it; "markbase ps" lists servers of markbase',
+  },
   EACCES: { option: 'port', expected: 'a port that this user may listen on, such as 1024 or above' },
   EADDRNOTAVAIL: { option: 'host', expected: 'an address of this machine' },
   ENOTFOUND: { option: 'host', expected: 'an address of this machine' },
@@ -20,11 +26,12 @@ export function listenError(
 ): unknown {
   const fault = FAULTS[(error as NodeJS.ErrnoException | null)?.code ?? ''];
   if (!fault) return error;
-  const { option, expected } = fault;
+  const { option, expected, hint } = fault;
   return new InvalidArgumentError({
     argument: `--${option}`,
     expected,
     received: flags[option],
+    ...(hint !== undefined && { hint }),
     cause: error,
   });
 }

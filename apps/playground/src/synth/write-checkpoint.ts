@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { dtypeBits, FileAccessError, InvalidArgumentError } from '@markbase/core';
+import { dtypeBits, FileAccessError } from '@markbase/core';
 import { planFile, type TensorSource, writeShardedCheckpoint } from '@markbase/loader';
+import { checkEmpty } from '../empty-folder.js';
 import { systemReason } from '../errors.js';
 import { formatBytes } from '../output.js';
 import type { CheckpointPlan } from './plan-checkpoint.js';
@@ -73,14 +74,7 @@ async function createEmptyFolder(directory: string): Promise<void> {
     throw new FileAccessError({ path: directory, operation: 'create the folder', reason, cause });
   });
   if (existsSync(join(directory, UNFINISHED))) await removeUnfinished(directory);
-  const entries = await readdir(directory);
-  if (entries.length === 0) return;
-  throw new InvalidArgumentError({
-    argument: '--out',
-    expected: 'a new or empty folder',
-    received: directory,
-    hint: `It contains ${entries.length} files, such as ${entries[0]}: remove them, or choose another folder`,
-  });
+  await checkEmpty(directory, '--out');
 }
 
 /** Removes what a killed run left in the folder: only files that this command writes. */

@@ -6,7 +6,7 @@ import { chromium } from 'playwright-core';
 import { build, type Rollup } from 'vite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { browserEnvironment } from '../../../../fixtures/browser-environment.js';
-import { DEMO_MODEL, hasDemoModel } from '../run-markbase.js';
+import { DEMO_MODEL, environment, hasDemoModel } from '../run-markbase.js';
 import { CHROMIUM, hasBrowser } from './open-page.js';
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
@@ -86,7 +86,7 @@ async function servePage(script: string): Promise<string> {
 /** `markbase serve` for pages of an origin. */
 async function serve(origin: string): Promise<string> {
   const args = ['serve', '--model', DEMO_MODEL, '--name', 'demo', '--port', '0', '--threads', '2'];
-  const child = spawn(process.execPath, [CLI, ...args, '--allow-origin', origin]);
+  const child = spawn(process.execPath, [CLI, ...args, '--allow-origin', origin], { env: environment() });
   onTestFinished(() => void child.kill('SIGKILL'));
   return new Promise((resolve, reject) => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

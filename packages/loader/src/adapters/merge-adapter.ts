@@ -8,6 +8,7 @@ import { type FloatDType, fromFloat32 } from '../quantization/float-conversion.j
 import { writeConversion } from '../quantization/write-conversion.js';
 import { groupOf, type TensorGroup } from '../safetensors/tensor-group.js';
 import type { TensorView } from '../safetensors/tensor-view.js';
+import type { WriteProgress } from '../safetensors/write-safetensors.js';
 import { checkedModules } from './check-adapter.js';
 import { type AdapterModule, openAdapter } from './open-adapter.js';
 
@@ -17,6 +18,8 @@ export interface MergeOptions {
   readonly dtype?: FloatDType;
   /** Stops the merge; nothing new is left. */
   readonly signal?: AbortSignal;
+  /** Called while weights are written. */
+  onProgress?(progress: WriteProgress): void;
 }
 
 /** What `mergeAdapter` did. */
@@ -30,7 +33,7 @@ export interface MergeReport {
 const MAX_SHARD_BYTES = 5 * 1024 ** 3;
 const VALUES_AT_ONCE = 2 ** 20;
 
-const OPTIONS: OptionNames<MergeOptions> = { dtype: true, signal: true };
+const OPTIONS: OptionNames<MergeOptions> = { dtype: true, signal: true, onProgress: true };
 
 /**
  * Writes a checkpoint in which W + (α / r) · B · A replaces the weights that an adapter changes; sums are in float32.
@@ -46,7 +49,7 @@ export async function mergeAdapter(
   options: MergeOptions = {},
 ): Promise<MergeReport> {
   checkOptionNames(options, OPTIONS);
-  const { signal, dtype } = options;
+  const { signal, dtype, onProgress = () => {} } = options;
   const checkpoint = await openCheckpoint(source, { signal });
   const directory = resolve(target);
   if (checkpoint.quantization !== null || directory === checkpoint.directory) {
@@ -67,7 +70,7 @@ export async function mergeAdapter(
     maxShardBytes: MAX_SHARD_BYTES,
     resume: false,
     signal,
-    onWritten: () => {},
+    onWritten: onProgress,
   });
   return { directory, merged: modules.map(({ module }) => module) };
 }
