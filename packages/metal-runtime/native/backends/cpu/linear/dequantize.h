@@ -21,7 +21,7 @@ inline void dequantize_weight_row(const WeightView& weight, uint32_t row, float*
     visit_small_floats(weight.format, [&](auto tag) {
       constexpr WeightFormat kFormat = decltype(tag)::kFormat;
       const uint8_t* scales = static_cast<const uint8_t*>(weight.scales) + size_t{row} * (weight.in / weight.group);
-      const auto scale = [&](uint32_t group) { return Simd::set(small_scale<kFormat>(scales[group])); };
+      const auto scale = [&](uint32_t group) { return Simd::set(small_scale<kFormat>(scales[group]) * kElementUnit<kFormat>); };
       typename Simd::Float w[32 / Simd::kLanes];
       for (uint32_t k = 0; k < weight.in; k += 32) {
         load_small_floats<Simd, kFormat>(source, k, scale, w);

@@ -150,7 +150,10 @@ struct FloatProduct {
         float* target = scratch + n * round_up(groups, 16);
         scale[n] = target;
         const uint8_t* source = static_cast<const uint8_t*>(weight.scales) + size_t{outputs[n]} * groups;
-        for (uint32_t g = 0; g < groups; g += kLanes) Simd::store(target + g, load_small_scales<Simd, Kind>(source + g, groups - g));
+        for (uint32_t g = 0; g < groups; g += kLanes) {
+          const Float scales = load_small_scales<Simd, Kind>(source + g, groups - g);
+          Simd::store(target + g, kElementUnit<Kind> == 1.0f ? scales : Simd::multiply(scales, Simd::set(kElementUnit<Kind>)));
+        }
       }
     }
 

@@ -27,7 +27,8 @@ inline typename Simd::Float load_units(ScalarType type, const uint8_t* source, b
  *
  * `Simd::DotStep<Bits, Unit, IsE2m1>` does one register of weights: kColumns columns, which are kUnits units whose sums come out
  * in equal runs of lanes. If an instruction set takes signed codes, kOffset is subtracted from them and added back through the bias.
- * E2M1 numbers are taken twice as large, so that they are whole; kOffset is -kE2m1Zero where codes have no sign.
+ * E2M1 numbers are taken twice as large, so that they are whole; kOffset is -kE2m1Zero where codes have no sign. What all their terms
+ * have in common is left to the end: that factor, and the offset, whose sum of scale_w * sum_x is kept apart.
  */
 template <class Simd>
 struct Int8Product {
@@ -84,6 +85,7 @@ struct Int8Product {
   template <class Codes, int Unit, uint32_t Rows>
   static void run_outputs(const WeightView& weight, const Int8Row* x, uint32_t begin, uint32_t end, float* y, size_t y_stride) {
     constexpr bool kIsE2m1 = Codes::kIsE2m1;
+    constexpr WeightFormat kFormat = kE2m1Format<Unit>;
     using Step = typename Simd::template DotStep<Codes::kBits, Unit, kIsE2m1>;
     constexpr uint32_t kStepBytes = Step::kColumns * Codes::kBits / 8;
     constexpr uint32_t kUnitBytes = Unit * Codes::kBits / 8;
@@ -97,16 +99,15 @@ struct Int8Product {
       const uint8_t* codes = weight_row(weight, n);
       const uint8_t* scales = static_cast<const uint8_t*>(weight.scales) + n * scales_stride;
       const uint8_t* biases = kIsE2m1 ? nullptr : static_cast<const uint8_t*>(weight.biases) + n * scales_stride;
-      Float sum[Rows];
-      for (uint32_t r = 0; r < Rows; ++r) sum[r] = Simd::zero();
+      Float sum[Rows], scaled_sum_x[Rows];
+      for (uint32_t r = 0; r < Rows; ++r) sum[r] = scaled_sum_x[r] = Simd::zero();
       for (uint32_t u = 0; u < units; u += kLanes) {
         // The scales of the next kLanes units, one per lane.
         const size_t offset = size_t{is_shared ? u / 2 : u} * scalar_size;
         Simd::prefetch(scales + offset, kScalesAhead);
         Float scale, bias;
         if constexpr (kIsE2m1) {
-          scale = Simd::multiply(load_small_scales<Simd, kE2m1Format<Unit>>(scales + offset, units - u), Simd::set(0.5f));
-          bias = Simd::multiply(scale, Simd::set(Step::kOffset));
+          scale = bias = load_scale_parts<Simd, kFormat>(scales + offset, units - u);
         } else {
           Simd::prefetch(biases + offset, kScalesAhead);
           scale = load_units<Simd>(weight.scale_type, scales + offset, is_shared, units - u);
@@ -116,7 +117,8 @@ struct Int8Product {
         alignas(64) float product[Rows][kLanes];
         for (uint32_t r = 0; r < Rows; ++r) {
           Simd::store(product[r], Simd::multiply(scale, Simd::load(x[r].template scale<Unit>() + u)));
-          if constexpr (!kIsE2m1 || Step::kOffset != 0) sum[r] = Simd::fma(bias, Simd::load(x[r].template sum<Unit>() + u), sum[r]);
+          Float& target = kIsE2m1 ? scaled_sum_x[r] : sum[r];
+          if constexpr (!kIsE2m1 || Step::kOffset != 0) target = Simd::fma(bias, Simd::load(x[r].template sum<Unit>() + u), target);
         }
         const uint32_t column = u * Unit;
         if (units - u >= kLanes) {
@@ -144,7 +146,10 @@ struct Int8Product {
           add_step<Step>(tail, column, steps, x, product, sum);
         }
       }
-      for (uint32_t r = 0; r < Rows; ++r) y[r * y_stride + (n - begin)] = Simd::sum(sum[r]);
+      for (uint32_t r = 0; r < Rows; ++r) {
+        if constexpr (kIsE2m1 && Step::kOffset != 0) sum[r] = Simd::fma(scaled_sum_x[r], Simd::set(Step::kOffset), sum[r]);
+        y[r * y_stride + (n - begin)] = Simd::sum(sum[r]) * (kIsE2m1 ? 0.5f * kScaleUnit<Simd, kFormat> : 1.0f);
+      }
     }
   }
 

@@ -95,25 +95,38 @@ struct Avx2Simd {
     return _mm256_castsi256_ps(_mm256_or_si256(bits, _mm256_srli_epi32(is_nan, 1)));
   }
 
-  /** 8 numbers of E4M3. */
-  static Float from_e4m3(const uint8_t* source) {
-    return e4m3_floats(e4m3_halves(_mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(source)))));
-  }
-
-  /** Numbers of E4M3 times 2^-8 as halves, from bytes with their sign extended. */
-  static __m128i e4m3_halves(__m128i bytes) {
-    const __m128i largest = _mm_set1_epi16(0x3f80);
+  /** 8 numbers of E4M3, divided by kE4m3Unit: the bits of a half, moved into place. */
+  static constexpr float kE4m3Unit = 256.0f;
+  static Float e4m3_parts(const uint8_t* source) {
+    const __m128i bytes = _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(source))), largest = _mm_set1_epi16(0x3f80);
     const __m128i half = _mm_and_si128(_mm_slli_epi16(bytes, 7), _mm_set1_epi16(static_cast<int16_t>(0xbf80)));
     const __m128i is_nan = _mm_cmpeq_epi16(_mm_and_si128(half, largest), largest);
-    return _mm_or_si128(half, _mm_srli_epi16(is_nan, 1));
+    return _mm256_cvtph_ps(_mm_or_si128(half, is_nan));
   }
-  static Float e4m3_floats(__m128i halves) { return _mm256_mul_ps(_mm256_cvtph_ps(halves), _mm256_set1_ps(256.0f)); }
 
-  /** 32 numbers of E4M3 or E2M1. */
+  /** 32 numbers of E4M3: the bits of a float, moved into place, times 2^120. */
+  static void e4m3_floats(const uint8_t* source, Float (&w)[4]) {
+    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(source));
+    const __m256i is_nan = _mm256_cmpeq_epi8(_mm256_add_epi8(bytes, bytes), _mm256_set1_epi8(static_cast<char>(0xfe)));
+    for (int v = 0; v < 4; ++v) {
+      const __m256i wide = _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(source + 8 * v)));
+      const __m256i bits = _mm256_and_si256(_mm256_slli_epi32(wide, 20), _mm256_set1_epi32(static_cast<int>(0x87f00000u)));
+      w[v] = _mm256_mul_ps(_mm256_castsi256_ps(bits), _mm256_set1_ps(0x1p120f));
+    }
+    if (_mm256_testz_si256(is_nan, is_nan) != 0) return;
+    alignas(32) int8_t nan_bytes[32];
+    _mm256_store_si256(reinterpret_cast<__m256i*>(nan_bytes), is_nan);
+    for (int v = 0; v < 4; ++v) {
+      const __m256i nan = _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(nan_bytes + 8 * v)));
+      w[v] = _mm256_or_ps(w[v], _mm256_castsi256_ps(nan));
+    }
+  }
+
+  /** 32 numbers of E4M3, or E2M1 doubled. */
   template <bool IsE4m3>
   static void elements32(const uint8_t* source, Float (&w)[4]) {
     if constexpr (IsE4m3) {
-      for (int v = 0; v < 4; ++v) w[v] = from_e4m3(source + 8 * v);
+      e4m3_floats(source, w);
     } else {
       const __m128i packed = _mm_loadu_si128(reinterpret_cast<const __m128i*>(source));
       const __m128i low = _mm_set1_epi8(15), table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kE2m1Doubled));
@@ -122,7 +135,7 @@ struct Avx2Simd {
       const __m128i bytes[2] = {_mm_unpacklo_epi8(even, odd), _mm_unpackhi_epi8(even, odd)};
       for (int v = 0; v < 4; ++v) {
         const __m256i whole = _mm256_cvtepi8_epi32(v % 2 == 0 ? bytes[v / 2] : _mm_srli_si128(bytes[v / 2], 8));
-        w[v] = _mm256_mul_ps(_mm256_cvtepi32_ps(whole), _mm256_set1_ps(0.5f));
+        w[v] = _mm256_cvtepi32_ps(whole);
       }
     }
   }

@@ -50,10 +50,9 @@ struct Avx512E4m3Tables {
   alignas(64) uint8_t low[128];
   alignas(64) uint8_t high[128];
   alignas(64) uint8_t place[64];
-  alignas(64) uint8_t pairs[2][64];  ///< byte 32 h + i, twice, at word i
-  alignas(64) uint8_t lanes[64];     ///< within 128 bits: the two upper bytes of lane l are byte l of 16, twice
+  alignas(64) uint8_t pairs[2][64];  ///< word i is byte 32 h + i, twice
 
-  constexpr Avx512E4m3Tables() : low(), high(), place(), pairs(), lanes() {
+  constexpr Avx512E4m3Tables() : low(), high(), place(), pairs() {
     for (int code = 0; code < 128; ++code) {
       int exponent = code >> 3, fraction = code & 7;
       if (exponent == 0 && fraction != 0) {
@@ -66,10 +65,7 @@ struct Avx512E4m3Tables {
       high[code] = static_cast<uint8_t>(word >> 8);
     }
     for (int i = 0; i < 64; ++i) place[i] = static_cast<uint8_t>(i / 2 % 2 * 16 + i / 4);
-    for (int i = 0; i < 64; ++i) {
-      for (int half = 0; half < 2; ++half) pairs[half][i] = static_cast<uint8_t>(32 * half + i / 2);
-    }
-    for (int i = 0; i < 64; ++i) lanes[i] = static_cast<uint8_t>(i % 4 < 2 ? 0x80 : i / 4);
+    for (int i = 0; i < 128; ++i) pairs[i / 64][i % 64] = static_cast<uint8_t>(i / 2);
   }
 };
 
@@ -158,21 +154,29 @@ struct Avx512Simd {
     }
   }
 
-  /** 16 scales, 2^(byte - 127); 255 is NaN. */
-  static Float from_e8m0(const uint8_t* source) {
-    const __m512i bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(source)));
-    // 2^-127 is not a normal float.
-    const __m512i bits = _mm512_max_epu32(_mm512_slli_epi32(bytes, 23), _mm512_set1_epi32(0x00400000));
-    const __mmask16 is_nan = _mm512_cmpeq_epi32_mask(bytes, _mm512_set1_epi32(255));
-    return _mm512_castsi512_ps(_mm512_mask_set1_epi32(bits, is_nan, 0x7fc00000));
+  /** target[0..count) = source[0..count), for less than 16 bytes. */
+  static void copy_few(uint8_t* target, const uint8_t* source, uint32_t count) {
+    const auto mask = static_cast<__mmask16>((1u << count) - 1);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(target), _mm_maskz_loadu_epi8(mask, source));
   }
 
-  /** 16 numbers of E4M3. */
-  static Float from_e4m3(const uint8_t* source) {
-    // Each byte twice, in the upper half of a lane.
-    const __m512i bytes = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(source)));
-    const __m512i twice = _mm512_shuffle_epi8(bytes, _mm512_load_si512(kAvx512E4m3Tables.lanes));
-    return _mm512_castsi512_ps(e4m3_words(twice, 0x4444444444444444u, 0x8888888888888888u));
+  /** 16 scales, 2^(byte - 127); 255 is NaN. */
+  static Float from_e8m0(const uint8_t* source) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(source));
+    const __mmask16 is_number = _mm_cmpneq_epi8_mask(bytes, _mm_set1_epi8(-1));
+    // 2^-127 is not a normal float.
+    const __m512i exponents = _mm512_slli_epi32(_mm512_cvtepu8_epi32(bytes), 23), nan = _mm512_set1_epi32(0x7fc00000);
+    return _mm512_castsi512_ps(_mm512_mask_max_epu32(nan, is_number, exponents, _mm512_set1_epi32(0x00400000)));
+  }
+
+  /** 16 numbers of E4M3, divided by kE4m3Unit: the bits of a half, moved into place. */
+  static constexpr float kE4m3Unit = 256.0f;
+  static Float e4m3_parts(const uint8_t* source) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(source));
+    const __mmask16 is_number = _mm_cmpneq_epi8_mask(_mm_add_epi8(bytes, bytes), _mm_set1_epi8(static_cast<char>(0xfe)));
+    const __m256i wide = _mm256_slli_epi16(_mm256_cvtepi8_epi16(bytes), 7);
+    const __m256i halves = _mm256_and_si256(wide, _mm256_set1_epi16(static_cast<int16_t>(0xbf80)));
+    return _mm512_mask_cvtph_ps(_mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000)), is_number, halves);
   }
 
   /** Words whose two bytes, at the places `low` and `high`, are the same number of E4M3: the bfloat16 of it. Other words must be 0. */
@@ -183,10 +187,13 @@ struct Avx512Simd {
     // both | (twice & sign)
     return _mm512_ternarylogic_epi32(both, twice, _mm512_set1_epi16(static_cast<int16_t>(0x8000)), 0xf8);
   }
-  /** Bytes 32 half .. 32 half + 31 of E4M3 as 32 bfloat16 in order. */
-  static __m512i e4m3_pairs(__m512i bytes, uint32_t half) {
-    const __m512i twice = _mm512_permutexvar_epi8(_mm512_load_si512(kAvx512E4m3Tables.pairs[half]), bytes);
-    return e4m3_words(twice, 0x5555555555555555u, 0xaaaaaaaaaaaaaaaau);
+  /** Bytes 32 half .. 32 half + 31, each twice. */
+  static __m512i byte_pairs(__m512i bytes, uint32_t half) {
+    return _mm512_permutexvar_epi8(_mm512_load_si512(kAvx512E4m3Tables.pairs[half]), bytes);
+  }
+  /** 32 numbers of E4M3 as bfloat16 in order. */
+  static __m512i e4m3_words(const uint8_t* source) {
+    return e4m3_words(byte_pairs(load_bytes<32>(source), 0), 0x5555555555555555u, 0xaaaaaaaaaaaaaaaau);
   }
   static __m512i spread_e4m3(__m512i bytes) { return _mm512_permutexvar_epi8(_mm512_load_si512(kAvx512E4m3Tables.place), bytes); }
 
@@ -197,13 +204,13 @@ struct Avx512Simd {
     w[1] = _mm512_castsi512_ps(_mm512_and_si512(words, _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
   }
 
-  /** 32 numbers of E4M3 or E2M1. */
+  /** 32 numbers of E4M3, or E2M1 doubled. */
   template <bool IsE4m3>
   static void elements32(const uint8_t* source, Float (&w)[2]) {
     if constexpr (IsE4m3) {
       e4m3_floats(load_bytes<32>(source), w);
     } else {
-      const __m512 table = _mm512_setr_ps(0, 0.5f, 1, 1.5f, 2, 3, 4, 6, 0, -0.5f, -1, -1.5f, -2, -3, -4, -6);
+      const __m512 table = _mm512_setr_ps(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
       Int lanes[2];
       lanes32<4>(source, lanes);
       for (int half = 0; half < 2; ++half) w[half] = _mm512_permutexvar_ps(lanes[half], table);
@@ -282,7 +289,9 @@ struct Avx512Simd {
     static Codes decode(const uint8_t* source) {
       __m512i packed = _mm512_loadu_si512(source);
       asm("" : "+v"(packed));  // rows are rarely aligned to cache lines: read them once, not once per use
-      return {nibbles<IsE2m1>(packed), nibbles<IsE2m1>(_mm512_srli_epi16(packed, 4))};
+      // As a product where both parts of the codes are looked up: a shift would compete with the shuffles.
+      const __m512i odd = IsE2m1 ? _mm512_mulhi_epu16(packed, _mm512_set1_epi16(4096)) : _mm512_srli_epi16(packed, 4);
+      return {nibbles<IsE2m1>(packed), nibbles<IsE2m1>(odd)};
     }
     static Int dot(Codes codes, const int8_t* x) {
       const __m512i even = _mm512_dpbusd_epi32(_mm512_setzero_si512(), codes.even, _mm512_load_si512(x));

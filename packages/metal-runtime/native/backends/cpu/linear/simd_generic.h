@@ -96,19 +96,20 @@ struct GenericSimd {
     return result;
   }
   /** kLanes numbers of E4M3. */
-  static Float from_e4m3(const uint8_t* source) {
+  static constexpr float kE4m3Unit = 1.0f;
+  static Float e4m3_parts(const uint8_t* source) {
     Float result;
     for (uint32_t l = 0; l < kLanes; ++l) result.lane[l] = e4m3_to_float(source[l]);
     return result;
   }
-  /** 32 numbers of E4M3 or E2M1. */
+  /** 32 numbers of E4M3, or E2M1 doubled. */
   template <bool IsE4m3>
   static void elements32(const uint8_t* source, Float (&w)[4]) {
     for (Float& vector : w) {
       if constexpr (IsE4m3) {
-        vector = from_e4m3(source);
+        vector = e4m3_parts(source);
       } else {
-        for (uint32_t l = 0; l < kLanes; ++l) vector.lane[l] = 0.5f * static_cast<float>(kE2m1Doubled[source[l / 2] >> (l % 2 * 4) & 15]);
+        for (uint32_t l = 0; l < kLanes; ++l) vector.lane[l] = static_cast<float>(kE2m1Doubled[source[l / 2] >> (l % 2 * 4) & 15]);
       }
       source += IsE4m3 ? 8 : 4;
     }

@@ -123,14 +123,17 @@ struct NeonSimd {
     const uint16x8_t wide = vreinterpretq_u16_s16(vmovl_s8(vreinterpret_s8_u8(bytes)));
     const uint16x8_t half = vandq_u16(vshlq_n_u16(wide, 7), vdupq_n_u16(0xbf80));
     const uint16x8_t largest = vdupq_n_u16(0x3f80);
-    return vorrq_u16(half, vshrq_n_u16(vceqq_u16(vandq_u16(half, largest), largest), 1));
+    return vorrq_u16(half, vceqq_u16(vandq_u16(half, largest), largest));
   }
-  static Float e4m3_floats(uint16x4_t halves) { return vmulq_n_f32(vcvt_f32_f16(vreinterpret_f16_u16(halves)), 256.0f); }
+  static Float e4m3_floats(uint16x4_t halves) { return vmulq_n_f32(vcvt_f32_f16(vreinterpret_f16_u16(halves)), kE4m3Unit); }
 
-  /** 4 numbers of E4M3. */
-  static Float from_e4m3(const uint8_t* source) { return e4m3_floats(vget_low_u16(e4m3_halves(vcreate_u8(read_bytes<4>(source))))); }
+  /** 4 numbers of E4M3, divided by kE4m3Unit. */
+  static constexpr float kE4m3Unit = 256.0f;
+  static Float e4m3_parts(const uint8_t* source) {
+    return vcvt_f32_f16(vreinterpret_f16_u16(vget_low_u16(e4m3_halves(vcreate_u8(read_bytes<4>(source))))));
+  }
 
-  /** 32 numbers of E4M3 or E2M1. */
+  /** 32 numbers of E4M3, or E2M1 doubled. */
   template <bool IsE4m3>
   static void elements32(const uint8_t* source, Float (&w)[8]) {
     if constexpr (IsE4m3) {
@@ -145,8 +148,8 @@ struct NeonSimd {
       const int8x16_t bytes[2] = {vzip1q_s8(even, odd), vzip2q_s8(even, odd)};
       for (int v = 0; v < 8; v += 2) {
         const int16x8_t whole = v % 4 == 0 ? vmovl_s8(vget_low_s8(bytes[v / 4])) : vmovl_high_s8(bytes[v / 4]);
-        w[v] = vmulq_n_f32(vcvtq_f32_s32(vmovl_s16(vget_low_s16(whole))), 0.5f);
-        w[v + 1] = vmulq_n_f32(vcvtq_f32_s32(vmovl_high_s16(whole)), 0.5f);
+        w[v] = vcvtq_f32_s32(vmovl_s16(vget_low_s16(whole)));
+        w[v + 1] = vcvtq_f32_s32(vmovl_high_s16(whole));
       }
     }
   }

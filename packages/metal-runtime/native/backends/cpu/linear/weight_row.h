@@ -47,16 +47,35 @@ inline float small_scale(uint8_t byte) {
   return Format == kWeightNvfp4 ? e4m3_to_float(byte) : e8m0_to_float(byte);
 }
 
+/** Calls decode(source) for kLanes bytes, of which `count` exist; the others are zero. */
+template <class Simd, class Decode>
+inline typename Simd::Float decode_scales(const uint8_t* source, uint32_t count, Decode&& decode) {
+  if (count >= Simd::kLanes) return decode(source);
+  uint8_t padded[16] = {};
+  if constexpr (Simd::kLanes == 16) Simd::copy_few(padded, source, count);
+  else memcpy(padded, source, count);
+  return decode(padded);
+}
+
+/** kLanes such scales times kScaleUnit, of which `count` exist; the other lanes are not NaN. */
+template <class Simd, WeightFormat Format>
+inline typename Simd::Float load_scale_parts(const uint8_t* source, uint32_t count) {
+  return decode_scales<Simd>(source, count, [](const uint8_t* bytes) {
+    if constexpr (Format == kWeightNvfp4) return Simd::e4m3_parts(bytes);
+    else return Simd::from_e8m0(bytes);
+  });
+}
+
+/** What a scale of load_scale_parts must be multiplied by. */
+template <class Simd, WeightFormat Format>
+inline constexpr float kScaleUnit = Format == kWeightNvfp4 ? Simd::kE4m3Unit : 1.0f;
+
 /** kLanes such scales, of which `count` exist; the other lanes are not NaN. */
 template <class Simd, WeightFormat Format>
 inline typename Simd::Float load_small_scales(const uint8_t* source, uint32_t count) {
-  uint8_t padded[16] = {};
-  if (count < Simd::kLanes) {
-    memcpy(padded, source, count);
-    source = padded;
-  }
-  if constexpr (Format == kWeightNvfp4) return Simd::from_e4m3(source);
-  else return Simd::from_e8m0(source);
+  const auto parts = load_scale_parts<Simd, Format>(source, count);
+  if constexpr (kScaleUnit<Simd, Format> == 1.0f) return parts;
+  return Simd::multiply(parts, Simd::set(kScaleUnit<Simd, Format>));
 }
 
 /** A bit width as a type, and whether the codes are E2M1 numbers. */
@@ -111,7 +130,11 @@ inline void visit_small_floats(WeightFormat format, Visitor&& visitor) {
 template <int Unit>
 inline constexpr WeightFormat kE2m1Format = Unit == 16 ? kWeightNvfp4 : kWeightMxfp4;
 
-/** Columns k .. k + 32 of a weight row of small floats, exactly. `scales`: those of the row. */
+/** A scale divided by what Simd::elements32 multiplies the elements of the format by: E2M1 numbers come out doubled. */
+template <WeightFormat Format>
+inline constexpr float kElementUnit = Format == kWeightMxfp8 ? 1.0f : 0.5f;
+
+/** Columns k .. k + 32 of a weight row of small floats, exactly. scale(group): the scale of a group times kElementUnit. */
 template <class Simd, WeightFormat Format, class Scale>
 inline void load_small_floats(const uint8_t* row, uint32_t k, Scale&& scale, typename Simd::Float (&w)[32 / Simd::kLanes]) {
   constexpr uint32_t kGroup = Format == kWeightNvfp4 ? 16 : 32;
