@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { fixture } from '../../../fixtures/locate.js';
 import { markbase, markbaseJson } from './run-markbase.js';
 
 interface Report {
@@ -37,4 +38,25 @@ test('reports what a token of a mixture of experts reads', async () => {
   expect(experts).toBeGreaterThan(0);
   expect(dense! + experts! + lookups! + keysAndValues!).toBe(total);
   expect(total).toBeLessThan(model.totalBytes);
+});
+
+test('counts the factors of adapters, and refuses them without a model', async () => {
+  const needs = async (args: readonly string[]) =>
+    (
+      await markbaseJson<{ model: { totalBytes: number; adapterBytes: number } }>([
+        'doctor',
+        '--model',
+        fixture('31b-hf'),
+        ...args,
+      ])
+    ).model;
+  const adapter = ['--adapter', fixture('adapters/peft')];
+  const [plain, adapted] = [await needs([]), await needs(adapter)];
+  expect(adapted.adapterBytes).toBeGreaterThan(0);
+  expect(adapted.totalBytes - plain.totalBytes).toBe(adapted.adapterBytes);
+  expect(plain.adapterBytes).toBe(0);
+  expect(await markbase(['doctor', ...adapter])).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('--model'),
+  });
 });

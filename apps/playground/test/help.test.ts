@@ -39,7 +39,7 @@ const COMMANDS = {
   synth: ['--variant', '--mode', '--bits', '--out', '--seed', '--tiny', '--layers', '--group-size', '--json'],
   quantize: ['--mode', '--bits', '--group-size', '--rule', '--towers', '--json'],
   schema: ['--accepts', '--json'],
-  doctor: ['--json', '--model'],
+  doctor: ['--adapter', '--json', '--model'],
 };
 
 test('the overview names every command', async () => {

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { availableParallelism, cpus, freemem, release, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
-import { hasErrorCode } from '@markbase/core';
+import { hasErrorCode, InvalidArgumentError } from '@markbase/core';
 import { Command } from 'commander';
 import { formatBytes, printJson, printLines } from '../output.js';
 import { adviceForMac } from './metal-check.js';
@@ -27,9 +27,17 @@ export function doctorCommand(): Command {
   return new Command('doctor')
     .description('Show what this machine can run, and how to fix what is missing.')
     .option('--model <dir>', 'also check whether this checkpoint fits in memory; reads only its headers')
+    .option('--adapter <dir...>', 'LoRA adapters that are to be loaded with it')
     .option('--json', 'print the result as JSON', false)
-    .action(async (flags: { model?: string; json: boolean }) => {
-      const report = await examine(flags.model ?? null);
+    .action(async (flags: { model?: string; adapter?: string[]; json: boolean }) => {
+      if (flags.adapter && !flags.model) {
+        throw new InvalidArgumentError({
+          argument: '--adapter',
+          expected: 'a --model that it belongs to',
+          received: flags.adapter,
+        });
+      }
+      const report = await examine(flags.model ?? null, flags.adapter ?? []);
       if (flags.json) printJson(report);
       else printLines(reportLines(report));
       if (!report.ok) process.exitCode = 1;
@@ -38,7 +46,7 @@ export function doctorCommand(): Command {
 
 type Report = Awaited<ReturnType<typeof examine>>;
 
-async function examine(directory: string | null) {
+async function examine(directory: string | null, adapters: readonly string[]) {
   const runtime = await tryTo(() => import('@markbase/metal-runtime'));
   const devices = await Promise.all(
     DEVICE_KINDS.map(async (kind) => {
@@ -50,7 +58,7 @@ async function examine(directory: string | null) {
   );
   const gpu = devices.find((device) => device.available && device.kind === 'cuda');
   const model =
-    directory && (await modelNeeds(directory, gpu?.available ? gpu.totalMemoryBytes : totalmem()));
+    directory && (await modelNeeds(directory, adapters, gpu?.available ? gpu.totalMemoryBytes : totalmem()));
   const isas = await tryTo(async () => requireValue(runtime).listIsas());
   const demo = await tryTo(demoModelPath);
   const checks = [nodeCheck(), deviceCheck(devices, loadError(isas)), memoryCheck(), demoCheck(demo)];
@@ -154,22 +162,24 @@ function demoCheck(demo: Outcome<string>): Check {
 type ModelNeeds = Awaited<ReturnType<typeof modelNeeds>>;
 
 /** Memory needs of a checkpoint, from its headers alone; `memoryBytes`: of the GPU, if there is one with its own. */
-async function modelNeeds(directory: string, memoryBytes: number) {
-  const { estimate, openCheckpoint } = await import('@markbase/loader');
+async function modelNeeds(directory: string, folders: readonly string[], memoryBytes: number) {
+  const { checkedModules, estimate, openAdapter, openCheckpoint } = await import('@markbase/loader');
   const checkpoint = await openCheckpoint(directory);
-  const memory = estimate(checkpoint, { memoryBytes });
-  const { totalBytes, activePerToken, fit } = memory;
-  return { directory: checkpoint.directory, totalBytes, activePerToken, fit };
+  const adapters = await Promise.all(
+    folders.map(async (folder) => ({ modules: checkedModules(await openAdapter(folder), checkpoint) })),
+  );
+  const { totalBytes, adapterBytes, activePerToken, fit } = estimate(checkpoint, { memoryBytes, adapters });
+  return { directory: checkpoint.directory, totalBytes, adapterBytes, activePerToken, fit };
 }
 
-function modelCheck({ directory, totalBytes, activePerToken, fit }: ModelNeeds): Check {
+function modelCheck({ directory, totalBytes, adapterBytes, activePerToken, fit }: ModelNeeds): Check {
   const { total, dense, experts, lookups, keysAndValues } = activePerToken;
   const fits = fit?.fits ?? true;
   return {
     name: 'model',
     ok: fits,
     detail:
-      `${directory} needs ${formatBytes(totalBytes)}; each token reads ${formatBytes(total)}: weights ${formatBytes(dense)}, ` +
+      `${directory} needs ${formatBytes(totalBytes)}${adapterBytes > 0 ? `, of which adapters ${formatBytes(adapterBytes)}` : ''}; each token reads ${formatBytes(total)}: weights ${formatBytes(dense)}, ` +
       `experts ${formatBytes(experts)}, lookups ${formatBytes(lookups)}, keys and values ${formatBytes(keysAndValues)}`,
     advice: fits
       ? null

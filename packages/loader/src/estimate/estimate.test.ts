@@ -111,6 +111,17 @@ describe('estimate', () => {
     expect(checkpoint.weights.unused()).toContain('language_model.norm.weight');
   });
 
+  it('counts the factors of adapters, which have the largest rank of those that change a linear', () => {
+    const change = (module: string, rank: number) => ({ module, rank, rows: 20, columns: 10 });
+    const adapters = [{ modules: [change('a', 2), change('b', 3)] }, { modules: [change('a', 8)] }];
+    const source = sourceOf(E2B, { 'language_model.norm.weight': 3072 });
+    const [plain, adapted] = [estimate(source), estimate(source, { adapters, memoryBytes: 0 })];
+    expect(adapted.adapterBytes).toBe(4 * 2 * (8 + 3) * (20 + 10));
+    expect(adapted.totalBytes - plain.totalBytes).toBe(adapted.adapterBytes);
+    expect(adapted.fit!.freeBytes).toBe(-adapted.totalBytes);
+    expect([plain.adapterBytes, adapted.activationBytes]).toEqual([0, plain.activationBytes]);
+  });
+
   it('accounts for a drafter without its own cache, which scores only some groups of its vocabulary', () => {
     const made = estimate(
       sourceOf(ASSISTANT, {

@@ -2,6 +2,7 @@ import { checkOptionNames, type DType, InvalidArgumentError, type OptionNames } 
 import type { ModelConfig } from '../config/model-config.js';
 import { activationBytes } from './activation-bytes.js';
 import { type ActiveBytes, activeBytes, isMapped } from './active-bytes.js';
+import { type AdapterShape, adapterBytes } from './adapter-bytes.js';
 import { cacheBytes, type KvBytes, type KvElementBytes, kvBytes, kvReadBytes } from './kv-bytes.js';
 import {
   type ByteTable,
@@ -42,6 +43,8 @@ export interface EstimateOptions {
   readonly precision?: 'fast' | 'high';
   /** Which parts are loaded; default: all that the checkpoint has. */
   readonly parts?: readonly ModelPart[];
+  /** LoRA adapters that are loaded with it, opened with `openAdapter`; default: none. */
+  readonly adapters?: readonly AdapterShape[];
   /** Memory that the model may take, in bytes; null (default) = `fit` is null. */
   readonly memoryBytes?: number | null;
 }
@@ -50,7 +53,7 @@ export interface EstimateOptions {
 export interface MemoryFit {
   /** Memory that the model may use. */
   readonly memoryBytes: number;
-  /** True if weights and caches fit into it. */
+  /** True if weights, adapters and caches fit into it. */
   readonly fits: boolean;
   /** Bytes to spare; negative if memory is short. */
   readonly freeBytes: number;
@@ -70,13 +73,15 @@ export interface MemoryEstimate {
   readonly bytesByPart: Readonly<Record<ModelPart, number>>;
   /** Tensors that the engine maps for the chosen parts. */
   readonly weightBytes: number;
+  /** Factors of the adapters. */
+  readonly adapterBytes: number;
   /** Tensors that nothing needs: dead keys and values, the copy of a tied head. */
   readonly deadBytes: number;
   /** Keys and values of all sequences, as they are allocated; 0 for a drafter, which reads its target's. */
   readonly cacheBytes: number;
   /** Buffers of a prefill step, estimated. */
   readonly activationBytes: number;
-  /** weights + caches + activations. */
+  /** weights + adapters + caches + activations. */
   readonly totalBytes: number;
   /** Bytes of the caches of keys and values. */
   readonly kv: KvBytes;
@@ -116,12 +121,14 @@ export function estimate(source: EstimateSource, options: EstimateOptions = {}):
   const mapped = tensors.filter(({ name }) => isMapped(name, text));
   const fileBytes = total(tensors);
   const weightBytes = total(mapped.filter(({ name }) => parts.includes(modelPart(name))));
+  const ownAdapterBytes = adapterBytes(options.adapters ?? []);
+  const fixedBytes = weightBytes + ownAdapterBytes;
   const active = activeBytes(mapped, config);
   const keysAndValues = kvReadBytes(text, sizes.contextTokens, sizes.elementBytes);
   const variable = (contextTokens: number): number =>
     variableBytes(config, { ...sizes, contextTokens }, options.prefillChunk);
   const ownCacheBytes = caches(config, sizes);
-  const totalBytes = weightBytes + variable(sizes.contextTokens);
+  const totalBytes = fixedBytes + variable(sizes.contextTokens);
   const { memoryBytes = null } = options;
   return {
     fileBytes,
@@ -129,9 +136,10 @@ export function estimate(source: EstimateSource, options: EstimateOptions = {}):
     bytesByModule: bytesBy(tensors, ({ name }) => moduleGroup(name)),
     bytesByPart: { text: 0, vision: 0, audio: 0, ...bytesBy(tensors, ({ name }) => modelPart(name)) },
     weightBytes,
+    adapterBytes: ownAdapterBytes,
     deadBytes: fileBytes - total(mapped),
     cacheBytes: ownCacheBytes,
-    activationBytes: totalBytes - weightBytes - ownCacheBytes,
+    activationBytes: totalBytes - fixedBytes - ownCacheBytes,
     totalBytes,
     kv: kvBytes(text, sizes.elementBytes),
     activePerToken: {
@@ -140,7 +148,7 @@ export function estimate(source: EstimateSource, options: EstimateOptions = {}):
       total: active.dense + active.experts + active.lookups + keysAndValues,
     },
     fit:
-      memoryBytes === null ? null : fitOf(memoryBytes, totalBytes, weightBytes, text.maxPositions, variable),
+      memoryBytes === null ? null : fitOf(memoryBytes, totalBytes, fixedBytes, text.maxPositions, variable),
   };
 }
 
@@ -197,7 +205,7 @@ function total(tensors: readonly SizedTensor[]): number {
 function fitOf(
   memoryBytes: number,
   totalBytes: number,
-  weightBytes: number,
+  fixedBytes: number,
   maxPositions: number,
   variable: (contextTokens: number) => number,
 ): MemoryFit {
@@ -213,7 +221,7 @@ function fitOf(
   let excess = maxPositions + 1;
   while (excess - fitting > 1) {
     const middle = Math.floor((fitting + excess) / 2);
-    if (weightBytes + variable(middle) <= memoryBytes) fitting = middle;
+    if (fixedBytes + variable(middle) <= memoryBytes) fitting = middle;
     else excess = middle;
   }
   return {
