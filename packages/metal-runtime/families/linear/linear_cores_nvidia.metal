@@ -3,8 +3,8 @@
  *
  * Outputs are the rows of the products, 16 at a time: their codes are loaded from device memory straight into registers. The order of the
  * columns in a product is free, so a lane takes 16 adjacent columns of every 64. Codes are exact in bf16 (4-bit codes as 128 + code); the
- * sums of a group are multiplied by its scale, and its bias times the sum of the row is added, in float32. The rows are rounded to bf16
- * (packed_rows.h).
+ * sums of a group are multiplied by its scale, and its bias times the sum of the row is added, in float32. Small floats are multiplied by
+ * their scales first, which is exact too (small_float_pairs.h). The rows are rounded to bf16 (packed_rows.h).
  *
  * The columns are divided over the eight simdgroups of a threadgroup, several spans of 64 at a time, and the partial sums are added in the
  * order of the columns: among kernels with the same chunk size, the bits of a row do not depend on the other rows. Weights are loaded one
@@ -25,14 +25,27 @@ using namespace metal;
 #include "metal_linear_epilogue.h"
 #include "nvidia/packed_rows.h"
 #include "nvidia/bound_weights.h"
+#include "nvidia/small_float_pairs.h"
 
 /** Weight rows of a product. */
 constant constexpr uint kTile = 16;
 
-/** Words of the 16 columns of a lane: codes of 2, 4, 6 or 8 bits, or bf16. */
+/** Bits of a stored column. */
+template <int format>
+constexpr int column_bits() {
+  return format == kFormatBf16 ? 16 : code_bits<format>();
+}
+
+/** Words of the 16 columns of a lane: codes of 2, 4, 6 or 8 bits, small floats, or bf16. */
 template <int format>
 constexpr int lane_words() {
-  return format <= 8 ? format / 2 : 8;
+  return column_bits<format>() / 2;
+}
+
+/** True when rows have the order of columns that four_bit_pairs has. */
+template <int format>
+constexpr bool is_interleaved() {
+  return column_bits<format>() == 4;
 }
 
 /** Spans of a chunk, whose loads are issued together. */
@@ -47,6 +60,8 @@ inline void code_pairs(thread const uint* words, int m, thread uint& first, thre
   if (format == kFormatBf16) {
     first = words[2 * m];
     second = words[2 * m + 1];
+  } else if (is_small_float<format>()) {
+    small_float_pairs<format>(words, m, first, second);
   } else if (format == 4) {
     four_bit_pairs(words[m / 2] >> (m % 2 * 8), first, second);
   } else {
@@ -92,6 +107,7 @@ struct ChunkScalars {
 template <int format, int tiles, bool whole>
 struct Chunk {
   uint codes[chunk_spans<format, tiles>()][2 * tiles][lane_words<format>()];
+  uint small_scales[is_small_float<format>() ? chunk_spans<format, tiles>() : 1][2 * tiles];
   ChunkScalars<chunk_spans<format, tiles>(), whole> scales[2 * tiles], biases[2 * tiles];
 
   /** Spans from `begin` on; beyond the end, the last one is repeated. */
@@ -102,7 +118,10 @@ struct Chunk {
       device const uchar* first = weight[i].data + begin * (words * 16);
 #pragma unroll
       for (uint a = 0; a < chunk_spans<format, tiles>(); ++a) {
-        load_lane<words>(first + (whole ? a : min(a, last - begin)) * (words * 16), codes[a][i]);
+        const uint offset = whole ? a : min(a, last - begin);
+        load_lane<words>(first + offset * (words * 16), codes[a][i]);
+        if (!is_small_float<format>()) continue;
+        small_scales[a][i] = load_span_scales<format>(weight[i].scales, begin + offset);
       }
     }
     if (format > 8) return;
@@ -131,11 +150,15 @@ struct Chunk {
       }
 #pragma unroll
       for (int i = 0; i < tiles; ++i) {
-        uint rows[4][4];
+        uint rows[4][4], factors[2];
+        for (int k = 0; k < 2 && is_small_float<format>(); ++k) {
+          factors[k] = scale_pair<format>(small_scales[a][2 * i + k], lane, codes[a][2 * i + k]);
+        }
 #pragma unroll
         for (int m = 0; m < 4; ++m) {
           code_pairs<format>(codes[a][2 * i], m, rows[m][0], rows[m][2]);
           code_pairs<format>(codes[a][2 * i + 1], m, rows[m][1], rows[m][3]);
+          for (int k = 0; k < 4 && is_small_float<format>(); ++k) rows[m][k] = nvidia::fma_pair(rows[m][k], factors[k % 2], kNoAddend);
           for (int k = 0; k < 4 && !is_affine; ++k) rows[m][k] = exists ? rows[m][k] : 0;
         }
 #pragma unroll
@@ -290,8 +313,8 @@ inline void begin_walk(constant LinearParams& p,
   walk.slot = alone ? 0 : thread_index / kLanes;
   walk.spans = p.in / kSpan;
   walk.group = whole ? kSpan : p.weight[0].group;
-  walk.row_bytes = p.in / 8 * (format <= 8 ? format : 16);
-  walk.scale_bytes = format <= 8 ? p.in / walk.group * 2 : 0;
+  walk.row_bytes = p.in / 8 * column_bits<format>();
+  walk.scale_bytes = format == kFormatBf16 ? 0 : p.in / walk.group * (is_small_float<format>() ? 1 : 2);
   enter_block(p, launch, bound, walk.index, walk);
 }
 
@@ -411,7 +434,7 @@ kernel void linear_cores_row(MARKBASE_CORES_ARGUMENTS, threadgroup uint* packed 
   const SharedPack source = {packed, p.in};
   const PackSource prologue = {
       x + row * p.x_stride, residual + row * p.residual_stride, residual_gain + launch.shift[2], h, norm_gain + launch.shift[4], at.x == 0};
-  pack_row(p, prologue, PairWriter < format == 4, SharedPack > {source}, partial, thread_index);
+  pack_row(p, prologue, PairWriter<is_interleaved<format>(), SharedPack>{source}, partial, thread_index);
   threadgroup_barrier(mem_flags::mem_threadgroup);
   if constexpr (alone) multiply_alone<true>(p, launch, bound, operand, source, 0, 1, walk);
   else multiply_together<1, true>(p, launch, bound, operand, source, 0, 1, shares, thread_index, walk);
@@ -463,5 +486,8 @@ MARKBASE_LINEAR_CORES(q2, 2)
 MARKBASE_LINEAR_CORES(q4, 4)
 MARKBASE_LINEAR_CORES(q6, 6)
 MARKBASE_LINEAR_CORES(q8, 8)
+MARKBASE_LINEAR_CORES(mxfp4, kFormatMxfp4)
+MARKBASE_LINEAR_CORES(mxfp8, kFormatMxfp8)
+MARKBASE_LINEAR_CORES(nvfp4, kFormatNvfp4)
 MARKBASE_LINEAR_CORES(bf16, kFormatBf16)
 template [[host_name("linear_whole32_q4")]] kernel decltype(linear_cores<4, 2, 4, true, false>) linear_cores<4, 2, 4, true, false>;

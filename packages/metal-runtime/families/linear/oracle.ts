@@ -210,6 +210,8 @@ export const linear: ConformanceFamily = {
         ...[32, 96, 160].map((columns) => linearCase(kind, 13, float(1, 21, columns))),
         linearCase(kind, 5, float(2, 21, 96), 7),
         linearCase(`tall ${kind}`, 70, float(3, 70, 1056)),
+        ...[9, 31].map((rows) => linearCase(`few ${kind}`, rows, float(7, 50, 320))),
+        ...[1, 5].map((rows) => linearCase(`each ${kind}`, rows, float(8, 2100, 128))),
         ...[1, 3, 33].map((rows) =>
           fusedCase({
             title: kind,

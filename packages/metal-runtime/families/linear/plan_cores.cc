@@ -86,7 +86,7 @@ bool has_many_rows(const GpuTraits& traits, const LinearParams& p, uint32_t rows
 bool runs_on_cores(const GpuTraits& traits, const LinearParams& p, const LinearWeightParams& weight, uint32_t rows) {
   if (!traits.has_tensor_cores() || p.is_fast == 0 || p.in % kSpan != 0) return false;
   if (has_many_rows(traits, p, rows)) return false;
-  if (weight.format != kWeightAffine) return weight.format == kWeightBf16;
+  if (weight.format != kWeightAffine) return weight.format == kWeightBf16 || is_quantized(weight.format);
   return weight.bits % 2 == 0 && weight.group % kSpan == 0 && weight.scale_type == kScalarBf16;
 }
 
@@ -111,9 +111,11 @@ bool runs_on_cores(const CommandContext& context, const WeightGroup& group) {
     if (!runs_on_cores(context.traits, p, weight, context.rows())) return false;
     const uint32_t operand = kFirstWeight + kWeightParts * group.index[i];
     if (row_alignment(context.command, operand, weight_row_bytes(weight.format, weight.bits, p.in)) < 16) return false;
-    if (weight.format != kWeightAffine) continue;
-    // A chunk of scales is one load.
-    if (operand_offset(context.command, operand + 1) % 8 != 0 || operand_offset(context.command, operand + 2) % 8 != 0) return false;
+    if (!is_quantized(weight.format)) continue;
+    // The scales of a chunk are one load, those of small floats one for each span.
+    const bool is_affine = weight.format == kWeightAffine;
+    if (operand_offset(context.command, operand + 1) % (is_affine ? 8 : 4) != 0) return false;
+    if (is_affine && operand_offset(context.command, operand + 2) % 8 != 0) return false;
   }
   return true;
 }
@@ -141,7 +143,7 @@ void plan_packed(const LinearProduct& product, const std::string& format) {
   const size_t bytes = packed_rows * packed_row_bytes(p.in);
   const PreparedRows packed = {true, context.scratch.take(bytes), bytes, kLinearX, 0};
   {
-    const bool interleaves = first.format == kWeightAffine && first.bits == 4;
+    const bool interleaves = is_quantized(first.format) && first.bits == 4;
     DispatchBuilder pack(context, "linear_cores", interleaves ? "linear_pack_q4" : "linear_pack");
     pack.params(p);
     bind_source(product, source, &pack);

@@ -24,7 +24,7 @@ inline void dequantize_weight_row(const WeightView& weight, uint32_t row, float*
       const auto scale = [&](uint32_t group) { return Simd::set(small_scale<kFormat>(scales[group]) * kElementUnit<kFormat>); };
       typename Simd::Float w[32 / Simd::kLanes];
       for (uint32_t k = 0; k < weight.in; k += 32) {
-        load_small_floats<Simd, kFormat>(source, k, scale, w);
+        load_small_floats<Simd, kFormat, true>(source, k, scale, w);
         for (uint32_t v = 0; v < 32 / Simd::kLanes; ++v) Simd::store(out + k + v * Simd::kLanes, w[v]);
       }
     });

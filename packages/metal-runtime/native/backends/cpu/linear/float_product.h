@@ -163,7 +163,8 @@ struct FloatProduct {
         for (uint32_t n = 0; n < Outputs; ++n) {
           Simd::prefetch(block.weight[n] + size_t{k} * weight.bits / 8, block.ahead);
           Float w[kChunk / kLanes];
-          load_small_floats<Simd, Kind>(block.weight[n], k, [&](uint32_t group) { return Simd::set(block.scale[n][group]); }, w);
+          load_small_floats < Simd, Kind,
+              Rows<kMaxRows>(block.weight[n], k, [&](uint32_t group) { return Simd::set(block.scale[n][group]); }, w);
           for (uint32_t v = 0; v < kChunk / kLanes; ++v) {
             for (uint32_t r = 0; r < Rows; ++r) {
               block.sum[r][n] = Simd::fma(w[v], Simd::load(block.x[r] + k + v * kLanes), block.sum[r][n]);

@@ -122,11 +122,13 @@ struct Avx2Simd {
     }
   }
 
-  /** 32 numbers of E4M3, or E2M1 doubled. */
-  template <bool IsE4m3>
+  /** 32 numbers of E4M3, or E2M1 doubled. Where sums need most registers, the single check for NaN would cost more than many. */
+  template <bool IsE4m3, bool HasFewSums>
   static void elements32(const uint8_t* source, Float (&w)[4]) {
-    if constexpr (IsE4m3) {
+    if constexpr (IsE4m3 && HasFewSums) {
       e4m3_floats(source, w);
+    } else if constexpr (IsE4m3) {
+      for (int v = 0; v < 4; ++v) w[v] = _mm256_mul_ps(e4m3_parts(source + 8 * v), _mm256_set1_ps(kE4m3Unit));
     } else {
       const __m128i packed = _mm_loadu_si128(reinterpret_cast<const __m128i*>(source));
       const __m128i low = _mm_set1_epi8(15), table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kE2m1Doubled));

@@ -205,7 +205,7 @@ struct Avx512Simd {
   }
 
   /** 32 numbers of E4M3, or E2M1 doubled. */
-  template <bool IsE4m3>
+  template <bool IsE4m3, bool>
   static void elements32(const uint8_t* source, Float (&w)[2]) {
     if constexpr (IsE4m3) {
       e4m3_floats(load_bytes<32>(source), w);

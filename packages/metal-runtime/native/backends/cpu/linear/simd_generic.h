@@ -103,7 +103,7 @@ struct GenericSimd {
     return result;
   }
   /** 32 numbers of E4M3, or E2M1 doubled. */
-  template <bool IsE4m3>
+  template <bool IsE4m3, bool>
   static void elements32(const uint8_t* source, Float (&w)[4]) {
     for (Float& vector : w) {
       if constexpr (IsE4m3) {

@@ -134,7 +134,7 @@ struct NeonSimd {
   }
 
   /** 32 numbers of E4M3, or E2M1 doubled. */
-  template <bool IsE4m3>
+  template <bool IsE4m3, bool>
   static void elements32(const uint8_t* source, Float (&w)[8]) {
     if constexpr (IsE4m3) {
       for (int part = 0; part < 4; ++part) {

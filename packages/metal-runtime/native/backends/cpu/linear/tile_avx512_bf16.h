@@ -114,7 +114,7 @@ struct Avx512Bf16Tile {
   /** 32 numbers of mxfp8 and their scale as bfloat16 in order: exact, unless they are too small or too large for a normal number. */
   static __m512i mxfp8_pairs(const uint8_t* source, uint8_t scale) {
     __m512 w[2];
-    Avx512Simd::elements32<true>(source, w);
+    Avx512Simd::elements32<true, true>(source, w);
     const __m512 factor = _mm512_set1_ps(e8m0_to_float(scale));
     return (__m512i)_mm512_cvtne2ps_pbh(_mm512_mul_ps(w[1], factor), _mm512_mul_ps(w[0], factor));
   }

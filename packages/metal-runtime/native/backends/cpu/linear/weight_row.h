@@ -134,11 +134,14 @@ inline constexpr WeightFormat kE2m1Format = Unit == 16 ? kWeightNvfp4 : kWeightM
 template <WeightFormat Format>
 inline constexpr float kElementUnit = Format == kWeightMxfp8 ? 1.0f : 0.5f;
 
-/** Columns k .. k + 32 of a weight row of small floats, exactly. scale(group): the scale of a group times kElementUnit. */
-template <class Simd, WeightFormat Format, class Scale>
+/**
+ * Columns k .. k + 32 of a weight row of small floats, exactly. scale(group): the scale of a group times kElementUnit. `HasFewSums`: the
+ * caller leaves registers.
+ */
+template <class Simd, WeightFormat Format, bool HasFewSums, class Scale>
 inline void load_small_floats(const uint8_t* row, uint32_t k, Scale&& scale, typename Simd::Float (&w)[32 / Simd::kLanes]) {
   constexpr uint32_t kGroup = Format == kWeightNvfp4 ? 16 : 32;
-  Simd::template elements32<Format == kWeightMxfp8>(row + size_t{k} * (Format == kWeightMxfp8 ? 8 : 4) / 8, w);
+  Simd::template elements32<Format == kWeightMxfp8, HasFewSums>(row + size_t{k} * (Format == kWeightMxfp8 ? 8 : 4) / 8, w);
   for (uint32_t v = 0; v < 32 / Simd::kLanes; ++v) w[v] = Simd::multiply(w[v], scale((k + v * Simd::kLanes) / kGroup));
 }
 
