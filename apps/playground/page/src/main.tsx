@@ -1,6 +1,7 @@
 import { render } from 'preact';
 import { followDrafts, newestDraft } from './chat/drafts.js';
 import { startNavigation } from './conversation/navigation.js';
+import { installDrop } from './media/drop.js';
 import { installPaste } from './media/paste.js';
 import { refreshState } from './model/model-state.js';
 import { watchServer } from './model/server-watch.js';
@@ -20,6 +21,7 @@ import './styles/welcome.css';
 
 installShortcuts();
 installPaste();
+installDrop();
 render(<App />, document.getElementById('app')!);
 const restoring = newestDraft().then(startNavigation).then(followDrafts);
 await Promise.all([restoring, refreshState()]);

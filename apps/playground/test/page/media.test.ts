@@ -23,7 +23,8 @@ async function dropPicture(page: Page, width: number, height: number): Promise<v
     },
     [width, height],
   );
-  await page.dispatchEvent('.page', 'drop', { dataTransfer: transfer });
+  // Anywhere on the page, the list of conversations included.
+  await page.dispatchEvent('.conversations', 'drop', { dataTransfer: transfer });
 }
 
 /** A moving square recorded by the browser, as a pasted file. */

@@ -1,9 +1,8 @@
-import { useSignal } from '@preact/signals';
 import { Composer } from '../chat/composer.js';
 import { Transcript } from '../chat/transcript.js';
 import { ConversationColumn } from '../conversation/conversation-column.js';
 import { keepError } from '../conversation/current.js';
-import { attachFiles } from '../media/attachments.js';
+import { isDropping } from '../media/drop.js';
 import { ModelPanel } from '../model/model-panel.js';
 import { modelError } from '../model/model-state.js';
 import { isConnected } from '../model/server-watch.js';
@@ -27,30 +26,10 @@ export function App() {
   );
 }
 
-/** Everything but the list. Files may be dropped anywhere on it. */
+/** Everything but the list. */
 function Page() {
-  const isDropping = useSignal(false);
-  const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
   return (
-    // Dropping is only an additional way to attach files; the button works with the keyboard.
-    // biome-ignore lint/a11y/noStaticElementInteractions: see above
-    <div
-      class={`page ${isDropping.value ? 'dropping' : ''}`}
-      onDragOver={(event) => {
-        if (!hasFiles(event)) return;
-        event.preventDefault();
-        isDropping.value = true;
-      }}
-      onDragLeave={({ relatedTarget }) => {
-        if (relatedTarget === null) isDropping.value = false;
-      }}
-      onDrop={(event) => {
-        isDropping.value = false;
-        if (!hasFiles(event)) return;
-        event.preventDefault();
-        void attachFiles([...(event.dataTransfer?.files ?? [])]);
-      }}
-    >
+    <div class={`page ${isDropping.value ? 'dropping' : ''}`}>
       <Header />
       <div class="chat">
         <div class="banners">
