@@ -103,6 +103,7 @@ const OPTIONS: OptionNames<EstimateOptions> = {
   prefillChunk: true,
   precision: true,
   parts: true,
+  adapters: true,
   memoryBytes: true,
 };
 
