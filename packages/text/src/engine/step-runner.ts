@@ -17,6 +17,9 @@ import type { Sequence } from './sequence.js';
 import type { SequencePool } from './sequence-pool.js';
 import type { TextModelSettings } from './text-model-options.js';
 
+/** Steps per number of rows before the first guess; the first ones also record programs and plans. */
+const MEASUREMENTS = 4;
+
 /** What steps need of their model. */
 export interface StepRunnerParts {
   readonly config: DecoderConfig;
@@ -149,14 +152,16 @@ export class StepRunner {
     });
   }
 
-  /** Measures a step with `count` rows of a sequence, twice, and drops its results. */
+  /** Measures a step with `count` rows of a sequence, and drops its results. */
   async #measure(row: DecodeRow, count: number): Promise<void> {
     const { sequence, answer } = row;
     const end = sequence.length + count;
     if (end > this.#parts.settings.contextTokens || !this.#parts.store.reserve(sequence, end)) return;
-    const earlier = answer!.context.filter((token) => token >= 0).slice(-count);
-    const drafted = earlier.slice(1).map((token) => ({ token, sampling: row.sampling ?? {} }));
-    for (let time = 0; time < 2; time++) await this.#time([{ row, drafted, source: null }], {});
+    const known = answer!.context.filter((token) => token >= 0);
+    const drafted = Array.from({ length: count - 1 }, (_, index) => {
+      return { token: known[index % known.length]!, sampling: row.sampling ?? {} };
+    });
+    for (let time = 0; time < MEASUREMENTS; time++) await this.#time([{ row, drafted, source: null }], {});
   }
 
   /** Runs a step with guesses; a guess is right if the step chooses the same token before it. */

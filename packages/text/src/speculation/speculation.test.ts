@@ -45,7 +45,8 @@ describe('StepCosts', () => {
     const costs = new StepCosts();
     for (const ms of [90, 10, 15]) costs.record(1, ms);
     expect(costs.of(1)).toBe(11);
-    for (const ms of [90, 17]) costs.record(4, ms);
+    for (const ms of [90, 40, 17]) costs.record(4, ms);
+    costs.record(3, 90);
     expect(costs.of(3)).toBeCloseTo(15);
     expect(costs.of(6)).toBeCloseTo(21);
   });

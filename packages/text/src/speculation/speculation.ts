@@ -62,7 +62,7 @@ export class Speculation {
     });
   }
 
-  /** Numbers of rows of steps to run, twice each, before the first guess; none if that was done. */
+  /** Numbers of rows of steps to run, a few times each, before the first guess; none if that was done. */
   takeMeasurements(): readonly number[] {
     const rows = this.#isMeasured ? [] : MEASURED_ROWS;
     this.#isMeasured = true;

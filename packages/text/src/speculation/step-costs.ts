@@ -8,15 +8,15 @@ export class StepCosts {
   readonly #measured = new Map<number, number>();
   readonly #recorded = new Set<number>();
 
-  /** Takes a measurement in milliseconds. The first one of a program does not count: it records the program. */
+  /** Takes a measurement in milliseconds. The first one does not count: it also records a program, or plans launches. */
   record(rows: number, ms: number): void {
-    const program = Math.ceil(Math.log2(rows));
-    if (!this.#recorded.has(program)) {
-      this.#recorded.add(program);
+    if (!this.#recorded.has(rows)) {
+      this.#recorded.add(rows);
       return;
     }
     const known = this.#measured.get(rows);
-    this.#measured.set(rows, known === undefined ? ms : known + NEWS * (ms - known));
+    // A shorter time counts at once: one outlier would keep steps with so many rows from being tried again.
+    this.#measured.set(rows, known === undefined || ms < known ? ms : known + NEWS * (ms - known));
   }
 
   /** Expected milliseconds: measured, or on the line through the nearest measurements. */
