@@ -46,7 +46,9 @@ export async function terminalChat(chat: ChatState, options: TerminalChatOptions
     if (editor) editor.isMuted = true;
     await history?.add(text);
     try {
-      return await work.run((signal) => respond(chat, text, signal, () => progress.say('thinking')));
+      return await work.run((signal) =>
+        respond(chat, text, signal, () => progress.say('reading the message')),
+      );
     } finally {
       progress.finish();
       if (editor) editor.isMuted = false;
