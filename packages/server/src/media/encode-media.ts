@@ -70,7 +70,8 @@ async function encodePart(
   const encoder = options.encoder!;
   const { param, budget, format } = source;
   const bytes = source.data as Uint8Array;
-  const common = { signal, maxTokens, ...(budget !== undefined && { budget }) };
+  // An image takes what its budget says, and its encoder refuses options that it does not have.
+  const image = { signal, ...(budget !== undefined && { budget }) };
   try {
     if (maxTokens < 1) {
       throw new ContextLengthError({
@@ -79,9 +80,9 @@ async function encodePart(
         isLeast: true,
       });
     }
-    if (type === 'image') return [{ type, softTokens: await encoder.encodeImage!(bytes, common) }];
+    if (type === 'image') return [{ type, softTokens: await encoder.encodeImage!(bytes, image) }];
     if (type === 'video') {
-      const encoded = await encodeVideoParts(encoder, bytes, common);
+      const encoded = await encodeVideoParts(encoder, bytes, { ...image, maxTokens });
       room.tokens -= rowsOf(encoded);
       return encoded;
     }
