@@ -24,7 +24,8 @@ interface KernelEntry {
  * Kernels that decode four or eight rows at a time run out of registers, and moe_wide and linear_cores of one row with E2M1 numbers do by a
  * few; no other kernel may spill.
  */
-const MAY_SPILL = /^(?:(?:linear_rows[48]|moe_tiles)_q\d|moe_wide|linear_cores_(?:row|each)_(?:mx|nv)fp4)$/;
+const MAY_SPILL =
+  /^(?:(?:linear_rows[48]|moe_tiles)_q\d|moe_wide(?:8|32)|linear_cores_(?:row|each)_(?:mx|nv)fp4)$/;
 const MOST_SPILLED_BYTES = 600;
 /** Shared memory of a threadgroup without an opt-in. */
 const MAX_STATIC_SHARED_BYTES = 48 * 1024;

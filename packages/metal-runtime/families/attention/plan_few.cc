@@ -22,8 +22,8 @@ constexpr uint32_t kFewHeads = 8;
 /** Threadgroups of a row with a long context: one per multiprocessor of the largest GPUs; registers do not suffice for more. */
 constexpr uint32_t kRowGroups = 132;
 
-/** Up to this many rows are divided into as many spans as a single row; threadgroups of a multiprocessor that keep it busy. */
-constexpr uint32_t kMostSplitRows = 16, kEnoughGroups = 4;
+/** Up to this many rows are divided into as many spans as a single row. */
+constexpr uint32_t kMostSplitRows = 16;
 
 /** Columns of values that a simdgroup sums, and columns of a folding threadgroup. */
 constexpr uint32_t kValueColumns = 64;
@@ -48,8 +48,7 @@ uint32_t most_rows(const CommandContext& context, const AttentionParams& p) {
  */
 uint32_t spans_of_long(const CommandContext& context, const AttentionParams& p) {
   if (context.rows() > kMostSplitRows) {
-    const uint32_t enough = kEnoughGroups * context.traits.multiprocessors;
-    return std::clamp(divide_up(enough, context.rows() * head_tiles(p)), 1u, kDirectSpans);
+    return std::clamp(divide_up(context.traits.multiprocessors, context.rows() * head_tiles(p)), 1u, kDirectSpans);
   }
   uint32_t spans = std::clamp(kRowGroups / head_tiles(p), kDirectSpans, kMostFewSpans);
   const size_t span_bytes = size_t{most_rows(context, p)} * p.heads * p.width * sizeof(float);

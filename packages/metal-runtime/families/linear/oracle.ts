@@ -72,8 +72,9 @@ export const linear: ConformanceFamily = {
         hasResidual: true,
       }),
     ]),
-    // The same with many rows: one output more than a block, rows that do not fill one, wider chunks of scales.
-    ...[33, 35].flatMap((rows) => [
+    // The same with many rows, as many as are taken one by one and more: one output more than a block, rows that do not fill one, wider
+    // chunks of scales.
+    ...[64, 67].flatMap((rows) => [
       routerCase(rows, q(307, 65, 2816, 8), true),
       routerCase(rows, q(308, 7, 1056, 8, 32), false),
       routerCase(rows, q(319, 6, 3072, 8, 32), true),

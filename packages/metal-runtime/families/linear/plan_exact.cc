@@ -7,6 +7,9 @@ namespace markbase::gpu {
 
 namespace {
 
+/** Maximum number of rows that linear_exact takes one by one. */
+constexpr uint32_t kMostSingleRows = 64;
+
 /** Columns of a chunk of 8-bit codes. */
 constexpr uint32_t kChunk = 32;
 /** Maximum number of outputs of linear_exact_rows: those of routers. */
@@ -17,7 +20,7 @@ constexpr uint32_t kDeclaredBytes = 128;
 uint32_t shared_bytes(const LinearParams& p) { return exact_shared_bytes(p.in, p.weight[0].group); }
 
 /**
- * The prologue and one product with few outputs, with the bits of linear_row and linear_rows: for up to 32 rows, one output per simdgroup;
+ * The prologue and one product with few outputs, with the bits of linear_row and linear_rows: for up to 64 rows, one output per simdgroup;
  * for more, linear_exact_rows.
  */
 bool takes(const LinearProduct& product) {
@@ -25,7 +28,7 @@ bool takes(const LinearProduct& product) {
   const LinearParams& p = product.p;
   const LinearWeightParams& weight = p.weight[0];
   if (product.rows != nullptr || p.weights != 1 || is_tiled(context, p)) return false;
-  const bool has_many_rows = context.rows() > kMostCoreRows;
+  const bool has_many_rows = context.rows() > kMostSingleRows;
   if (weight.out > (has_many_rows ? kMostOutputs : kRowSimdgroups * context.traits.multiprocessors)) return false;
   // The sums of norms run over all threads.
   if (p.in <= kSimdgroupWidth || p.in > MARKBASE_EXACT_COLUMNS || p.in % kChunk != 0) return false;
@@ -38,7 +41,7 @@ bool takes(const LinearProduct& product) {
 void plan(const LinearProduct& product) {
   CommandContext& context = product.context;
   const LinearParams& p = product.p;
-  const bool has_many_rows = context.rows() > kMostCoreRows;
+  const bool has_many_rows = context.rows() > kMostSingleRows;
   DispatchBuilder dispatch(context, has_many_rows ? "linear_exact_rows" : "linear_exact",
                            has_many_rows ? "linear_exact_rows_q8" : "linear_exact_q8");
   dispatch.operands(kLinearX, kFirstWeight + kWeightParts).operand(kFirstWeight + kWeightParts, kFirstOperand + kFirstOutput, kFirstOutput);

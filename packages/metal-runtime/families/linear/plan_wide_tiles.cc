@@ -31,6 +31,9 @@ constexpr TileCost kTiles[] = {{{"linear_warpgroup", "linear_warpgroup256", kWar
                                {{"linear_wide", "linear_wide64x128", kWide, 64, 128}, 3, 540, 850, 4500},
                                {{"linear_wide", "linear_wide64x64", kWide, 64, 64}, 4, 290, 500, 3000}};
 
+/** Several tiles of rows compete for the copies of linear_batch: its cost is higher by this factor. */
+constexpr double kCrowded = 1.33;
+
 /** Cost of the second dispatch that adds shares, and bytes that a multiprocessor moves for it per cycle. */
 constexpr double kAddCycles = 4000, kBytesOfCycle = 12;
 
@@ -65,7 +68,8 @@ double estimate(
   const uint32_t bits = p.weight[0].format == kWeightAffine ? p.weight[0].bits : 16;
   const uint32_t resident = tile.resident == 0 ? warpgroup_tiles(kernel.rows, bits) : tile.resident;
   const uint32_t waves = divide_up(most, resident);
-  const double span = std::max(most * tile.busy, waves * tile.alone);
+  const bool is_crowded = kernel.is_batch() && context.rows() > kernel.rows;
+  const double span = (is_crowded ? kCrowded : 1.0) * std::max(most * tile.busy, waves * tile.alone);
   const double cycles = divide_up(spans, shares) * span + waves * tile.fixed;
   if (shares == 1) return cycles;
   const double bytes = 2.0 * sizeof(float) * shares * blocks * kernel.outputs * context.rows();

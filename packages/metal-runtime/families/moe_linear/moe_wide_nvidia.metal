@@ -2,9 +2,10 @@
  * moe_wide: products of many rows with the experts that they chose, on the tensor cores, in `fast`, for 4-bit codes in groups of 64. Rows
  * come from moe_cores_prepare.
  *
- * moe_sort sorts the choices by expert and cuts them into tiles, here of 32. A threadgroup of four simdgroups multiplies a tile with 128
+ * moe_sort sorts the choices by expert and cuts them into tiles, here of 8 or 32. A threadgroup of four simdgroups multiplies a tile with 128
  * weight rows, each simdgroup with 32: codes are loaded straight into registers, rows go through threadgroup memory, and the loads of the
- * next 128 columns are in flight while the previous ones are multiplied. Sums run over the columns in ascending order.
+ * next 128 columns, for tiles of 8 of the next 256, are in flight while the previous ones are multiplied. Sums run over the columns in
+ * ascending order, so that the tile does not change the bits.
  */
 #include <metal_stdlib>
 using namespace metal;
@@ -19,20 +20,15 @@ using namespace metal;
 #include "expert_tiles_nvidia.h"
 
 constant constexpr uint kSortThreads = 512;
-/** Choices of a tile. */
-constant constexpr uint kTileChoices = 32;
 constant constexpr uint kWideThreads = 128;
 constant constexpr uint kWideSimdgroups = kWideThreads / kLanes;
-/** Products per simdgroup: of 16 weight rows each, and of eight choices each. */
+/** Products per simdgroup, of 16 weight rows and eight choices each. */
 constant constexpr uint kTile = 16;
 constant constexpr uint kTiles = 2;
-constant constexpr uint kBlocks = kTileChoices / 8;
 /** Words between two choices in threadgroup memory: adjacent choices begin in different banks. */
 constant constexpr uint kWordStride = kUnitWords + 1;
-/** Words that a thread copies there. */
-constant constexpr uint kBroughtWords = kTileChoices * kUnitWords / kWideThreads;
-/** Choices whose words the threads copy at a time. */
-constant constexpr uint kBroughtChoices = kTileChoices / kBroughtWords;
+/** Choices whose words the threads copy there at a time. */
+constant constexpr uint kBroughtChoices = kWideThreads / kUnitWords;
 
 /** groups: most_tiles tiles (expert, first place, choices), unused ones without choices; then choices by place. */
 template <uint tile_choices>
@@ -90,30 +86,33 @@ kernel void moe_sort(constant MoeLinearParams& p [[buffer(0)]],
   }
 }
 
-template [[host_name("moe_sort32")]] kernel decltype(moe_sort<kTileChoices>) moe_sort<kTileChoices>;
+template [[host_name("moe_sort8")]] kernel decltype(moe_sort<8>) moe_sort<8>;
+template [[host_name("moe_sort32")]] kernel decltype(moe_sort<32>) moe_sort<32>;
 template [[host_name("moe_sort64")]] kernel decltype(moe_sort<64>) moe_sort<64>;
 template [[host_name("moe_sort128")]] kernel decltype(moe_sort<128>) moe_sort<128>;
 
-/** A thread's loads of 128 columns: codes of four weight rows, a scale or a bias of each, and words of four choices. */
+/** A thread's loads of 128 columns: codes of four weight rows, a scale or a bias of each, and words of choices. */
+template <uint brought>
 struct WideLoads {
   uint4 codes[2 * kTiles];
   uint numbers[2 * kTiles];
-  uint4 words[kBroughtWords];
+  uint4 words[brought];
   float total;
 };
 
 /** Weight rows of a lane, and the choices that a thread copies to threadgroup memory. */
+template <uint brought>
 struct WideSources {
   device const uchar* codes[2];     ///< of even and odd weight rows of a lane
   device const ushort* numbers[2];  ///< the same: scales in lanes 0 and 1 of four, biases in the others
   device const uint4* words;
   uint row_at[2 * kTiles];  ///< index of a weight row
-  uint word_at[kBroughtWords];
+  uint word_at[brought];
   device const float* totals;
   uint count;  ///< of choices
 
-  WideLoads load(uint in, uint unit, uint lane) const {
-    WideLoads loads;
+  WideLoads<brought> load(uint in, uint unit, uint lane) const {
+    WideLoads<brought> loads;
     const uint at = min(unit * (kUnitColumns / 2) + lane % 4 * 16, in / 2 - 16);
     const uint group = min(unit * 2 + lane % 2, in / kGroupColumns - 1);
 #pragma unroll
@@ -121,7 +120,7 @@ struct WideSources {
 #pragma unroll
     for (uint i = 0; i < 2 * kTiles; ++i) loads.numbers[i] = numbers[i % 2][ulong(row_at[i]) * (in / kGroupColumns) + group];
 #pragma unroll
-    for (uint k = 0; k < kBroughtWords; ++k) {
+    for (uint k = 0; k < brought; ++k) {
       if (kBroughtChoices * k < count) loads.words[k] = words[word_at[k] + unit * kUnitWords];
     }
     loads.total = totals[unit * 2];
@@ -144,13 +143,14 @@ inline void share_codes(uint4 loaded, uint lane, thread uint (&first)[2], thread
 }
 
 /** sums[i][b] += the products of weight rows of tile i with choices 8 b .. 8 b + 8, over the columns of a unit. */
+template <uint tile_choices>
 inline void multiply_unit(thread const uint4* loaded,
                           thread const uint* numbers,
                           threadgroup const uint4* words,
-                          threadgroup const float (*totals)[kTileChoices],
+                          threadgroup const float (*totals)[tile_choices],
                           uint count,
                           uint lane,
-                          thread float (&sums)[kTiles][kBlocks][4]) {
+                          thread float (&sums)[kTiles][tile_choices / 8][4]) {
   uint codes[2][2 * kTiles][2];
 #pragma unroll
   for (uint i = 0; i < 2 * kTiles; ++i) share_codes(loaded[i], lane, codes[0][i], codes[1][i]);
@@ -171,7 +171,7 @@ inline void multiply_unit(thread const uint4* loaded,
       }
     }
 #pragma unroll
-    for (uint b = 0; b < kBlocks; ++b) {
+    for (uint b = 0; b < tile_choices / 8; ++b) {
       if (8 * b >= count) break;
       threadgroup const uint4* own = words + (8 * b + lane / 4) * kWordStride + 8 * g + own_word;
       const uint4 low = own[0], high = own[1];
@@ -201,6 +201,7 @@ inline void multiply_unit(thread const uint4* loaded,
 }
 
 /** Grid: blocks of outputs × tiles. */
+template <uint tile_choices>
 kernel void moe_wide(constant MoeLinearParams& p [[buffer(0)]],
                      constant Launch& launch [[buffer(1)]],
                      device const uint4* prepared [[buffer(3)]],
@@ -214,21 +215,24 @@ kernel void moe_wide(constant MoeLinearParams& p [[buffer(0)]],
                      device const uint4* groups [[buffer(22)]],
                      uint2 at [[threadgroup_position_in_grid]],
                      uint thread_index [[thread_index_in_threadgroup]]) {
-  threadgroup uint4 words[2][kTileChoices * kWordStride];
-  threadgroup float totals[2][2][kTileChoices];
+  constexpr uint kBlocks = tile_choices / 8, kBroughtWords = tile_choices / kBroughtChoices;
+  // Units of columns whose loads are in flight: few choices leave registers for a second one.
+  constexpr uint kDepth = tile_choices == 8 ? 2 : 1;
+  threadgroup uint4 words[2][tile_choices * kWordStride];
+  threadgroup float totals[2][2][tile_choices];
   const uint4 tile = groups[at.y];
   const uint expert = tile.x, count = tile.z;
   if (count == 0) return;
   const uint lane = thread_index % kLanes, simdgroup = thread_index / kLanes;
   const uint choice_count = launch.rows * p.top_k, units = units_of(p.in);
-  device const uint* choices = (device const uint*)(groups + most_tiles<kTileChoices>(choice_count, p.experts)) + tile.y;
+  device const uint* choices = (device const uint*)(groups + most_tiles<tile_choices>(choice_count, p.experts)) + tile.y;
 
   // 1. Weight rows and choices; beyond the end, the last one is repeated.
   const bool is_pair = p.weights == 2;
   const uint outputs = is_pair ? kTile / 2 : kTile, first = (at.x * kWideSimdgroups + simdgroup) * kTiles * outputs;
   const uint items = p.has_slices != 0 ? choice_count : launch.rows, choices_of_item = p.has_slices != 0 ? 1 : p.top_k;
   device const float* all_totals = (device const float*)(prepared + ulong(items) * units * kUnitWords);
-  WideSources sources;
+  WideSources<kBroughtWords> sources;
   sources.words = prepared;
   sources.count = count;
 #pragma unroll
@@ -251,29 +255,36 @@ kernel void moe_wide(constant MoeLinearParams& p [[buffer(0)]],
     const uint item = choices[min(own_choice + k * kBroughtChoices, count - 1)] / choices_of_item;
     sources.word_at[k] = item * (units * kUnitWords) + own_word;
   }
-  const uint total_choice = thread_index % kTileChoices, total_group = thread_index / kTileChoices % 2;
+  const uint total_choice = thread_index % tile_choices, total_group = thread_index / tile_choices % 2;
   sources.totals = all_totals + ulong(choices[min(total_choice, count - 1)] / choices_of_item) * units * 2 + total_group;
 
   // 2. The products.
   float sums[kTiles][kBlocks][4] = {};
-  WideLoads next = sources.load(p.in, 0, lane);
-  for (uint unit = 0; unit < units; ++unit) {
-    threadgroup uint4* own_words = words[unit % 2];
+  WideLoads<kBroughtWords> next[kDepth];
 #pragma unroll
-    for (uint k = 0; k < kBroughtWords; ++k) {
-      if (kBroughtChoices * k < count) own_words[(own_choice + k * kBroughtChoices) * kWordStride + own_word] = next.words[k];
-    }
-    if (thread_index < 2 * kTileChoices) totals[unit % 2][total_group][total_choice] = next.total;
-    uint4 codes[2 * kTiles];
-    uint numbers[2 * kTiles];
+  for (uint d = 0; d < kDepth; ++d) next[d] = sources.load(p.in, min(d, units - 1), lane);
+  for (uint begin = 0; begin < units; begin += kDepth) {
 #pragma unroll
-    for (uint i = 0; i < 2 * kTiles; ++i) {
-      codes[i] = next.codes[i];
-      numbers[i] = next.numbers[i];
+    for (uint d = 0; d < kDepth; ++d) {
+      const uint unit = begin + d;
+      if (unit >= units) break;
+      threadgroup uint4* own_words = words[unit % 2];
+#pragma unroll
+      for (uint k = 0; k < kBroughtWords; ++k) {
+        if (kBroughtChoices * k < count) own_words[(own_choice + k * kBroughtChoices) * kWordStride + own_word] = next[d].words[k];
+      }
+      if (thread_index < 2 * tile_choices) totals[unit % 2][total_group][total_choice] = next[d].total;
+      uint4 codes[2 * kTiles];
+      uint numbers[2 * kTiles];
+#pragma unroll
+      for (uint i = 0; i < 2 * kTiles; ++i) {
+        codes[i] = next[d].codes[i];
+        numbers[i] = next[d].numbers[i];
+      }
+      threadgroup_barrier(mem_flags::mem_threadgroup);
+      next[d] = sources.load(p.in, min(unit + kDepth, units - 1), lane);
+      multiply_unit<tile_choices>(codes, numbers, own_words, totals[unit % 2], count, lane, sums);
     }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    next = sources.load(p.in, min(unit + 1, units - 1), lane);
-    multiply_unit(codes, numbers, own_words, totals[unit % 2], count, lane, sums);
   }
 
   // 3. A lane has gate and up of the same output, or two outputs.
@@ -298,3 +309,6 @@ kernel void moe_wide(constant MoeLinearParams& p [[buffer(0)]],
     }
   }
 }
+
+template [[host_name("moe_wide8")]] kernel decltype(moe_wide<8>) moe_wide<8>;
+template [[host_name("moe_wide32")]] kernel decltype(moe_wide<32>) moe_wide<32>;

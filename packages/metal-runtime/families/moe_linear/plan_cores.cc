@@ -17,10 +17,11 @@ constexpr uint32_t kUnitColumns = 128;
 constexpr uint32_t kMaxColumns = 3072;  ///< three units for each simdgroup
 constexpr uint32_t kMaxExperts = 256;
 constexpr uint32_t kMaxChosen = 32;
-constexpr uint32_t kMostFewRows = 8;   ///< for which an expert is read once for every row that chose it
-constexpr uint32_t kTileRows = 16;     ///< weight rows of a threadgroup of moe_cores
-constexpr uint32_t kWideRows = 128;    ///< ... of moe_wide and moe_warpgroup
-constexpr uint32_t kTileChoices = 32;  ///< of moe_wide
+constexpr uint32_t kMostFewRows = 8;  ///< for which an expert is read once for every row that chose it
+constexpr uint32_t kTileRows = 16;    ///< weight rows of a threadgroup of moe_cores
+constexpr uint32_t kWideRows = 128;   ///< ... of moe_wide and moe_warpgroup
+/** Average number of choices per expert up to which moe_wide uses tiles of 8 choices, instead of 32. */
+constexpr uint32_t kSmallShare = 8;
 /** Average number of choices per expert from which moe_warpgroup is used, and from which it uses its larger tiles. */
 constexpr uint32_t kLeastShare = 16, kLargeShare = 72;
 constexpr uint32_t kWideThreads = 128;
@@ -131,7 +132,8 @@ ChoiceTiling choice_tiling(const CommandContext& context, const ExpertProducts& 
     const uint64_t scalars = uint64_t{p.weight[i].rows_per_expert} * p.experts * (p.in / kGroupColumns);
     has_warpgroups = has_warpgroups && has_scalar_words(context.command, kFirstWeight + 3 * (job.first_weight + i), scalars);
   }
-  const uint32_t tile = !has_warpgroups ? kTileChoices : share >= kLargeShare ? 128 : 64;
+  const uint32_t wide = share <= kSmallShare ? 8 : 32;
+  const uint32_t tile = !has_warpgroups ? wide : share >= kLargeShare ? 128 : 64;
   return {tile, has_warpgroups, std::min(choices / tile + p.experts, choices)};
 }
 
@@ -151,7 +153,8 @@ void multiply_many(CommandContext& context, const ExpertProducts& job) {
   const ChoiceTiling tiling = choice_tiling(context, job);
   const ScratchRegion prepared = prepare(context, job);
   const ScratchRegion groups = sort(context, job, tiling);
-  const std::string kernel = tiling.has_warpgroups ? "moe_warpgroup" + std::to_string(tiling.choices) : "moe_wide";
+  const std::string kernel = tiling.has_warpgroups ? "moe_warpgroup" + std::to_string(tiling.choices)
+                                                   : "moe_wide" + std::to_string(tiling.choices);
   DispatchBuilder dispatch(context, tiling.has_warpgroups ? "moe_warpgroup" : "moe_wide", kernel);
   dispatch.params(p).scratch(kFirstOperand + 1, prepared.offset, prepared.bytes, false);
   bind_weights(job, &dispatch);

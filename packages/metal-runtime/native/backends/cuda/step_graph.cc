@@ -16,7 +16,7 @@ namespace {
 constexpr int kFirstProgrammatic = 9;
 
 /** Maximum number of rows of a step in which launches begin before the previous ones end. */
-constexpr uint32_t kMostChainedRows = 32;
+constexpr uint32_t kMostChainedRows = 16;
 
 /** Arguments that are values: the parameters of the family, and Launch. */
 constexpr uint32_t kParamsArgument = 0;
