@@ -58,8 +58,8 @@ async function assistantOf(source: string | Checkpoint, target: SpeculationTarge
 }
 
 /**
- * The cache of the last layer of a kind that has one. A row of the assistant is at the position after the last one that it
- * sees, and its window includes its own position, so that it sees one key less.
+ * The cache of the last layer of a kind that has one. A window includes the row's own position, which no key of the target
+ * has yet: the assistant sees one key less.
  */
 function lastCache({ layers }: Decoder, kind: 'full' | 'sliding'): KvCache {
   const caches = layers.map(({ attention }) => attention.cache);
