@@ -20,6 +20,7 @@ export function drawPanels(xTitle, panels) {
   const drawn = panels.map((panel, index) => drawPanel(panel, xTitle, LEFT + index * (WIDTH + GAP)));
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${TOP + HEIGHT + BOTTOM}" font-family="sans-serif" font-size="11">`,
+    `<title>${panels.map(({ title }) => title).join('; ')}, by ${xTitle}</title>`,
     `<rect width="100%" height="100%" fill="white"/>`,
     ...drawn,
     '</svg>\n',
