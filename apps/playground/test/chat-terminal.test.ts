@@ -21,6 +21,8 @@ it.skipIf(!hasDemoModel || !hasTerminals)(
     const first = await inTerminal(
       args,
       [
+        // Ctrl-C drops a line that has been begun.
+        { after: PROMPT, press: 'half\x03' },
         { after: PROMPT, press: paste('What\nis\r\n31 + 90?\n') },
         { after: /31 \+ 90\?/, press: ENTER },
         { after: PROMPT, press: '/sa\t' },

@@ -79,6 +79,15 @@ export class LineEditor {
     this.lines.prompt(true);
   }
 
+  /** Drops what has been typed. @returns false if there was nothing */
+  clear(): boolean {
+    const edited = this.lines as unknown as EditableLine;
+    if (edited.line === '') return false;
+    edited.line = '';
+    edited.cursor = 0;
+    return true;
+  }
+
   /** Gives the terminal back. */
   close(): void {
     this.lines.close();

@@ -35,7 +35,10 @@ export async function terminalChat(chat: ChatState, options: TerminalChatOptions
     ? new LineEditor({ history: (await history?.read()) ?? [], complete: completeLine })
     : null;
   const lines = editor?.lines ?? createInterface({ input: process.stdin, terminal: false });
-  const work = new Interruptible(lines, () => editor?.prompt(PROMPT));
+  const work = new Interruptible(lines, {
+    dropLine: () => editor?.clear() ?? false,
+    promptAgain: () => editor?.prompt(PROMPT),
+  });
   const progress = startProgress('reading the prompt', (tokens) => `${Math.round(tokens)} tokens`);
   chat.onPrefill = ({ doneTokens, totalTokens }) => {
     options.onFirstStep();
@@ -69,9 +72,11 @@ export async function terminalChat(chat: ChatState, options: TerminalChatOptions
       }
       const text = `${begun}${line}`.trim();
       begun = '';
-      if (text !== '' && !(await answer(text))) break;
+      if (text !== '' && !(await answer(text))) return;
       editor?.prompt(PROMPT);
     }
+    // Ctrl-D and Ctrl-C leave the cursor after the prompt.
+    if (editor) process.stdout.write('\n');
   } finally {
     if (editor) editor.close();
     else lines.close();
@@ -116,16 +121,16 @@ function withAdvice(error: unknown): unknown {
   );
 }
 
-/** Lets Ctrl-C stop the running answer; with nothing to stop, the second Ctrl-C in a row ends the chat. */
+/** Lets Ctrl-C stop the running answer; with nothing to stop, it drops the line, and the second one in a row ends the chat. */
 class Interruptible {
   readonly #lines: Interface;
-  readonly #promptAgain: () => void;
+  readonly #editing: { dropLine(): boolean; promptAgain(): void };
   #current: AbortController | null = null;
   #isWarned = false;
 
-  constructor(lines: Interface, promptAgain: () => void) {
+  constructor(lines: Interface, editing: { dropLine(): boolean; promptAgain(): void }) {
     this.#lines = lines;
-    this.#promptAgain = promptAgain;
+    this.#editing = editing;
     // A terminal in raw mode passes Ctrl-C to the line reader; with a pipe it stays a signal.
     lines.on('SIGINT', this.#onInterrupt);
     process.on('SIGINT', this.#onInterrupt);
@@ -151,10 +156,13 @@ class Interruptible {
       this.#current.abort();
     } else if (this.#isWarned || this.#current) {
       this.#lines.close();
+    } else if (this.#editing.dropLine()) {
+      process.stderr.write('^C\n');
+      this.#editing.promptAgain();
     } else {
       this.#isWarned = true;
       process.stderr.write('\nPress Ctrl-C again to end the chat; /help lists the commands\n');
-      this.#promptAgain();
+      this.#editing.promptAgain();
     }
   };
 }
