@@ -42,11 +42,12 @@ it.skipIf(!hasDemoModel || !hasTerminals)(
     const again = await inTerminal(
       ['chat', 'What is 97 - 54?', '--temperature', '0', '--max-tokens', '20'],
       [
-        { after: /43[\s\S]*> $/, press: UP.repeat(5) },
+        { after: /43[\s\S]*> $/, press: UP.repeat(4) },
         { after: /31 \+ 90\?$/, press: `\x15\x15\x15/quit${ENTER}` },
       ],
       state,
     );
+    expect({ status: again.status, text: again.text }).toMatchObject({ status: 0 });
     expect(again.text).toMatch(/> What is 97 - 54\?[\s\S]*43/);
     expect(again.text).toMatch(/> What\n(> )?is\n31 \+ 90\?/);
   },

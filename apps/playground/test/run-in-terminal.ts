@@ -5,7 +5,7 @@ import { CLI, environment } from './run-markbase.js';
 /** True where `script` of util-linux makes pseudo-terminals. */
 export const hasTerminals = canMakeTerminals();
 
-const LONGEST_MS = 60_000;
+const LONGEST_MS = 30_000;
 
 /** Keys to press once a text has appeared since the last ones. */
 export interface Keys {
