@@ -45,6 +45,8 @@ export default defineConfig({
           name: 'device',
           include: ['{packages,apps}/*/test/**/*.test.ts'],
           exclude: ['packages/metal-runtime/test/cuda-tiles.test.ts', ...GPU_TESTS],
+          // A busy machine needs longer than the default of a second.
+          expect: { poll: { timeout: 20_000 } },
         },
       },
       {
