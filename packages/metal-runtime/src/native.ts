@@ -152,7 +152,7 @@ export interface NativeAddon {
   measureMatmulPeak(threads: number): Promise<{ float32: number; bfloat16: number; int8: number }>;
 }
 
-const ABI = 8;
+const ABI = 9;
 
 /** URL of this module, or of the file that a bundler put it into; in CommonJS there is no `import.meta`. */
 const MODULE_URL = import.meta.url ?? pathToFileURL(__filename).href;

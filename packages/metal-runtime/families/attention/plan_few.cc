@@ -29,7 +29,7 @@ constexpr uint32_t kMostSplitRows = 16;
 constexpr uint32_t kValueColumns = 64;
 constexpr uint32_t kFoldColumns = 128;
 
-/** Maximum number of output rows that are treated as few in a program of many rows. */
+/** Maximum number of output rows of a step that are treated as few in a program of many rows. */
 constexpr uint32_t kMostOutputRows = 64;
 
 /** Maximum scratch memory for the results of spans. */
@@ -75,8 +75,8 @@ bool runs_attention_few(const CommandContext& context) {
   const auto& p = context.params<AttentionParams>();
   if (!context.traits.has_tensor_cores() || p.is_fast == 0) return false;
   const uint32_t rows = most_rows(context, p);
-  // A program of many rows has few output rows.
-  if (p.has_few_rows == 0 && (p.row_set != kOutputRows || rows > kMostOutputRows)) return false;
+  // A step of many rows has few output rows.
+  if (p.has_few_rows == 0 && (p.row_set != kOutputRows || context.rows() > kMostOutputRows)) return false;
   if ((p.width != 256 && p.width != 512) || p.cache_type != kScalarBf16) return false;
   if (p.has_prepare != 0 && p.gain_type != kScalarBf16) return false;
   if (!is_aligned(context, 1) || !is_aligned(context, 2) || !is_aligned(context, kAttentionOutput) || p.out_stride % 4 != 0) {

@@ -13,7 +13,7 @@ namespace markbase {
 namespace {
 
 /** Version of the contract in src/native.ts. */
-constexpr int kAbi = 8;
+constexpr int kAbi = 9;
 
 Napi::Value list_isas(const Napi::CallbackInfo& info) {
   Napi::Array names = Napi::Array::New(info.Env());
