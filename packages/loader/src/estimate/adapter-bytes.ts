@@ -1,9 +1,16 @@
-import type { Adapter } from '../adapters/open-adapter.js';
-
-/** What an estimate needs of an opened adapter. */
+/** What an estimate needs of an opened adapter, such as `openAdapter` returns. */
 export interface AdapterShape {
   /** The linears that it changes. */
-  readonly modules: readonly Pick<Adapter['modules'][number], 'module' | 'rank' | 'rows' | 'columns'>[];
+  readonly modules: readonly {
+    /** Canonical name of the linear. */
+    readonly module: string;
+    /** r */
+    readonly rank: number;
+    /** Out, rows of the linear's matrix. */
+    readonly rows: number;
+    /** In, columns of the linear's matrix. */
+    readonly columns: number;
+  }[];
 }
 
 /**
