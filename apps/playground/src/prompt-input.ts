@@ -1,8 +1,9 @@
 import { fstatSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { InvalidArgumentError } from '@markbase/core';
 
-/** Silence of a pipe after which its reader is told what the command waits for. */
+/** Silence of a pipe after which its reader is told what the command waits for, or that it does not wait. */
 const PATIENCE_MS = 3000;
 const STANDARD_INPUT = 0;
 
@@ -20,7 +21,9 @@ function isPiped(): boolean {
 }
 
 /**
- * The prompt of a command: what was given, followed by what is piped in; `-`, or nothing, means standard input alone.
+ * The prompt of a command: what was given, followed by what is piped in; `-`, or nothing, means standard input alone. If there
+ * is a prompt, a pipe that stays silent is left out with a word on standard error: whoever started the command may have left
+ * its end open.
  *
  * @param isTaken true if standard input is something else, such as a picture
  * @throws InvalidArgumentError if there is no prompt, or if the input is not text
@@ -29,10 +32,29 @@ export async function readPrompt(given: string | undefined, isTaken = false): Pr
   const isMissing = given === undefined || given === '-';
   if (!isMissing && (isTaken || !isPiped())) return given;
   if (isTaken || (given === undefined && process.stdin.isTTY)) throw missingPrompt();
+  if (!isMissing && (await isSilent())) return given;
   const input = textOf(await standardInput());
   const prompt = isMissing ? input : [given, input].filter((part) => part !== '').join('\n\n');
   if (prompt.trim() === '') throw missingPrompt();
   return prompt;
+}
+
+/** True if nothing comes from standard input for a while, not even its end; it is then closed. */
+async function isSilent(): Promise<boolean> {
+  const { stdin } = process;
+  const timer = new AbortController();
+  const silence = delay(PATIENCE_MS, true, { signal: timer.signal }).catch(() => false);
+  const sign = new Promise<false>((resolve) => {
+    stdin.once('readable', () => resolve(false));
+  });
+  const isQuiet = await Promise.race([silence, sign]);
+  timer.abort();
+  if (!isQuiet) return false;
+  stdin.destroy();
+  process.stderr.write(
+    'nothing came on standard input, which is left out; `--prompt -` waits for it, < /dev/null says that there is none\n',
+  );
+  return true;
 }
 
 /** All bytes of standard input. */

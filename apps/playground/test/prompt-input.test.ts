@@ -34,6 +34,14 @@ describe.skipIf(!hasDemoModel)('with the demo model as the default', () => {
     expect(await shell(line)).toEqual({ status: 0, stdout: '31 + 90 = 121\n', stderr: '' });
   });
 
+  it('does not wait for a pipe that stays silent if there is a prompt', async () => {
+    const { status, stdout, stderr } = await shell(
+      `markbase generate --prompt 'What is 31 + 90?' ${SURE} < <(exec sleep 30 2>/dev/null)`,
+    );
+    expect({ status, stdout }).toEqual({ status: 0, stdout: '31 + 90 = 121\n' });
+    expect(stderr).toMatch(/^nothing came on standard input/);
+  });
+
   it('reads pictures from standard input and from a URL', async () => {
     const picture = await readFile(SCENE);
     const server = createServer((_, response) => response.end(picture));
