@@ -137,14 +137,14 @@ describe('under load', () => {
         )?.[1] ?? 0,
       );
     const abortedBefore = await abortedCount();
-    const decode = vi.spyOn(demo.model, 'decode');
+    const advance = vi.spyOn(demo.model, 'advance');
     // Otherwise it would continue for a thousand tokens.
     const body = { ...STORY, ...extra, logit_bias: Object.fromEntries(endOfTurnIds.map((id) => [id, -100])) };
-    await leaveEarly(body, () => decode.mock.calls.length > 5);
-    const before = decode.mock.calls.length;
+    await leaveEarly(body, () => advance.mock.calls.length > 5);
+    const before = advance.mock.calls.length;
     await vi.waitFor(() => expect(demo.model.idleSequences).toBe(2), { timeout: 10_000, interval: 1 });
-    expect(decode.mock.calls.length - before).toBeLessThanOrEqual(3);
-    decode.mockRestore();
+    expect(advance.mock.calls.length - before).toBeLessThanOrEqual(3);
+    advance.mockRestore();
     expect(await abortedCount()).toBe(abortedBefore + 1);
   });
 
