@@ -54,6 +54,10 @@ const STARTS = [
   },
   { script: 'bench/moe-26b.mjs', args: [], refused: /^--model is needed/ },
   { script: 'bench/pack-h200.mjs', args: ['--out', path.join(folder, 'packed')], env: { XZ_OPT: '-0' } },
+  {
+    script: 'bench/page-conversations.mjs',
+    args: ['--conversations', '3', '--turns', '2', '--rounds', '1'],
+  },
   { script: 'bench/peer-cpu.mjs', args: [], refused: /^--model and --peer and --gguf are needed/ },
   { script: 'bench/restore.mjs', args: ['--tokens', '70', '--rounds', '1'] },
   {

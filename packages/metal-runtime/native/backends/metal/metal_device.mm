@@ -82,7 +82,7 @@ Status MetalDevice::allocate_private(size_t size, const std::string& label, std:
 }
 
 Status MetalDevice::clear(const MetalBuffer& buffer, const std::string& label) {
-  return blit("zeros of " + label, buffer.size_bytes(), [&](id<MTLBlitCommandEncoder> encoder) {
+  return blit(label, buffer.size_bytes(), [&](id<MTLBlitCommandEncoder> encoder) {
     [encoder fillBuffer:buffer.buffer() range:NSMakeRange(0, buffer.buffer().length) value:0];
   });
 }
