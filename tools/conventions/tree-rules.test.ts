@@ -18,7 +18,7 @@ it('root-layout: accepts the known entries of the root and rejects others', () =
 
 it('tree-size: accepts small data in data folders', () => {
   const repository = sampleRepository({
-    'fixtures/a.safetensors': new Uint8Array(11e6),
+    'fixtures/a.safetensors': new Uint8Array(9e6),
     'packages/demo-model/model/a.safetensors': new Uint8Array(7e6),
     'docs/images/a.png': new Uint8Array(1e6),
     'packages/text/src/a.ts': 'text',

@@ -24,13 +24,13 @@ export async function convertFile(
   const { mediaType } = part;
   const { encoder, maxTokens, budget, signal } = options;
   const limits = { ...(signal && { signal }), ...(maxTokens !== undefined && { maxTokens }) };
-  const common = { ...limits, ...(budget !== undefined && { budget }) };
+  const image = { ...(signal && { signal }), ...(budget !== undefined && { budget }) };
   const kind = mediaType.split('/', 1)[0];
   if (kind === 'image' && encoder?.encodeImage) {
-    return [{ type: 'image', softTokens: await encoder.encodeImage(bytesOf(part), common) }];
+    return [{ type: 'image', softTokens: await encoder.encodeImage(bytesOf(part), image) }];
   }
   if (kind === 'video' && encoder?.encodeVideo) {
-    return encodeVideoParts(encoder, bytesOf(part), common);
+    return encodeVideoParts(encoder, bytesOf(part), { ...limits, ...image });
   }
   if (kind === 'audio' && encoder?.encodeAudio) {
     const format = mediaType.split('/')[1];

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.js';
 import { gain } from '../conformance/storage.js';
 import { type Device, type Matrix, openDevice, type StepInput } from '../src/index.js';
-import { checkBufferPieces } from './buffer-pieces.js';
+import { checkBufferPieces, checkPlannedPieces } from './buffer-pieces.js';
 import { checkByteInputs } from './byte-inputs.js';
 import { openCuda } from './cuda-host.js';
 
@@ -88,7 +88,10 @@ describe.runIf(device)('the CUDA backend', { timeout: 180_000 }, () => {
 
   it('takes numbers encoded as bytes, along with plain numbers', () => checkByteInputs(device!));
 
-  it('copies pieces of its memory', () => checkBufferPieces(device!));
+  it('copies pieces of its memory', async () => {
+    checkBufferPieces(device!);
+    await checkPlannedPieces();
+  });
 
   it('names the command that wrote the first non-finite number', async () => {
     using program = chain(device!, { checkFinite: true });

@@ -36,6 +36,7 @@ export {
   encodeVideoParts,
   type ImageEncoding,
   type MediaEncoder,
+  type VideoEncoding,
 } from './generation/media-encoder.js';
 export { type OpenAnswer, openAnswer, openAnswers } from './generation/open-answer.js';
 export { Session, type SessionOptions, type TurnOptions } from './generation/session.js';

@@ -6,10 +6,14 @@ import type { SoftTokensPart, VideoPart } from './expand-media.js';
 export interface ImageEncoding {
   /** Maximum number of soft tokens: 70, 140, 280, 560 or 1120; default: the checkpoint's. */
   readonly budget?: number;
-  /** Maximum number of tokens; a video uses fewer frames, or is refused (ContextLengthError). */
-  readonly maxTokens?: number;
   /** Aborts the encoding, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
+}
+
+/** Options for encoding a video. */
+export interface VideoEncoding extends ImageEncoding {
+  /** Maximum number of tokens; a video uses fewer frames, or is refused (ContextLengthError). */
+  readonly maxTokens?: number;
 }
 
 /** Options for encoding a sound. */
@@ -32,7 +36,7 @@ export interface MediaEncoder {
   /** Returns one entry per piece; a long sound is split into several. */
   encodeAudio?(bytes: Uint8Array, options: AudioEncoding): Promise<readonly SoftTokens[]>;
   /** Encodes the bytes of a video file; returns one entry per sampled frame. */
-  encodeVideo?(bytes: Uint8Array, options: ImageEncoding): Promise<VideoPart['frames']>;
+  encodeVideo?(bytes: Uint8Array, options: VideoEncoding): Promise<VideoPart['frames']>;
 }
 
 /** What is wrong with the sound of a video whose frames can still be shown: no sound, too long, or damaged. */
@@ -48,7 +52,7 @@ const FRAMES_ONLY = ['UNSUPPORTED_MEDIA', 'CONTEXT_LENGTH', 'CORRUPT_FILE'];
 export async function encodeVideoParts(
   encoder: MediaEncoder,
   bytes: Uint8Array,
-  options: ImageEncoding,
+  options: VideoEncoding,
 ): Promise<(VideoPart | SoftTokensPart)[]> {
   const { signal, maxTokens } = options;
   const frames = await encoder.encodeVideo!(bytes, options);
