@@ -42,9 +42,11 @@ export interface EncodeSoundOptions extends ReadSegmentsOptions {
    * Maximum number of soft tokens. A longer sound is refused before any of it is encoded: a token is 40 ms. Default: no limit.
    */
   readonly maxTokens?: number;
+  /** Container format that somebody named, as a `MediaEncoder` of @markbase/text is told; the bytes decide. */
+  readonly format?: string;
 }
 
-const ENCODE_OPTIONS: OptionNames<EncodeSoundOptions> = { ...READING_OPTIONS, maxTokens: true };
+const ENCODE_OPTIONS: OptionNames<EncodeSoundOptions> = { ...READING_OPTIONS, maxTokens: true, format: true };
 const STREAM_OPTIONS: OptionNames<AudioStreamOptions & { signal?: AbortSignal }> = {
   ...SEGMENT_OPTIONS,
   sampleRate: true,
@@ -186,7 +188,7 @@ export class AudioModel implements Disposable {
     this.#check('encode');
     checkOptionNames(options, ENCODE_OPTIONS);
     const sound = isSamples(source) ? { samples: source, sampleRate: AUDIO_SAMPLE_RATE_HZ } : source;
-    const { maxTokens, ...reading } = options;
+    const { maxTokens, format: _, ...reading } = options;
     if (maxTokens === undefined) return this.#encodeSegments(readSegments(sound, reading), reading);
     const samplesPerToken = MAX_AUDIO_SAMPLES / this.countTokens(MAX_AUDIO_SAMPLES);
     return this.#encodeSegments(segmentsWithin(sound, reading, { maxTokens, samplesPerToken }), reading);

@@ -148,6 +148,16 @@ describe('AudioModel', () => {
     });
   });
 
+  it('takes the options of a media encoder, and refuses others', async () => {
+    const model = await loadAudio(TOWER, device);
+    const [plain] = await model.encode(noise(1600, 1));
+    const [named] = await model.encode(noise(1600, 1), { format: 'wav', maxTokens: 100 });
+    expect(named!.softTokens.contentKey).toEqual(plain!.softTokens.contentKey);
+    await expect(model.encode(noise(1600, 1), { max_tokens: 1 } as object)).rejects.toThrow(
+      'Did you mean maxTokens?',
+    );
+  });
+
   it('refuses sound that yields no tokens, and invalid options', async () => {
     const model = await loadAudio(TOWER, device);
     await expect(model.encode(new Float32Array(160))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });

@@ -88,7 +88,7 @@ export async function loadServedMedia(
     }),
     ...(vision && usesFfmpeg && { encodeVideo: videoEncoder(vision) }),
     ...(audio && {
-      encodeAudio: async (bytes, { format: _, ...encoding }) =>
+      encodeAudio: async (bytes, encoding) =>
         (await audio.encode(bytes, { ...encoding, ...ffmpeg })).map(({ softTokens }) => softTokens),
     }),
   };
