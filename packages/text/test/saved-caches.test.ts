@@ -1,4 +1,4 @@
-import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CorruptFileError, FileAccessError, InvalidArgumentError } from '@markbase/core';
@@ -99,6 +99,10 @@ describe('a saved conversation', () => {
     await expect(model.restore(contradicting)).rejects.toThrow(/contradicts itself/);
     await expect(model.restore(path.join(folder, 'none'))).rejects.toThrow(FileAccessError);
     await expect(new Session(model).save(path.join(folder, 'none/x'))).rejects.toThrow(FileAccessError);
+    const taken = path.join(folder, 'taken');
+    mkdirSync(taken);
+    await expect(new Session(model).save(taken)).rejects.toThrow(FileAccessError);
+    expect(readdirSync(folder).filter((name) => name.endsWith('.partial'))).toEqual([]);
     using fast = await load(device, 'fast');
     await expect(fast.restore(file)).rejects.toThrow(/precision fast/);
     using other = await loadTextModel(fixture('31b-hf'), device, { precision: 'high', contextTokens: 64 });

@@ -47,7 +47,7 @@ export class BlockFileWriter {
   readonly #file: FileHandle;
   readonly #path: string;
   readonly #partialPath: string;
-  #sizeBytes = PRELUDE_BYTES;
+  #sizeBytes = 0;
 
   private constructor(file: FileHandle, target: string, partialPath: string) {
     this.#file = file;
@@ -61,8 +61,14 @@ export class BlockFileWriter {
     const file = await open(partialPath, 'w').catch((error: Error) =>
       Promise.reject(cannot('write', target, error)),
     );
-    await file.write(prelude(), 0, PRELUDE_BYTES, 0);
-    return new BlockFileWriter(file, target, partialPath);
+    const writer = new BlockFileWriter(file, target, partialPath);
+    try {
+      await writer.#write(prelude());
+      return writer;
+    } catch (error) {
+      await writer.abandon();
+      throw error;
+    }
   }
 
   /** Adds a record. */
@@ -81,9 +87,13 @@ export class BlockFileWriter {
     MAGIC.copy(trailer, 40);
     await this.#write(json);
     await this.#write(trailer);
-    await this.#file.sync();
-    await this.#file.close();
-    await rename(this.#partialPath, this.#path);
+    try {
+      await this.#file.sync();
+      await this.#file.close();
+      await rename(this.#partialPath, this.#path);
+    } catch (error) {
+      throw cannot('write', this.#path, error as Error);
+    }
     await syncFolder(path.dirname(this.#path));
     return this.#sizeBytes;
   }
