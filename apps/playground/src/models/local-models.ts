@@ -64,7 +64,7 @@ async function cachedModels(): Promise<LocalModel[]> {
       name: repository,
       kind: 'cache' as const,
       directory,
-      format: await formatOf(directory),
+      format: formatOf(await configOf(directory)),
       sizeBytes,
       isComplete,
       isRemovable: isOwn,
@@ -95,7 +95,8 @@ async function folderModel(
   const names = await readdir(directory).catch((): string[] => []);
   const weights = names.filter((file) => file.endsWith('.safetensors'));
   if (!names.includes('config.json') || weights.length === 0) return null;
-  if (!/^gemma4/.test(String((await configOf(directory)).model_type))) return null;
+  const config = await configOf(directory);
+  if (!/^gemma4/.test(String(config.model_type))) return null;
   const sizes = await Promise.all(
     weights.map((file) =>
       stat(join(directory, file)).then(
@@ -108,7 +109,7 @@ async function folderModel(
     name,
     kind,
     directory,
-    format: await formatOf(directory),
+    format: formatOf(config),
     sizeBytes: sizes.reduce((sum, size) => sum + size, 0),
     isComplete: true,
     isRemovable: false,
@@ -123,8 +124,7 @@ interface RawConfig {
   readonly torch_dtype?: unknown;
 }
 
-async function formatOf(directory: string): Promise<string> {
-  const { quantization, dtype, torch_dtype } = await configOf(directory);
+function formatOf({ quantization, dtype, torch_dtype }: RawConfig): string {
   if (!quantization) return String(dtype ?? torch_dtype ?? '');
   const { bits, mode = 'affine' } = quantization;
   return mode === 'affine' ? `${bits}-bit` : String(mode);

@@ -9,7 +9,7 @@ import {
   type VerifySection,
   worst,
 } from '@markbase/loader';
-import type { Device, Program, StepResult } from '@markbase/metal-runtime';
+import type { Device, StepResult } from '@markbase/metal-runtime';
 import { ASSISTANT_PORTS, type AssistantHead, recordAssistant } from '../model/assistant.js';
 import { type LoadedAssistant, loadAssistant } from '../model/assistant-weights.js';
 import { allocateCaches, type Caches } from '../model/caches.js';
@@ -72,7 +72,7 @@ export async function verifyAssistant(
 /** Writes the reference's keys and values, [G, positions, K] each. */
 async function fillCaches({ reference, device, caches }: AssistantContext, positions: number): Promise<void> {
   const label = 'shared keys and values';
-  const program = device.record({ label, maxRows: positions, maxOutputs: 0, precision: 'high' }, (ops) => {
+  using program = device.record({ label, maxRows: positions, maxOutputs: 0, precision: 'high' }, (ops) => {
     for (const [index, kind] of KINDS.entries()) {
       const cache = caches.ofLayer(index);
       const width = { axis: 'GK' as const, size: cache.kvHeadCount * cache.headWidth };
@@ -93,7 +93,7 @@ async function fillCaches({ reference, device, caches }: AssistantContext, posit
       });
     }
   }
-  await ran(program, { positions: Int32Array.from({ length: positions }, (_, row) => row), inputs }, []);
+  await program.run({ positions: Int32Array.from({ length: positions }, (_, row) => row), inputs });
 }
 
 async function verifySteps(context: AssistantContext, positions: number): Promise<VerifySection[]> {
@@ -106,14 +106,14 @@ async function verifySteps(context: AssistantContext, positions: number): Promis
       read.push(ASSISTANT_PORTS.clusters(part), ASSISTANT_PORTS.candidates(part));
   const hidden = [];
   const logits = [];
+  const label = 'assistant';
+  const options = { label, maxRows: 1, maxOutputs: 1, precision, kernelsFor: 'few-rows' } as const;
+  using program = device.record(options, (ops) => {
+    const embedded = ops.input(EMBEDDED, 'T', { axis: 'D', size: hiddenWidth });
+    const output = recordAssistant(ops, assistant.weights, embedded);
+    if (output) ops.output(ASSISTANT_PORTS.logits, output);
+  });
   for (const step of STEPS) {
-    const label = `assistant, step ${step}`;
-    const options = { label, maxRows: 1, maxOutputs: 1, precision, kernelsFor: 'few-rows' } as const;
-    const program = device.record(options, (ops) => {
-      const embedded = ops.input(EMBEDDED, 'T', { axis: 'D', size: hiddenWidth });
-      const output = recordAssistant(ops, assistant.weights, embedded);
-      if (output) ops.output(ASSISTANT_PORTS.logits, output);
-    });
     const given = await reference.floats(`step${step}.inputs_embeds`);
     const [position] = await reference.integers(`step${step}.position_ids`);
     const inputs = {
@@ -126,11 +126,8 @@ async function verifySteps(context: AssistantContext, positions: number): Promis
         ]),
       ),
     };
-    const result = await ran(
-      program,
-      { positions: Int32Array.of(positions - 1), outputRows: Int32Array.of(0), inputs },
-      read,
-    );
+    const rows = { positions: Int32Array.of(positions - 1), outputRows: Int32Array.of(0) };
+    const result = await program.run({ ...rows, inputs }, { read });
     const expected = await reference.floats(`step${step}.logits`);
     hidden.push(compare(result.outputs[ASSISTANT_PORTS.next]!, await reference.floats(`step${step}.hidden`)));
     logits.push(compare(logitsOf(result, head, vocabularySize), expected));
@@ -155,16 +152,4 @@ function logitsOf({ outputs }: StepResult, head: AssistantHead, vocabularySize: 
   }
   const least = Math.min(...all.filter((logit) => !Number.isNaN(logit)));
   return all.map((logit) => (Number.isNaN(logit) ? least - 1 : logit));
-}
-
-async function ran(
-  program: Program,
-  step: Parameters<Program['run']>[0],
-  read: readonly string[],
-): Promise<StepResult> {
-  try {
-    return await program.run(step, { read });
-  } finally {
-    program.dispose();
-  }
 }

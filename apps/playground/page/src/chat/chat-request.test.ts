@@ -1,21 +1,7 @@
 import { expect, it } from 'vitest';
 import { append, type Conversation, emptyConversation, ROOT } from '../conversation/conversation.js';
+import { DEFAULT_SETTINGS } from '../settings/answer-settings.js';
 import { chatRequest } from './chat-request.js';
-
-const SETTINGS = {
-  temperature: null,
-  topP: null,
-  topK: null,
-  minP: null,
-  repetitionPenalty: null,
-  maxTokens: null,
-  seed: null,
-  stop: '',
-  thinking: false,
-  tools: false,
-  schema: '',
-  whenFull: 'stop' as const,
-};
 
 const asked: Conversation = append(emptyConversation(), {
   role: 'user',
@@ -27,14 +13,14 @@ const asked: Conversation = append(emptyConversation(), {
 });
 
 it('sends only what was set', () => {
-  expect(chatRequest(asked, 'a', 'demo', SETTINGS)).toEqual({
+  expect(chatRequest(asked, 'a', 'demo', DEFAULT_SETTINGS)).toEqual({
     model: 'demo',
     messages: [{ role: 'user', content: 'Is it cold in Paris?' }],
   });
 });
 
 it('puts settings, the system prompt and tools into the fields of the API', () => {
-  const settings = { ...SETTINGS, temperature: 0, maxTokens: 9, stop: 'END\n\n.', tools: true };
+  const settings = { ...DEFAULT_SETTINGS, temperature: 0, maxTokens: 9, stop: 'END\n\n.', tools: true };
   expect(chatRequest({ ...asked, systemPrompt: 'Be brief.' }, 'a', 'demo', settings)).toMatchObject({
     messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user' }],
     temperature: 0,
@@ -67,7 +53,7 @@ it('sends calls with their results, and omits a call that was stopped', () => {
     text: 'Thanks.',
     attachments: [],
   });
-  const { messages } = chatRequest(later, 'c', 'demo', SETTINGS);
+  const { messages } = chatRequest(later, 'c', 'demo', DEFAULT_SETTINGS);
   expect(messages).toEqual([
     { role: 'user', content: 'Is it cold in Paris?' },
     {
@@ -116,7 +102,7 @@ it('sends media before the text, and a video as timed frames', () => {
       },
     ],
   });
-  const { messages } = chatRequest(withVideo, 'a', 'demo', SETTINGS);
+  const { messages } = chatRequest(withVideo, 'a', 'demo', DEFAULT_SETTINGS);
   expect(messages).toEqual([
     {
       role: 'user',
@@ -144,7 +130,7 @@ it('sends the thoughts of an answer that is continued, and of no other', () => {
     error: null,
     statistics: null,
   });
-  expect(chatRequest(stopped, 'b', 'demo', SETTINGS)).toMatchObject({
+  expect(chatRequest(stopped, 'b', 'demo', DEFAULT_SETTINGS)).toMatchObject({
     messages: [{ role: 'user' }, { role: 'assistant', content: '', reasoning_content: 'Paris is' }],
   });
 });
@@ -172,7 +158,7 @@ it('leaves out what is before the start of the context, and tells the model the 
     ...append(tree, { ...next, contextStart: { summary: 'It is cold.' } }),
     systemPrompt: 'Be brief.',
   };
-  expect(chatRequest(tree, 'c', 'demo', SETTINGS).messages).toEqual([
+  expect(chatRequest(tree, 'c', 'demo', DEFAULT_SETTINGS).messages).toEqual([
     { role: 'system', content: 'Be brief.\n\nSummary of the conversation so far: It is cold.' },
     { role: 'user', content: 'And now?' },
   ]);
@@ -180,10 +166,12 @@ it('leaves out what is before the start of the context, and tells the model the 
 
 it('asks for a JSON schema only if the text is one', () => {
   const schema = { type: 'object', properties: { answer: { type: 'number' } } };
-  expect(chatRequest(asked, 'a', 'demo', { ...SETTINGS, schema: JSON.stringify(schema) })).toMatchObject({
+  expect(
+    chatRequest(asked, 'a', 'demo', { ...DEFAULT_SETTINGS, schema: JSON.stringify(schema) }),
+  ).toMatchObject({
     response_format: { type: 'json_schema', json_schema: { schema } },
   });
-  expect(chatRequest(asked, 'a', 'demo', { ...SETTINGS, schema: '{"type":' })).not.toHaveProperty(
+  expect(chatRequest(asked, 'a', 'demo', { ...DEFAULT_SETTINGS, schema: '{"type":' })).not.toHaveProperty(
     'response_format',
   );
 });
