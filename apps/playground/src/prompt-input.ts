@@ -22,7 +22,7 @@ function isPiped(): boolean {
 
 /**
  * The prompt of a command: what was given, followed by what is piped in; `-`, or nothing, means standard input alone. If there
- * is a prompt, a pipe that stays silent is left out with a word on standard error: whoever started the command may have left
+ * is a prompt, a pipe that stays silent is ignored, with a notice on standard error: whoever started the command may have left
  * its end open.
  *
  * @param isTaken true if standard input is something else, such as a picture
@@ -52,7 +52,7 @@ async function isSilent(): Promise<boolean> {
   if (!isQuiet) return false;
   stdin.destroy();
   process.stderr.write(
-    'nothing came on standard input, which is left out; `--prompt -` waits for it, < /dev/null says that there is none\n',
+    'nothing came on standard input, so it is ignored; use `--prompt -` to wait for it, or < /dev/null if there is no input\n',
   );
   return true;
 }

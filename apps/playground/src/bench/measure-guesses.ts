@@ -103,7 +103,7 @@ export async function measureGuesses(directory: string, device: Device, workload
       workload.onStage(`steps of ${rows} rows`);
       source.most = rows - 1;
       const runs = await repeat(rows > 1);
-      // Where so many rows do not pay, steps have fewer.
+      // If this number of rows does not pay, steps have fewer.
       if (rows > 1 && runs.some((each) => each.rows < (rows - 0.2) * each.steps)) break;
       const ms = spread(runs.map((each) => (1000 * each.seconds) / each.steps));
       costs.push({ rows, ms, steps: ms.median / (costs[0]?.ms.median ?? ms.median) });

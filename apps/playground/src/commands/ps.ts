@@ -26,7 +26,7 @@ export function psCommand(): Command {
 }
 
 async function isWell({ url }: RunningServer): Promise<boolean> {
-  // An address of all interfaces is none that can be called.
+  // A wildcard address cannot be called.
   const address = url.replace(/\/\/(?:0\.0\.0\.0|\[::\])/, '//127.0.0.1');
   try {
     return (await fetch(`${address}/health`, { signal: AbortSignal.timeout(ANSWER_MS) })).ok;

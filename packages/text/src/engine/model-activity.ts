@@ -13,7 +13,7 @@ export interface ModelActivity {
   readonly decodedTokens: number;
   /** Tokens that were guessed. */
   readonly draftedTokens: number;
-  /** Guessed tokens that were right: decode steps yielded so many more tokens than `decodedTokens`. */
+  /** Guessed tokens that were right: what decode steps yielded beyond `decodedTokens`. */
   readonly acceptedTokens: number;
   /** Number of sequences in use. */
   readonly busySequences: number;

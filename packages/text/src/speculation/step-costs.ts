@@ -15,7 +15,7 @@ export class StepCosts {
       return;
     }
     const known = this.#measured.get(rows);
-    // A shorter time counts at once: one outlier would keep steps with so many rows from being tried again.
+    // A shorter time counts at once: otherwise one outlier would keep steps with this number of rows from being tried again.
     this.#measured.set(rows, known === undefined || ms < known ? ms : known + NEWS * (ms - known));
   }
 

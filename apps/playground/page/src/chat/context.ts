@@ -49,7 +49,7 @@ export function draftTokens(text: string, attachments: readonly Attachment[]): n
 /**
  * Leaves out the oldest turns before an answer, or replaces them by a summary.
  *
- * @param id the answer for which there is no room
+ * @param id the answer that does not fit
  * @returns false if nothing can be left out
  */
 export async function makeRoom(
